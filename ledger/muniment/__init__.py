@@ -1,0 +1,1 @@
+"""muniment: a signed, hash-chained ledger of what programs and models did."""
