@@ -19,7 +19,7 @@ whose keys are ASCII; everything else goes through ``rfc8785``. Specification:
 from __future__ import annotations
 
 import hashlib
-from typing import Any, TypeAlias
+from typing import TypeAlias, cast
 
 import orjson
 
@@ -103,34 +103,35 @@ def sha256_tag(data: bytes) -> str:
     return "sha256:" + hashlib.sha256(data).hexdigest()
 
 
-def _is_plain(value: Any, depth: int) -> bool:  # noqa: C901, PLR0911 - hot path
+def _is_plain(value: object, depth: int) -> bool:
     """Tell whether orjson writes *value* as RFC 8785 does; refuse what neither may.
 
     The hot path of every append and of every verification: no path is built here,
-    `_place_of` finds it again when something is refused.
+    `_refuse_foreign` finds it again when something is refused.
     """
-    kind = type(value)
+    kind: type[object] = type(value)
     if kind is str or kind is bool or value is None:
         return True
     if kind is int:
-        return -MAX_INTEGER <= value <= MAX_INTEGER
-    if depth >= MAX_DEPTH:
-        return False
-    if kind is dict:
-        for key, item in value.items():
-            if type(key) is not str or not key.isascii():
-                return False
-            kind = type(item)
-            if kind is not str and not _is_plain(item, depth + 1):
-                return False
-        return True
-    if kind is list:
-        for item in value:
-            kind = type(item)
-            if kind is not str and not _is_plain(item, depth + 1):
-                return False
-        return True
+        return -MAX_INTEGER <= cast("int", value) <= MAX_INTEGER
+    if depth < MAX_DEPTH:
+        if kind is dict:
+            return _is_plain_object(cast("dict[object, object]", value), depth + 1)
+        if kind is list:
+            return all(
+                type(item) is str or _is_plain(item, depth + 1)
+                for item in cast("list[object]", value)
+            )
     return False
+
+
+def _is_plain_object(value: dict[object, object], depth: int) -> bool:
+    for key, item in value.items():
+        if type(key) is not str or not key.isascii():
+            return False
+        if type(item) is not str and not _is_plain(item, depth):
+            return False
+    return True
 
 
 def _by_rfc8785(value: JsonValue) -> bytes:
