@@ -106,8 +106,8 @@ def sha256_tag(data: bytes) -> str:
 def _is_plain(value: object, depth: int) -> bool:
     """Tell whether orjson writes *value* as RFC 8785 does; refuse what neither may.
 
-    The hot path of every append and of every verification: no path is built here,
-    `_refuse_foreign` finds it again when something is refused.
+    The hot path of every append and of every verification, hence plain loops; no
+    path is built here, `_refuse_foreign` finds it again when something is refused.
     """
     kind: type[object] = type(value)
     if kind is str or kind is bool or value is None:
@@ -118,10 +118,10 @@ def _is_plain(value: object, depth: int) -> bool:
         if kind is dict:
             return _is_plain_object(cast("dict[object, object]", value), depth + 1)
         if kind is list:
-            return all(
-                type(item) is str or _is_plain(item, depth + 1)
-                for item in cast("list[object]", value)
-            )
+            for item in cast("list[object]", value):
+                if type(item) is not str and not _is_plain(item, depth + 1):
+                    return False
+            return True
     return False
 
 
@@ -129,7 +129,13 @@ def _is_plain_object(value: dict[object, object], depth: int) -> bool:
     for key, item in value.items():
         if type(key) is not str or not key.isascii():
             return False
-        if type(item) is not str and not _is_plain(item, depth):
+        kind: type[object] = type(item)
+        if kind is str:
+            continue
+        if kind is dict and depth < MAX_DEPTH:
+            if not _is_plain_object(item, depth + 1):  # type: ignore[arg-type]
+                return False
+        elif not _is_plain(item, depth):
             return False
     return True
 
