@@ -1,0 +1,273 @@
+r"""The signed tree head as a C2SP signed note, and proofs that point at one.
+
+    l-0123456789abcdef0123456789abcdef.muniment.invalid      origin: names the ledger
+    1235                                                     size: events in the tree
+    G/WnmxpL/hYw8BnsuSKNA4twxHEvdnN7cZ5wW1b3S/M=             root of that tree
+                                                             (a blank line)
+    — l-0123456789abcdef0123456789abcdef.muniment.invalid NaFLfyu0QcPf…avgI=
+
+    c2sp.org/tlog-proof@v1                                   a proof for one event
+    index 7
+    yUtwSRG2q4C5PYzPEC8hTETw7rYWH8Ny4CCDXCTQ0Qw=             nearest sibling first
+                                                             (a blank line)
+    l-0123456789abcdef0123456789abcdef.muniment.invalid      a checkpoint, as above
+    …
+
+Rules:
+
+- The origin's last label is ``invalid`` (RFC 2606): it names, and never resolves.
+- The note around it is signed under the origin's name; a witness's lines may follow.
+- No extension lines; decimal numbers without leading zeros, below 2^63; padded base64.
+- What is constructed can be printed, what is printed can be parsed, nothing else.
+
+Specification: C2SP signed-note, tlog-checkpoint, tlog-proof; ``docs/spec/checkpoint.md``.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NoReturn
+
+from muniment.errors import UsageError, WrongError
+from muniment.keys import PublicKey
+from muniment.merkle import EMPTY_ROOT, HASH_SIZE, verify_inclusion
+from muniment.note import (
+    MAX_SIGNATURES,
+    Note,
+    NoteSignature,
+    decode_text,
+    log_id,
+    parse_vkey,
+    vkey,
+)
+from muniment.signing import Signer, decode_base64
+
+__all__ = [
+    "MAX_SIGNATURES",
+    "Checkpoint",
+    "Note",
+    "NoteSignature",
+    "TlogProof",
+    "log_id",
+    "origin",
+    "parse_vkey",
+    "read_checkpoint",
+    "sign_checkpoint",
+    "vkey",
+]
+
+_MAX_NUMBER = 2**63 - 1
+_MAX_HASHES = 63
+_HEADER = "c2sp.org/tlog-proof@v1"
+_LEDGER_ID = re.compile(r"sha256:([0-9a-f]{64})")
+_NUMBER = re.compile(r"0|[1-9][0-9]{0,18}")
+
+
+def origin(ledger_id: str) -> str:
+    """Return the origin of a ledger's checkpoints: ``l-<32 hex>.muniment.invalid``.
+
+    Raises:
+        UsageError: *ledger_id* is not ``sha256:<64 hex>``.
+
+    """
+    match = _LEDGER_ID.fullmatch(ledger_id)
+    if match is None:
+        raise UsageError(
+            f"{ledger_id[:80]!r} is not a ledger id",
+            rule="checkpoint/ledger-id",
+            remedy="give sha256: and 64 hexadecimal digits",
+        )
+    return f"l-{match[1][:32]}.muniment.invalid"
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """How many events a ledger has, and the root over them.
+
+    Raises:
+        WrongError: a field no checkpoint can carry; the rule names it.
+
+    """
+
+    origin: str
+    size: int
+    root: bytes
+
+    def __post_init__(self) -> None:
+        """Refuse what no checkpoint can carry."""
+        if not self.origin:
+            _wrong("checkpoint/no-origin", "the first line, the origin, is empty")
+        decode_text(self.origin, "checkpoint")
+        if "\n" in self.origin:
+            _wrong("checkpoint/origin-line", "the origin is more than one line")
+        _check_number(self.size, "checkpoint/size")
+        if len(self.root) != HASH_SIZE:
+            _wrong("checkpoint/root-size", "the root is not 32 bytes")
+        if self.size == 0 and self.root != EMPTY_ROOT:
+            _wrong("checkpoint/empty-root", "an empty tree has another root")
+
+    def text(self) -> bytes:
+        """Return what is signed: three lines."""
+        return f"{self.origin}\n{self.size}\n{_text64(self.root)}\n".encode()
+
+    @classmethod
+    def parse(cls, text: bytes | str) -> Checkpoint:
+        """Read exactly what `text` writes.
+
+        Raises:
+            WrongError: anything else; the rule names the fault.
+
+        """
+        lines = decode_text(text, "checkpoint").split("\n")
+        if lines[-1]:
+            _wrong("checkpoint/final-newline", "the last line has no end")
+        if len(lines) < 4:  # noqa: PLR2004 - three lines and what follows the last end
+            _wrong("checkpoint/lines", "not three lines: origin, size, root")
+        if len(lines) > 4:  # noqa: PLR2004 - the same
+            _wrong("checkpoint/extension", "extension lines after the root")
+        size, root = _parse_number(lines[1], "checkpoint/size"), decode_base64(lines[2])
+        if root is None:
+            _wrong("checkpoint/root-base64", "the root is not standard padded base64")
+        return cls(lines[0], size, root)
+
+
+def sign_checkpoint(checkpoint: Checkpoint, signer: Signer) -> bytes:
+    """Return the note in which *signer*, as the origin, signs *checkpoint*."""
+    name, text = checkpoint.origin, checkpoint.text()
+    mark = log_id(name, signer.public)[:4]
+    signature = NoteSignature(name, mark, signer.sign(text))
+    return Note(text.decode(), (signature,)).to_bytes()
+
+
+def read_checkpoint(
+    note: bytes, origin: str, publics: Iterable[PublicKey]
+) -> Checkpoint:
+    """Return the checkpoint in *note*, signed as *origin* by one of *publics*.
+
+    Raises:
+        WrongError: not a note (``note/…``), not a checkpoint or one of another ledger
+            (``checkpoint/…``), signed by none of them or wrongly.
+
+    """
+    parsed = Note.parse(note)
+    checkpoint = Checkpoint.parse(parsed.text)
+    if checkpoint.origin != origin:
+        _wrong("checkpoint/origin", f"the checkpoint is of {checkpoint.origin}")
+    if parsed.verify(origin, publics) is None:
+        _wrong("checkpoint/unsigned", "no known checkpoint key signed it")
+    return checkpoint
+
+
+@dataclass(frozen=True, slots=True)
+class TlogProof:
+    """That one entry is in the tree of a checkpoint; checked without the ledger.
+
+    Raises:
+        WrongError: a field no proof can carry; the rule names it.
+
+    """
+
+    index: int
+    hashes: tuple[bytes, ...]
+    checkpoint_note: bytes
+    extra: bytes | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what no proof can carry."""
+        _check_number(self.index, "tlog-proof/index")
+        if len(self.hashes) > _MAX_HASHES:
+            _wrong("tlog-proof/too-many", f"more than {_MAX_HASHES} hashes")
+        if any(len(value) != HASH_SIZE for value in self.hashes):
+            _wrong("tlog-proof/hash-size", "a hash is not 32 bytes")
+        if self.extra == b"":
+            _wrong("tlog-proof/extra", "extra data is absent or at least one byte")
+        decode_text(self.checkpoint_note, "tlog-proof")
+        if not self.checkpoint_note.endswith(b"\n"):
+            _wrong("tlog-proof/checkpoint", "no checkpoint, or its last line is cut")
+
+    def to_text(self) -> str:
+        """Return the proof as it is stored and sent."""
+        extra = "" if self.extra is None else f"extra {_text64(self.extra)}\n"
+        hashes = "".join(_text64(value) + "\n" for value in self.hashes)
+        note = decode_text(self.checkpoint_note, "tlog-proof")
+        return f"{_HEADER}\n{extra}index {self.index}\n{hashes}\n{note}"
+
+    @classmethod
+    def parse(cls, data: bytes | str) -> TlogProof:
+        """Read exactly what `to_text` writes.
+
+        Raises:
+            WrongError: anything else; the rule names the fault. The checkpoint itself
+                is judged by `verify`.
+
+        """
+        head, _, note = decode_text(data, "tlog-proof").partition("\n\n")
+        header, *lines = head.split("\n")
+        if header != _HEADER:
+            _wrong("tlog-proof/header", f"the first line is not {_HEADER}")
+        extra = None
+        if lines and lines[0].startswith("extra "):
+            extra = decode_base64(lines.pop(0).removeprefix("extra "))
+            if not extra:
+                _wrong("tlog-proof/extra", "extra data is not standard padded base64")
+        if not lines or not lines[0].startswith("index "):
+            _wrong("tlog-proof/no-index", "no line says the index")
+        number = lines.pop(0).removeprefix("index ")
+        index = _parse_number(number, "tlog-proof/index")
+        hashes: list[bytes] = []
+        for line in lines:
+            value = decode_base64(line)
+            if value is None:
+                _wrong("tlog-proof/base64", "a hash is not standard padded base64")
+            hashes.append(value)
+        return cls(index, tuple(hashes), note.encode(), extra)
+
+    def verify(
+        self, leaf: bytes, origin: str, publics: Iterable[PublicKey]
+    ) -> Checkpoint:
+        """Return the checkpoint that, by this proof, covers the leaf hash *leaf*.
+
+        Args:
+            leaf: `muniment.signing.entry_hash` of the event, recomputed from its bytes.
+            origin: the ledger that the caller expects.
+            publics: its checkpoint keys, from a source that the caller trusts.
+
+        Raises:
+            WrongError: the checkpoint is refused, or the hashes do not lead to it.
+
+        """
+        checkpoint = read_checkpoint(self.checkpoint_note, origin, publics)
+        if self.index >= checkpoint.size:
+            _wrong("tlog-proof/beyond", "the checkpoint's tree is smaller than that")
+        if not verify_inclusion(
+            leaf, self.index, checkpoint.size, self.hashes, checkpoint.root
+        ):
+            _wrong("tlog-proof/inclusion", "the hashes do not lead to the root")
+        return checkpoint
+
+
+def _check_number(number: int, rule: str) -> None:
+    if not 0 <= number <= _MAX_NUMBER:
+        _wrong(rule, "not a decimal number below 2^63 without leading zeros")
+
+
+def _parse_number(text: str, rule: str) -> int:
+    number = int(text) if _NUMBER.fullmatch(text) else -1
+    _check_number(number, rule)
+    return number
+
+
+def _text64(value: bytes) -> str:
+    return base64.b64encode(value).decode()
+
+
+def _wrong(rule: str, message: str) -> NoReturn:
+    raise WrongError(
+        message,
+        rule=rule,
+        place=rule.partition("/")[0],
+        remedy="get it again from its source; if it stays so, trust nothing that it says",
+    )
