@@ -373,8 +373,8 @@ def _refuse_surrogate(place: str) -> NoReturn:
 
 def _refuse_type(value: object, place: str) -> NoReturn:
     kind = type(value)
-    bases = [cls.__name__ for cls in kind.__mro__[1:-1]]
-    like = f", a kind of {bases[-1]}," if bases else ""
+    base = kind.__base__
+    like = "" if base in (None, object) else f", a kind of {base.__name__},"
     _refuse(
         "type",
         f"a {kind.__qualname__}{like} has no exact form",
