@@ -204,10 +204,12 @@ class TlogProof:
                 is judged by `verify`.
 
         """
-        head, _, note = decode_text(data, "tlog-proof").partition("\n\n")
+        head, blank, note = decode_text(data, "tlog-proof").partition("\n\n")
         header, *lines = head.split("\n")
         if header != _HEADER:
             _wrong("tlog-proof/header", f"the first line is not {_HEADER}")
+        if not blank:
+            _wrong("tlog-proof/blank-line", "no blank line before the checkpoint")
         extra = None
         if lines and lines[0].startswith("extra "):
             extra = decode_base64(lines.pop(0).removeprefix("extra "))

@@ -208,7 +208,7 @@ def decode_text(data: bytes | str, what: str) -> str:
 
     """
     if len(data) > _MAX_BYTES:
-        _wrong(f"{what}/size", f"more than {_MAX_BYTES} bytes")
+        _wrong(f"{what}/too-long", f"more than {_MAX_BYTES} bytes")
     try:
         text = data if isinstance(data, str) else data.decode()
     except UnicodeDecodeError:

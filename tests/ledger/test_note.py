@@ -246,7 +246,7 @@ def test_the_parser_refuses_or_prints_the_same(data: bytes) -> None:
         (b"text\n\n" + "— a AAAAAA==\n".encode(), "short"),
         (b"text\n\n" + "— a \n".encode(), "short"),
         (b"text\n\n" + LINE * 101, "too-many"),
-        (b"x" * 1_000_001, "size"),
+        (b"x" * 1_000_001, "too-long"),
     ],
 )
 def test_each_fault_has_its_own_rule(data: bytes, rule: str) -> None:
