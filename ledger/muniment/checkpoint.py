@@ -213,7 +213,7 @@ class TlogProof:
         extra = None
         if lines and lines[0].startswith("extra "):
             extra = decode_base64(lines.pop(0).removeprefix("extra "))
-            if not extra:
+            if extra is None:
                 _wrong("tlog-proof/extra", "extra data is not standard padded base64")
         if not lines or not lines[0].startswith("index "):
             _wrong("tlog-proof/no-index", "no line says the index")

@@ -169,8 +169,6 @@ class Note:
         lines = message[end + 2 : -1]
         if not lines:
             _wrong("note/unsigned", "there is no signature line")
-        if lines.count("\n") >= MAX_SIGNATURES:
-            _wrong("note/too-many", f"more than {MAX_SIGNATURES} signature lines")
         signatures = tuple(NoteSignature.parse(line) for line in lines.split("\n"))
         return cls(message[: end + 1], signatures)
 

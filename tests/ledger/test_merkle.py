@@ -202,6 +202,27 @@ def test_altered_consistency_proofs_are_refused() -> None:
             assert not verify_consistency(new, old, *roots[::-1], proof) or old == new
 
 
+def test_bytes_cannot_move_between_neighbours() -> None:
+    """A hash that is longer by what its neighbour is shorter is no hash."""
+    left, right, top = LEAVES[0], LEAVES[1], mth(0, 2)
+    assert verify_inclusion(left, 0, 2, [right], top)
+    assert verify_consistency(1, 2, left, top, [right])
+    longer, shorter = left + right[:1], right[1:]
+    assert not verify_inclusion(longer, 0, 2, [shorter], top)
+    assert not verify_consistency(1, 2, longer, top, [shorter])
+
+
+def test_a_proof_does_not_serve_a_deeper_tree() -> None:
+    """The same roots and hashes under a claimed size of another depth are refused."""
+    for new in range(2, 66):
+        for old in range(1, new):
+            proof = consistency_proof(old, new, node)
+            size = 1 << (new - 1).bit_length()
+            for claimed in (size + 1, size * 2, size * 4):
+                roots = mth(0, old), mth(0, new)
+                assert not verify_consistency(old, claimed, *roots, proof)
+
+
 def test_a_forked_tree_is_not_an_extension() -> None:
     """Two histories that differ in one old leaf cannot be proved consistent."""
     for new in range(2, 34):

@@ -153,6 +153,14 @@ def test_several_lines_verify_each_for_its_own_key() -> None:
     assert note.verify(NAME, []) is None
 
 
+def test_a_text_may_have_blank_lines() -> None:
+    """The last blank line ends the text, and only that."""
+    for text in ("\n", "\n\n", "a\n\nb\n", f"a\n\n{LINE.decode()}"):
+        note = Note(text, (signed(text),))
+        assert Note.parse(note.to_bytes()) == note
+        assert accepts(note.to_bytes())
+
+
 def test_a_wrong_line_of_a_known_key_spoils_the_note() -> None:
     """One good signature does not outweigh a bad one that claims a known key."""
     bad = NoteSignature(NAME, log_id(NAME, OTHER.public)[:4], bytes(64))

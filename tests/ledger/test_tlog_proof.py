@@ -229,6 +229,24 @@ def test_each_fault_of_a_proof_has_its_own_rule(text: str | bytes, rule: str) ->
         TlogProof.parse(text)
 
 
+@pytest.mark.parametrize(
+    ("proof", "rule"),
+    [
+        ((-1, (), b"n\n"), "index"),
+        ((2**63, (), b"n\n"), "index"),
+        ((0, (bytes(31),), b"n\n"), "hash-size"),
+        ((0, (bytes(32),) * 64, b"n\n"), "too-many"),
+        ((0, (), b"n"), "checkpoint"),
+        ((0, (), b"\xff\n"), "encoding"),
+        ((0, (), b"n\n", b""), "extra"),
+    ],
+)
+def test_what_no_proof_can_carry_is_not_constructed(proof: Any, rule: str) -> None:
+    """A proof that could not be read again is refused before it is written."""
+    with pytest.raises(WrongError, match=rf"\[tlog-proof/{rule}\]"):
+        TlogProof(*proof)
+
+
 def test_each_lie_of_a_proof_has_its_own_rule() -> None:
     """Well-formed proofs that prove nothing say why."""
     good = prove(5, 11)
