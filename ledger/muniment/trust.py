@@ -76,7 +76,8 @@ class TrustHome:
         """Return the one spelling of where a ledger is; never with a password.
 
         A SQLite file is its absolute real path. Another database is its URL without
-        driver and password: how one logs in does not make it another place.
+        driver and password: how one logs in does not make it another place. An ``@``
+        behind the host is written ``%40``, or it is taken for the end of a password.
         """
         text = os.fspath(url_or_path)
         url = _URL.fullmatch(text)
@@ -85,10 +86,10 @@ class TrustHome:
         scheme, rest = url[1].lower().partition("+")[0], url[2]
         if scheme == "sqlite":
             return _sqlite_location(rest)
-        base, _, query = rest.partition("?")
-        user = _USER.fullmatch(base)
+        user = _USER.fullmatch(rest)
         if user is not None:
-            base = f"{user[1]}@{user[2]}" if user[1] else user[2]
+            rest = f"{user[1]}@{user[2]}" if user[1] else user[2]
+        base, _, query = rest.partition("?")
         kept = [item for item in query.split("&") if not _is_secret(item)]
         return f"{scheme}://{base}" + ("?" + "&".join(kept) if any(kept) else "")
 
@@ -135,7 +136,8 @@ class TrustHome:
     def pins(self, ledger_id: str) -> frozenset[str]:
         """Return the key ids that were accepted for a ledger."""
         path = self._of(ledger_id, "pins.json")
-        pins = texts(load_json(path))
+        known = load_json(path)
+        pins = [] if known is None else texts(known)
         if pins is None or not all(map(_KEYID.fullmatch, pins)):
             raise damaged(path, "is not a list of key ids")
         return frozenset(pins)

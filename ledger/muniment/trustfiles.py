@@ -35,9 +35,7 @@ __all__ = [
 
 
 def texts(value: JsonValue) -> list[str] | None:
-    """Return *value* where it is a list of texts; the empty list for None."""
-    if value is None:
-        return []
+    """Return *value* where it is a list of texts, else None."""
     if not isinstance(value, list):
         return None
     texts = [item for item in value if isinstance(item, str)]

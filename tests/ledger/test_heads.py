@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import random
+import re
 import subprocess
 import sys
 import threading
@@ -219,3 +220,13 @@ def test_kills_lose_nothing_that_was_acknowledged(tmp_path: Path) -> None:
         assert last <= head.size <= last + 2
         start = head.size + 1
     assert start > 1000
+
+
+def test_the_sample_in_the_specification(tmp_path: Path) -> None:
+    """The bytes that the specification shows read as what it says of them."""
+    page = Path(__file__).parents[2] / "docs" / "spec" / "trust-home.md"
+    rows = re.findall(r"^000000\d0: ((?:[0-9a-f]{4} ){8})", page.read_text(), re.M)
+    path = tmp_path / "head"
+    path.write_bytes(bytes.fromhex("".join(rows)))
+    last = hashlib.sha256(b"event 11").digest()
+    assert HeadMemory(path).read() == Head(12, last)
