@@ -1,0 +1,279 @@
+"""Checks a ledger from first principles; says which rule broke, and where.
+
+    >>> report = verify("work/.muniment/ledger.db")
+    >>> report.integrity, report.authenticity, report.completeness, report.exit_code
+    ('intact', 'pinned', 'checked', 0)
+
+Rules:
+
+- Nothing of the writer is used: no query, cache or state of it; a connection of its
+  own, read-only; format modules; no plugin. The siblings ``verifying_*`` do the parts.
+- What the trust home remembers is read first, then one snapshot is judged: a ledger
+  may be written to all the while.
+- *wrong* where evidence contradicts itself or what is remembered; *cannot tell* where
+  something is missing or unreadable; never a traceback for what a file holds.
+- Nothing is written anywhere; no key is ever accepted by verifying with it.
+
+``docs/trust.md`` says who is stopped by what.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from muniment.errors import CannotTellError, MunimentError, StoreError
+from muniment.trust import TrustHome
+from muniment.verifying_events import EventPass
+from muniment.verifying_memory import GivenKey, Memory, is_pinned, recall
+from muniment.verifying_report import Finding, Findings, Report, judge
+from muniment.verifying_signatures import signature_check
+from muniment.verifying_snapshot import Snapshot, open_snapshot
+
+__all__ = ["Finding", "Report", "verify"]
+
+_NOBODY = "sha256:" + "0" * 64
+_GONE = frozenset({"file/missing", "file/not-a-ledger"})
+_RESTORE = (
+    "restore the newest copy, or open a successor with "
+    "`muniment init --continues OLD --reason REASON`"
+)
+
+Progress = Callable[[int, int], None]
+
+
+def verify(  # noqa: PLR0913 - each is a choice of its own
+    target: str | os.PathLike[str],
+    *,
+    keys: Iterable[GivenKey] | None = None,
+    anchor: str | os.PathLike[str] | None = None,
+    fast: bool = False,
+    trust_on_first_use: bool = False,
+    require_complete: bool = False,
+    home: TrustHome | Path | str | None = None,
+    progress: Progress | None = None,
+) -> Report:
+    """Verify the ledger file *target*.
+
+    Args:
+        target: a path, or ``sqlite:///PATH``.
+        keys: public keys to trust instead of the pins of the trust home: objects,
+            fingerprints (``SHA256:…``), PEM or SSH text, or files of these.
+        anchor: a file of checkpoint notes that somebody else kept.
+        fast: trust valid checkpoints for the signatures of the events under them; look
+            into no blob, count no run.
+        trust_on_first_use: exit code 0 also where no key is pinned; ``ok`` stays false.
+        require_complete: exit code 3 where nothing remembers how long the log was.
+        home: the trust home; by default that of ``MUNIMENT_HOME`` or the platform.
+        progress: called with (events done, events in all), at most 20 times a second.
+
+    """
+    started = time.monotonic()
+    trust = (
+        home
+        if isinstance(home, TrustHome)
+        else TrustHome(None if home is None else Path(home))
+    )
+    state = _State(str(target), trust)
+    try:
+        _judge(state, keys, anchor, fast=fast, progress=progress)
+    except StoreError as error:
+        state.unreadable(error)
+    except MunimentError as error:
+        state.findings.add_error("unreadable", error)
+    return state.report(
+        fast=fast,
+        trust_on_first_use=trust_on_first_use,
+        require_complete=require_complete,
+        seconds=time.monotonic() - started,
+    )
+
+
+@dataclass(slots=True)
+class _State:
+    """What is known so far."""
+
+    target: str
+    home: TrustHome
+    findings: Findings = field(default_factory=Findings)
+    known: str | None = None
+    """The ledger id that the trust home has for this location."""
+    ledger: str | None = None
+    memory: Memory = field(default_factory=Memory)
+    events: EventPass | None = None
+    pinned: bool = False
+    signatures: int = 0
+    erased: int = 0
+
+    def unreadable(self, error: StoreError) -> None:
+        """Say that a known ledger is gone, or that a file cannot be judged."""
+        if self.known is not None and error.rule in _GONE:
+            self.truncated(f"the ledger that was here is gone: {error.message}", 0)
+        else:
+            self.findings.add_error("unreadable", error)
+
+    def truncated(self, message: str, seq: int, kind: str = "truncated") -> None:
+        """Say that the log is shorter than somebody remembers."""
+        rule = "head/truncated" if kind == "truncated" else "head/rolled-back"
+        self.findings.add(
+            kind, rule, message, seq=seq, place=self.target, remedy=_RESTORE
+        )
+
+    def report(
+        self,
+        *,
+        fast: bool,
+        trust_on_first_use: bool,
+        require_complete: bool,
+        seconds: float,
+    ) -> Report:
+        """Weigh everything."""
+        found = self.findings.sorted()
+        verdict = judge(
+            found,
+            pinned=self.pinned,
+            remembered=any(mark.matched for mark in self.memory.marks),
+            trust_on_first_use=trust_on_first_use,
+            require_complete=require_complete,
+        )
+        if trust_on_first_use and not self.pinned and not found:
+            self.findings.notes.append(
+                "trusted on first use: nobody vouched for the keys of this ledger"
+            )
+        events = self.events
+        size = events.size if events else 0
+        return Report(
+            ok=verdict.ok,
+            exit_code=verdict.exit_code,
+            integrity=verdict.integrity,
+            authenticity=verdict.authenticity,
+            completeness=verdict.completeness,
+            findings=found,
+            notes=tuple(self.findings.notes),
+            target=self.target,
+            ledger=self.ledger,
+            size=size,
+            head=events.head.hex() if events and events.head else None,
+            events_checked=events.events if events else 0,
+            signatures_checked=self.signatures,
+            erased=self.erased,
+            open_runs=tuple(events.runs.open()) if events else (),
+            anchored=self.memory.anchored(size),
+            fast=fast,
+            seconds=seconds,
+        )
+
+
+def _judge(
+    state: _State,
+    keys: Iterable[GivenKey] | None,
+    anchor: str | os.PathLike[str] | None,
+    *,
+    fast: bool,
+    progress: Progress | None,
+) -> None:
+    location = state.home.location(state.target)
+    if "://" in location:
+        raise CannotTellError(
+            "only ledger files of SQLite can be verified",
+            rule="file/scheme",
+            place=location,
+            remedy="verify where the file is",
+        )
+    state.known = state.home.ledger_at(location)
+    with open_snapshot(Path(location)) as snapshot:
+        readable = snapshot.check_schema(state.findings)
+        claimed = snapshot.ledger_id() if readable else None
+        state.ledger = claimed or state.known
+        state.memory = recall(
+            state.home, state.ledger or _NOBODY, keys, anchor, state.findings
+        )
+        snapshot.renew()  # only now: memory first, then what it is compared with
+        _compare_location(state, claimed)
+        if readable:
+            snapshot.check_pages(state.findings, fast=fast)
+            _judge_log(state, snapshot, fast=fast, progress=progress)
+
+
+def _compare_location(state: _State, claimed: str | None) -> None:
+    if claimed is None:
+        return
+    if state.known is None:
+        places = state.home.locations(claimed)
+        if places:
+            note = f"this ledger is also known at {', '.join(places)}"
+            state.findings.notes.append(note)
+    elif claimed != state.known:
+        state.findings.add(
+            "foreign",
+            "ledger/foreign",
+            f"another ledger stands where {state.known} was",
+            place=state.target,
+            remedy=f"find the ledger that was here, or `muniment forget {state.target}`",
+        )
+
+
+def _judge_log(
+    state: _State, snapshot: Snapshot, *, fast: bool, progress: Progress | None
+) -> None:
+    total = snapshot.count("event")
+    if not total:
+        _judge_empty(state, snapshot)
+        return
+    covered = snapshot.value("SELECT max(size) FROM checkpoint") if fast else 0
+    beyond = total - covered if isinstance(covered, int) else total
+    signatures = signature_check(beyond)
+    try:
+        events = EventPass(
+            snapshot,
+            state.findings,
+            signatures,
+            state.ledger or _NOBODY,
+            state.memory.marks,
+            fast=fast,
+        )
+        state.events = events
+        events.run(total, progress)
+        state.erased = events.blobs.finish()
+        checked, bad = signatures.finish()
+    finally:
+        signatures.close()
+    state.signatures = checked + events.keys.checked
+    for seq in bad:
+        events.keys.add_bad(seq)
+    if events.keys.keyring is not None:
+        state.pinned = is_pinned(
+            state.memory, events.keys.keyring, events.keys.signers, state.findings
+        )
+    _compare_length(state, events)
+
+
+def _judge_empty(state: _State, snapshot: Snapshot) -> None:
+    if state.known is not None:
+        state.truncated("the ledger that was here has no event any more", 0)
+    elif any(map(snapshot.count, ("subject", "blob", "tile", "checkpoint"))):
+        what = "there is no event, and yet something about events"
+        state.findings.add("missing", "event/seq", what, seq=0, place=state.target)
+    else:
+        raise StoreError(
+            "the ledger has no event, not even its opening",
+            rule="file/empty",
+            place=state.target,
+            remedy="ask who keeps it for a copy",
+        )
+
+
+def _compare_length(state: _State, events: EventPass) -> None:
+    size = events.size
+    longest = max((mark.size for mark in state.memory.marks), default=0)
+    if longest <= size:
+        return
+    behind = longest - size
+    if any(mark.matched for mark in state.memory.marks) and not len(state.findings):
+        what = f"this is an older copy, {behind} events behind"
+        state.truncated(what, size, "rolled-back")
+    else:
+        state.truncated(f"the log is {behind} events shorter than remembered", size)

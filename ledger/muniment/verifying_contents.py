@@ -1,0 +1,277 @@
+"""What events point at: the rows of `subject` and `blob`, beside the log.
+
+    subject   (seq, digest)              one row per subject but the event's own data
+    blob      (id, digest, seq, data)    data = salt (32 bytes) || content, or NULL
+
+Rules:
+
+- Both tables are read once, in the order of the log, beside the event pass.
+- ``blob.id`` counts from 1 without gaps; ``blob.seq`` never falls, and is the first
+  event that refers to the digest. Each event refers to what its rows say.
+- SHA-256 of ``data`` is the digest, its length the size that each reference states. A
+  NULL needs the content in ``<database>.blobs/<hex>``, or a later ``blob.erased`` that
+  names it; then neither may hold the content any more.
+- *fast* looks at rows, lengths and files, not into contents.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from muniment.layout import blob_directory
+from muniment.verifying_report import Findings
+from muniment.verifying_snapshot import Snapshot
+
+__all__ = ["Blobs", "Subjects"]
+
+_SALT = 32
+_TAG = re.compile(r"sha256:([0-9a-f]{64})")
+_END = 1 << 63
+_CHUNK = 1 << 20
+_ASK = "restore the content from a copy, or record its erasure"
+
+
+class Subjects:
+    """The rows of `subject`, compared with what each statement is about."""
+
+    __slots__ = ("_findings", "_row", "_rows", "next")
+
+    def __init__(self, snapshot: Snapshot, findings: Findings) -> None:
+        self._findings = findings
+        self._rows = snapshot.connection.execute(
+            "SELECT seq, digest FROM subject ORDER BY seq, digest"
+        )
+        self._row: Any = None
+        self.next: Any = -1
+        self._advance()
+
+    def _advance(self) -> None:
+        self._row = self._rows.fetchone()
+        self.next = _END if self._row is None else self._row[0]
+        if not isinstance(self.next, int):
+            self._add(None, "a row's seq is not an integer")
+            self.next = _END
+
+    def check(self, seq: int, subject: Any) -> None:
+        """Compare the rows up to the event *seq* with its statement's *subject*."""
+        wanted = {
+            one["digest"]["sha256"] for one in subject if one["name"] != "data.json"
+        }
+        found: set[str] = set()
+        while self.next <= seq:
+            digest = self._row[1]
+            if not isinstance(digest, bytes):
+                self._add(self.next, "a digest is not a blob")
+            elif self.next < seq:
+                self._add(self.next, f"no event is about {digest.hex()}")
+            else:
+                found.add(digest.hex())
+            self._advance()
+        for digest in sorted(found - wanted):
+            self._add(seq, f"the event is not about {digest}")
+        for digest in sorted(wanted - found):
+            self._add(seq, f"the row for {digest} is missing")
+
+    def skip(self, seq: int) -> None:
+        """Pass over the rows up to the event *seq*, which cannot be judged."""
+        while self.next <= seq:
+            self._advance()
+
+    def finish(self) -> None:
+        """Say what no event is about."""
+        while self._row is not None:
+            seq = self._row[0] if isinstance(self._row[0], int) else None
+            self._add(seq, "the row is about no event")
+            self._row = self._rows.fetchone()
+
+    def _add(self, seq: int | None, message: str) -> None:
+        self._findings.add(
+            "edited",
+            "subject/row",
+            message,
+            seq=seq,
+            place="subject" if seq is None else f"event {seq} subject",
+            remedy="trust the statement; queries by subject answer wrongly",
+        )
+
+
+class Blobs:
+    """The rows of `blob` and the files beside them, compared with the references."""
+
+    __slots__ = (
+        "_absent",
+        "_directory",
+        "_erased",
+        "_fast",
+        "_findings",
+        "_id",
+        "_row",
+        "_rows",
+        "_snapshot",
+        "next",
+    )
+
+    def __init__(self, snapshot: Snapshot, findings: Findings, *, fast: bool) -> None:
+        self._snapshot = snapshot
+        self._findings = findings
+        self._fast = fast
+        self._directory = Path(blob_directory(str(snapshot.path)))
+        self._erased: dict[bytes, int] = {}
+        self._absent: dict[bytes, int] = {}
+        self._id = 0
+        content = "length(data), typeof(data)" if fast else "data, typeof(data)"
+        self._rows: Iterator[Any] = snapshot.connection.execute(
+            f"SELECT id, digest, seq, {content} FROM blob ORDER BY id"  # noqa: S608
+        )
+        self._row: Any = None
+        self.next: int = -1
+        self._advance()
+
+    def _advance(self) -> None:
+        before = self.next
+        self._row = next(self._rows, None)
+        self._id += 1
+        if self._row is None:
+            self.next = _END
+            return
+        number, digest, seq = self._row[:3]
+        if number != self._id:
+            self._add("blob/id", f"a row has id {number}, not {self._id}", seq)
+            self._id = number
+        if not isinstance(digest, bytes) or not isinstance(seq, int):
+            self._add("blob/column", f"row {number} has a column of another type", seq)
+            self._advance()
+        elif seq < before:
+            self._add("blob/seq", f"row {number} says event {seq}", seq, digest)
+            self._advance()
+        else:
+            self.next = seq
+
+    def check(self, seq: int, data: Any) -> None:
+        """Compare the rows of the event *seq* with the references in its *data*."""
+        references = self._references(seq, data)
+        while self.next <= seq:
+            row = self._row
+            size = references.pop(row[1], None) if row[2] == seq else None
+            if size is None:
+                what = "the event does not refer to it"
+                self._add("blob/unreferenced", what, row[2], row[1])
+            else:
+                self._check_content(row, size)
+            self._advance()
+        for digest, size in references.items():
+            self._check_earlier(seq, digest, size)
+
+    def skip(self, seq: int) -> None:
+        """Pass over the rows up to the event *seq*, which cannot be judged."""
+        while self.next <= seq:
+            self._advance()
+
+    def _references(self, seq: int, data: Any) -> dict[bytes, int]:
+        found: dict[bytes, int] = {}
+        for name, value in data.items():
+            if type(value) is not dict or "$blob" not in value:
+                continue
+            tag, size, media = value["$blob"], value.get("size"), value.get("media", "")
+            match = _TAG.fullmatch(tag) if isinstance(tag, str) else None
+            known = value.keys() <= {"$blob", "media", "size"}
+            if (
+                match is None
+                or type(size) is not int
+                or not isinstance(media, str)
+                or not known
+            ):
+                what = f"data.{name} is not a reference to a blob"
+                self._add("blob/reference", what, seq)
+            else:
+                found[bytes.fromhex(match[1])] = size
+        return found
+
+    def _check_earlier(self, seq: int, digest: bytes, size: int) -> None:
+        row = self._snapshot.connection.execute(
+            "SELECT seq, length(data) FROM blob WHERE digest = ?", (digest,)
+        ).fetchone()
+        if row is None:
+            self._add("blob/missing", "there is no row for it", seq, digest)
+        elif not isinstance(row[0], int) or row[0] >= seq:
+            what = f"its row says that event {row[0]} is the first to refer to it"
+            self._add("blob/seq", what, seq, digest)
+        elif row[1] is not None and row[1] != size + _SALT:
+            self._add("blob/size", f"it has not {size} bytes", seq, digest)
+
+    def _check_content(self, row: Any, size: int) -> None:
+        _, digest, seq, data, kind = row
+        if data is None:
+            self._check_file(seq, digest, size)
+            return
+        length = data if self._fast else len(data)
+        if kind != "blob":
+            self._add("blob/column", "its data is not a blob", seq, digest)
+        elif length != size + _SALT:
+            self._add("blob/size", f"it has not {size} bytes", seq, digest)
+        elif not self._fast and hashlib.sha256(data).digest() != digest:
+            what = "its bytes do not match the commitment"
+            self._add("blob/commitment", what, seq, digest)
+
+    def _check_file(self, seq: int, digest: bytes, size: int) -> None:
+        path = self._directory / digest.hex()
+        if not path.is_file():
+            self._absent[digest] = seq
+        elif path.stat().st_size != size + _SALT:
+            self._add("blob/size", f"its file has not {size} bytes", seq, digest)
+        elif not self._fast and _file_digest(path) != digest:
+            what = "the bytes of its file do not match the commitment"
+            self._add("blob/commitment", what, seq, digest)
+
+    def erase(self, seq: int, data: Any) -> None:
+        """Remember what the ``blob.erased`` event *seq* says is gone."""
+        listed = data.get("blobs")
+        for tag in listed if isinstance(listed, list) else ():
+            match = _TAG.fullmatch(tag) if isinstance(tag, str) else None
+            if match is None:
+                self._add("blob/erased", "it names no blob", seq)
+            else:
+                self._erased.setdefault(bytes.fromhex(match[1]), seq)
+
+    def finish(self) -> int:
+        """Say what is missing without an erasure; return how many are erased."""
+        while self._row is not None:
+            what = "no event refers to it"
+            self._add("blob/unreferenced", what, self._row[2], self._row[1])
+            self._row = next(self._rows, None)
+        for digest, seq in self._absent.items():
+            if self._erased.get(digest, -1) <= seq:
+                self._add("blob/missing", "its content is gone", seq, digest)
+        for digest, seq in self._erased.items():
+            self._check_erased(digest, seq)
+        return len(self._absent.keys() & self._erased.keys())
+
+    def _check_erased(self, digest: bytes, seq: int) -> None:
+        row = self._snapshot.connection.execute(
+            "SELECT data IS NULL FROM blob WHERE digest = ?", (digest,)
+        ).fetchone()
+        if row is None:
+            what = "it was erased, and never was there"
+            self._add("blob/erased", what, seq, digest)
+        elif not row[0] or (self._directory / digest.hex()).exists():
+            what = "it was erased, and its content is still there"
+            self._add("blob/erased", what, seq, digest)
+
+    def _add(self, rule: str, message: str, seq: object, digest: object = None) -> None:
+        named = f"blob {digest.hex()}" if isinstance(digest, bytes) else "blob"
+        number = seq if isinstance(seq, int) else None
+        place = named if number is None else f"event {number} {named}"
+        self._findings.add("blob", rule, message, seq=number, place=place, remedy=_ASK)
+
+
+def _file_digest(path: Path) -> bytes:
+    with path.open("rb") as file:
+        digest = hashlib.sha256()
+        read: Callable[[], bytes] = lambda: file.read(_CHUNK)  # noqa: E731
+        for chunk in iter(read, b""):
+            digest.update(chunk)
+    return digest.digest()

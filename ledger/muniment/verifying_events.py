@@ -1,0 +1,292 @@
+"""The pass over the log: every row once, in order, in constant memory.
+
+    seq 0 1 2 3 …   each row: bytes → statement → place → key → signature → tree
+
+Rules:
+
+- Everything is recomputed from the stored bytes; the columns are claims about them.
+- A sound row costs one comparison (`verifying_statement.rewrite`). Any doubt goes the
+  slow way, which names each broken rule, and then goes on: later rows are judged too.
+- From the first bad row on, roots and counts are not compared any more: they would only
+  repeat that finding. Statements, columns, keys and signatures still are.
+- *fast* checks the signatures of key events, since all trust hangs on them, and of
+  everything beyond the last checkpoint; the checkpoints vouch for the rest.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import orjson
+
+from muniment.canonical import parse_canonical
+from muniment.errors import ValueRefused, WrongError
+from muniment.signing import entry_hash
+from muniment.verifying_contents import Blobs, Subjects
+from muniment.verifying_keys import KeyCheck
+from muniment.verifying_report import Findings
+from muniment.verifying_runs import Runs
+from muniment.verifying_signatures import SignatureCheck
+from muniment.verifying_snapshot import Snapshot
+from muniment.verifying_statement import (
+    MAX_PAYLOAD,
+    Expected,
+    Row,
+    explain,
+    explain_columns,
+    is_run_id,
+    is_time,
+    is_type_name,
+    rewrite,
+)
+from muniment.verifying_tree import Mark, Tree
+
+__all__ = ["EventPass"]
+
+_COLUMNS = "seq, type, run, payload, signature, key, hash"
+_SIGNATURE = 64
+_BRACKETS = 60
+_SECOND = len("2026-11-20T07:23:41.")
+_TIME = len("2026-11-20T07:23:41.096123Z")
+_TICK = 2048
+_SECONDS_BETWEEN = 0.05
+_ASK = "compare with a copy or an anchor; trust nothing from here on"
+_ODD = (AttributeError, IndexError, KeyError, TypeError, ValueError)
+
+
+class EventPass:
+    """One pass over a snapshot; what it learned stands in its attributes."""
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        findings: Findings,
+        signatures: SignatureCheck,
+        ledger: str,
+        marks: list[Mark],
+        *,
+        fast: bool,
+    ) -> None:
+        self._snapshot = snapshot
+        self._findings = findings
+        covered = snapshot.value("SELECT max(size) FROM checkpoint") if fast else 0
+        self.keys = KeyCheck(
+            findings, signatures, ledger, covered if isinstance(covered, int) else 0
+        )
+        self.tree = Tree(snapshot, findings, ledger, marks)
+        self.runs = Runs(findings, fast=fast)
+        self.subjects = Subjects(snapshot, findings)
+        self.blobs = Blobs(snapshot, findings, fast=fast)
+        self.head: bytes | None = None
+        """The leaf hash of the last event, recomputed."""
+        self.events = 0
+        self.size = 0
+        """The seq that the next event would have."""
+        self._ledger_id = ledger
+        self._ledger = b""
+        self._prev = b""
+        self._any_prev = False
+        self._time = ""
+        self._second = ""
+        self._run: str | None = None
+        self._names: set[str] = set()
+
+    def run(self, total: int, progress: Callable[[int, int], None] | None) -> None:
+        """Judge every row; call *progress* at most twenty times a second."""
+        last = time.monotonic()
+        for row in self._rows():
+            self._judge(row)
+            if not self.events % _TICK and progress is not None:
+                now = time.monotonic()
+                if now - last >= _SECONDS_BETWEEN:
+                    progress(self.events, total)
+                    last = now
+        self.subjects.finish()
+        self.tree.finish()
+        if progress is not None:
+            progress(self.events, total)
+
+    def _rows(self) -> Iterator[Row]:
+        """Yield the rows in order; text that is not UTF-8 comes as odd text."""
+        sql = f"SELECT {_COLUMNS} FROM event WHERE seq >= ? ORDER BY seq"  # noqa: S608 - our names
+        connection, start = self._snapshot.connection, -1 << 63
+        while True:
+            try:
+                for row in connection.execute(sql, (start,)):
+                    start = row[0] + 1
+                    yield row
+            except sqlite3.OperationalError as error:
+                if "decode" not in str(error) or connection.text_factory is not str:
+                    raise
+                connection.text_factory = _lenient
+            else:
+                return
+
+    def _judge(self, row: Row) -> None:
+        seq, kind, _, payload, signature, key, stored = row
+        if seq != self.size:
+            self._skip_to(seq)
+        statement = self._sound_statement(row)
+        if statement is None:
+            self._explain(row)
+        spki = self.keys.spki.get(key) or self.keys.learn(seq, key)
+        data = None if statement is None else statement["predicate"]["data"]
+        leaf = None
+        if (
+            spki is not None
+            and type(signature) is bytes
+            and len(signature) == _SIGNATURE
+            and type(payload) is bytes
+        ):
+            leaf = entry_hash(payload, signature, spki)
+            self.keys.judge(seq, kind, data, (key, signature, payload))
+        if leaf is None or leaf != stored:
+            leaf = self._doubt(row, leaf)
+        self.size = seq + 1
+        self.events += 1
+        self.head = leaf
+        self._prev = leaf.hex().encode()
+        if statement is None:
+            self.subjects.skip(seq)
+            self.blobs.skip(seq)
+        else:
+            self._follow(row, statement, leaf)
+        for level, index, root in self.tree.frontier.append(leaf):
+            self.tree.tile(level, index, root)
+        if self.tree.frontier.size == self.tree.next:
+            self.tree.compare(self.keys.keyring, leaf)
+
+    def _sound_statement(self, row: Row) -> Any:
+        """Return the statement of a row that is as it must be, else ``None``."""
+        seq, kind, run, payload = row[:4]
+        try:
+            statement = orjson.loads(payload)
+            chain = statement["predicate"]["muniment"]
+            prev = chain["prev"].encode() if self._any_prev and seq else self._prev
+            if (
+                rewrite(statement, seq, self._ledger, prev) == payload
+                and chain["type"] == kind
+                and chain.get("run") == run
+                and self._is_plausible(chain["time"], kind, run, payload)
+            ):
+                self._any_prev = False
+                return statement
+        except (*_ODD, ValueRefused, WrongError):
+            return None  # `_explain` says what is odd
+        return None
+
+    def _is_plausible(
+        self, stamp: str, kind: str, run: str | None, payload: bytes
+    ) -> bool:
+        """Judge what `rewrite` takes over as it finds it."""
+        if stamp < self._time or len(payload) > MAX_PAYLOAD:
+            return False
+        if not (
+            stamp[:_SECOND] == self._second
+            and len(stamp) == _TIME
+            and stamp[_SECOND:-1].isdigit()
+            and stamp[-1] == "Z"
+            and stamp.isascii()
+        ):
+            if not is_time(stamp):
+                return False
+            self._second = stamp[:_SECOND]
+        self._time = stamp
+        if kind not in self._names:
+            if not is_type_name(kind):
+                return False
+            self._names.add(kind)
+        if run != self._run and run is not None:
+            if not is_run_id(run):
+                return False
+            self._run = run
+        if payload.count(b"{") + payload.count(b"[") > _BRACKETS:
+            parse_canonical(payload)  # the depth of the whole counts, not of the data
+        return True
+
+    def _follow(self, row: Row, statement: Any, leaf: bytes) -> None:
+        """Compare what a sound statement points at."""
+        seq, kind, run, payload = row[:4]
+        data, subject = statement["predicate"]["data"], statement["subject"]
+        if (
+            self.subjects.next <= seq
+            or len(subject) != 1
+            or subject[0]["name"] != "data.json"
+        ):
+            self.subjects.check(seq, subject)
+        if self.blobs.next <= seq or b'"$blob"' in payload:
+            self.blobs.check(seq, data)
+        if kind == "blob.erased":
+            self.blobs.erase(seq, data)
+        if run is not None:
+            scope = statement["predicate"]["muniment"]["scope"]
+            self.runs.add(seq, run, scope, kind, data, leaf)
+        if seq == 0:
+            self._ledger = self._ledger_id.encode()
+
+    def _skip_to(self, seq: int) -> None:
+        if seq > self.size:
+            what = f"the events {self.size} to {seq - 1} are missing"
+            if seq == self.size + 1:
+                what = "the event is missing"
+            self._add("missing", "event/seq", what, self.size)
+        else:
+            self._add("inserted", "event/seq", "no event has this number", seq)
+        self.subjects.skip(seq - 1)
+        self.blobs.skip(seq - 1)
+        self._ledger = self._ledger_id.encode()
+        self._break(seq)
+
+    def _explain(self, row: Row) -> None:
+        seq = row[0]
+        known = not self._any_prev and self._prev
+        expected = Expected(
+            seq,
+            self._ledger_id if seq else None,
+            self._prev.decode() if known else None,
+            self._time,
+            self._claim,
+        )
+        explain(row, expected, self._findings)
+        self._ledger = self._ledger_id.encode()
+        self._break(seq)
+
+    def _claim(self, seq: int) -> object:
+        """Return the seq that the row at *seq* says it has."""
+        payload = self._snapshot.value("SELECT payload FROM event WHERE seq = ?", seq)
+        try:
+            return orjson.loads(payload)["predicate"]["muniment"]["seq"]  # type: ignore[arg-type]
+        except _ODD:
+            return None
+
+    def _doubt(self, row: Row, leaf: bytes | None) -> bytes:
+        """Say that the hash is wrong, or cannot be told; return the best there is."""
+        seq, stored = row[0], row[6]
+        before = len(self._findings)
+        explain_columns(row, self._findings)
+        if leaf is not None and len(self._findings) == before:
+            what = "the hash is not that of payload, signature and key"
+            self._add("edited", "event/leaf-hash", what, seq)
+        self._break(seq)
+        if leaf is not None:
+            return leaf
+        return stored if isinstance(stored, bytes) else b""
+
+    def _break(self, seq: int) -> None:
+        """Compare no roots from here on; the next row may name any row before it."""
+        self._any_prev = True
+        self.runs.broken = True
+        if not self.tree.broken:
+            self.tree.broken = True
+            note = f"roots, tiles and counts were not compared from event {seq} on"
+            self._findings.notes.append(note)
+
+    def _add(self, kind: str, rule: str, message: str, seq: int) -> None:
+        self._findings.add(kind, rule, message, seq=seq, remedy=_ASK)
+
+
+def _lenient(text: bytes) -> str:
+    return text.decode("utf-8", "surrogateescape")

@@ -1,0 +1,198 @@
+"""What `verify` says: findings, and the report that judges them.
+
+    integrity      intact | wrong | cannot tell
+    authenticity   pinned | self-asserted | wrong | cannot tell
+    completeness   checked | unchecked | wrong | cannot tell
+
+Rules:
+
+- A finding names a stable rule, the first bad seq it knows and the place. Kind
+  ``unreadable`` means *cannot tell*; every other kind means *wrong*.
+- Wrong wins over cannot tell, and cannot tell over everything that is merely unknown:
+  exit 1, then 3, then 0.
+- Of one rule at most 20 findings are kept (the earliest), so that one edited byte at
+  the start of a long ledger does not drown what it means; the rest is counted.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import asdict, dataclass
+
+from muniment.errors import CannotTellError, MunimentError
+
+__all__ = ["KINDS", "Finding", "Findings", "Report", "judge"]
+
+KINDS = (
+    "blob",
+    "checkpoint",
+    "edited",
+    "foreign",
+    "forked",
+    "inserted",
+    "key",
+    "missing",
+    "reordered",
+    "rolled-back",
+    "run",
+    "schema",
+    "truncated",
+    "unreadable",
+)
+
+_KEPT_PER_RULE = 20
+_COMPLETENESS = frozenset({"forked", "rolled-back", "truncated"})
+_AUTHENTICITY = frozenset({"foreign"})
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that is wrong, or that cannot be told."""
+
+    kind: str
+    """One of `KINDS`."""
+    rule: str
+    """A stable name, as ``event/leaf-hash``."""
+    seq: int | None
+    """The first event that it concerns, where there is one."""
+    place: str
+    message: str
+    remedy: str = ""
+
+    def __str__(self) -> str:
+        """One line: ``place: message [rule]; remedy``."""
+        where = f"{self.place}: " if self.place else ""
+        what_to_do = f"; {self.remedy}" if self.remedy else ""
+        return f"{where}{self.message} [{self.rule}]{what_to_do}".replace("\n", " ")
+
+
+class Findings:
+    """Collects findings and remarks during one verification."""
+
+    __slots__ = ("_counts", "_found", "notes")
+
+    def __init__(self) -> None:
+        self._found: list[Finding] = []
+        self._counts: Counter[str] = Counter()
+        self.notes: list[str] = []
+
+    def __len__(self) -> int:
+        """Return how many findings there were, kept or not."""
+        return self._counts.total()
+
+    def add(
+        self,
+        kind: str,
+        rule: str,
+        message: str,
+        *,
+        seq: int | None = None,
+        place: str = "",
+        remedy: str = "",
+    ) -> None:
+        """Keep a finding; *place* is ``event SEQ`` where only *seq* is given."""
+        self._counts[rule] += 1
+        if self._counts[rule] <= _KEPT_PER_RULE:
+            where = place or (f"event {seq}" if seq is not None else "")
+            self._found.append(Finding(kind, rule, seq, where, message, remedy))
+
+    def add_error(
+        self, kind: str, error: MunimentError, seq: int | None = None, place: str = ""
+    ) -> None:
+        """Keep what a format module refused; a lack stays *cannot tell*."""
+        self.add(
+            "unreadable" if isinstance(error, CannotTellError) else kind,
+            error.rule,
+            error.message,
+            seq=seq,
+            place=place or error.place,
+            remedy=error.remedy,
+        )
+
+    def sorted(self) -> tuple[Finding, ...]:
+        """Return the kept findings, the first bad event first."""
+        self.notes.extend(
+            f"{count - _KEPT_PER_RULE} more findings of {rule}"
+            for rule, count in sorted(self._counts.items())
+            if count > _KEPT_PER_RULE
+        )
+        end = 1 << 63
+        return tuple(
+            sorted(self._found, key=lambda one: end if one.seq is None else one.seq)
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """The verdict over one ledger, as of one snapshot of its file."""
+
+    ok: bool
+    """Intact, by a pinned key, and nothing contradicts."""
+    exit_code: int
+    """0 holds, 1 wrong, 3 could not be checked."""
+    integrity: str
+    authenticity: str
+    completeness: str
+    findings: tuple[Finding, ...] = ()
+    """Sorted: the first bad event first."""
+    notes: tuple[str, ...] = ()
+    """Remarks that change no verdict."""
+    target: str = ""
+    ledger: str | None = None
+    """``sha256:<hex>`` of the genesis payload."""
+    size: int = 0
+    head: str | None = None
+    """The leaf hash of the last event, 64 hex digits."""
+    events_checked: int = 0
+    signatures_checked: int = 0
+    erased: int = 0
+    """How many contents are gone by an event that says so."""
+    open_runs: tuple[str, ...] = ()
+    """Runs without an end, in the order they began."""
+    anchored: str = ""
+    fast: bool = False
+    seconds: float = 0.0
+
+    def to_json(self) -> dict[str, object]:
+        """Return the report as plain JSON values."""
+        return json.loads(json.dumps(asdict(self)))  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The words and the exit code that findings add up to."""
+
+    integrity: str
+    authenticity: str
+    completeness: str
+    exit_code: int
+    ok: bool
+
+
+def judge(
+    findings: tuple[Finding, ...],
+    *,
+    pinned: bool,
+    remembered: bool,
+    trust_on_first_use: bool,
+    require_complete: bool,
+) -> Verdict:
+    """Weigh *findings* by the table of ``docs/trust.md``."""
+    kinds = {finding.kind for finding in findings}
+    wrong = kinds - {"unreadable"}
+    lacking = "cannot tell" if "unreadable" in kinds else ""
+    content = wrong - _COMPLETENESS - _AUTHENTICITY
+    integrity = "wrong" if content else lacking or "intact"
+    known = "pinned" if pinned else "self-asserted"
+    authenticity = "wrong" if wrong & _AUTHENTICITY else lacking or known
+    memory = "checked" if remembered else "unchecked"
+    completeness = "wrong" if wrong & _COMPLETENESS else lacking or memory
+    if wrong:
+        exit_code = 1
+    elif lacking or (require_complete and not remembered):
+        exit_code = 3
+    else:
+        exit_code = 0 if pinned or trust_on_first_use else 3
+    ok = not kinds and pinned
+    return Verdict(integrity, authenticity, completeness, exit_code, ok)

@@ -1,0 +1,207 @@
+"""One consistent view of a ledger file, and whether the file is one at all.
+
+    file:/home/ada/work/.muniment/ledger.db?mode=ro
+
+Rules:
+
+- The file is found and opened by this module alone: the standard library's driver,
+  read-only, no writer's code. ``trusted_schema`` is off; page cells are checked.
+- ``immutable=1`` only where nobody could write: no ``-wal``, and neither the file nor
+  its directory is writable. Anywhere else a writer may be at work, and WAL keeps
+  reading and writing apart.
+- What ``sqlite_master`` says is compared with `layout.SCHEMA` before any table is
+  read. Any other object is planted.
+- A file that cannot be read is *cannot tell*, in one line; only what can be read and
+  contradicts itself is *wrong*.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from muniment.errors import CannotTellError, StoreError
+from muniment.layout import APPLICATION_ID, LAYOUT_VERSION, SCHEMA
+from muniment.verifying_report import Findings
+
+__all__ = ["Snapshot", "open_snapshot"]
+
+_SECONDS_TO_WAIT = 30.0
+_ON = re.compile(r" ON (\w+)")
+_CONTENT = ("NULL value in ", "TEXT value in ", "NUMERIC value in ")
+_INDEX = ("row ", "wrong # of entries in index", "non-unique entry in index")
+_BACKUP = "restore it from a backup, and verify that"
+
+
+class Snapshot:
+    """A read transaction on a ledger file."""
+
+    __slots__ = ("connection", "path")
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self.path = path
+        self.connection = connection
+
+    def value(self, sql: str, *arguments: object) -> object:
+        """Return the first column of the first row of *sql*, or ``None``."""
+        row = self.connection.execute(sql, arguments).fetchone()
+        return row[0] if row else None
+
+    def count(self, table: str) -> int:
+        """Return the number of rows of *table*."""
+        number = self.value(f"SELECT count(*) FROM {table}")  # noqa: S608 - our names
+        return number if isinstance(number, int) else 0
+
+    def ledger_id(self) -> str | None:
+        """Return the id that the genesis row gives this file, unchecked."""
+        try:
+            payload = self.value("SELECT payload FROM event WHERE seq = 0")
+        except sqlite3.OperationalError:
+            return None
+        if not isinstance(payload, bytes):
+            return None
+        return "sha256:" + hashlib.sha256(payload).hexdigest()
+
+    def renew(self) -> None:
+        """End the read transaction and begin one that sees the present."""
+        self.connection.execute("COMMIT")
+        self._begin()
+
+    def _begin(self) -> None:
+        self.connection.execute("BEGIN")
+        self.connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+
+    def check_schema(self, findings: Findings) -> bool:
+        """Compare every object of the file; tell whether its tables can be read."""
+        found = {
+            str(name): (kind, table, sql)
+            for kind, name, table, sql in self.connection.execute(
+                "SELECT type, name, tbl_name, sql FROM sqlite_master"
+            )
+            if not (sql is None and str(name).startswith("sqlite_autoindex_"))
+        }
+        if "event" not in found:
+            raise self._not_a_ledger()
+        self._check_header(findings)
+        for name in sorted(found.keys() - SCHEMA.keys()):
+            what = f"a planted {found[name][0]} {name!r}"
+            _schema(findings, "schema/object", what, name)
+        for name, sql in SCHEMA.items():
+            kind = sql.split()[1].lower().replace("unique", "index")
+            on = _ON.search(sql)
+            table = name if kind == "table" or on is None else on[1]
+            if name not in found:
+                _schema(findings, "schema/object", f"the {kind} is gone", name)
+            elif found[name] != (kind, table, sql):
+                _schema(findings, "schema/object", f"the {kind} was altered", name)
+        return self._has_all_columns()
+
+    def _has_all_columns(self) -> bool:
+        try:
+            self.connection.execute(
+                "SELECT event.seq, type, run, payload, signature, key, event.hash, "
+                "subject.seq, subject.digest, blob.id, blob.digest, blob.seq, data, "
+                "level, idx, tile.hash, size, note "
+                "FROM event, subject, blob, tile, checkpoint LIMIT 0"
+            )
+        except sqlite3.OperationalError:
+            return False
+        return True
+
+    def _check_header(self, findings: Findings) -> None:
+        application = self.value("PRAGMA application_id")
+        if application != APPLICATION_ID:
+            what = f"the application id is {application}, not {APPLICATION_ID}"
+            _schema(findings, "schema/application-id", what, "header")
+        version = self.value("PRAGMA user_version")
+        if version != LAYOUT_VERSION:
+            raise CannotTellError(
+                f"the file has layout {version}, this is muniment's {LAYOUT_VERSION}",
+                rule="schema/version",
+                place=str(self.path),
+                remedy="verify it with the muniment that wrote it",
+            )
+
+    def check_pages(self, findings: Findings, *, fast: bool) -> None:
+        """Let SQLite check its pages; and its indexes, unless *fast*."""
+        pragma = "quick_check" if fast else "integrity_check"
+        for (line,) in self.connection.execute(f"PRAGMA {pragma}(20)"):
+            message = str(line)
+            if message == "ok" or message.startswith(_CONTENT):
+                continue  # the event pass finds such a value, and names its row
+            if message.startswith(_INDEX):
+                what = f"an index and its table differ: {message}"
+                findings.add("edited", "file/index", what, place=str(self.path))
+                continue
+            raise self._corrupt(message)
+
+    def _corrupt(self, message: str) -> StoreError:
+        return StoreError(
+            f"the file is corrupt ({message.splitlines()[-1]})",
+            rule="file/corrupt",
+            place=str(self.path),
+            remedy=_BACKUP,
+        )
+
+    def _not_a_ledger(self) -> StoreError:
+        return StoreError(
+            "this is not a muniment ledger",
+            rule="file/not-a-ledger",
+            place=str(self.path),
+            remedy="name the ledger's own file",
+        )
+
+
+@contextmanager
+def open_snapshot(path: Path) -> Iterator[Snapshot]:
+    """Open *path* read-only, and close it whatever happens.
+
+    Raises:
+        StoreError: the file is missing, unreadable, locked, corrupt or encrypted; also
+            when that shows only while it is being read.
+
+    """
+    if not path.is_file():
+        raise StoreError(
+            "there is no such file",
+            rule="file/missing",
+            place=str(path),
+            remedy="name the ledger's own file",
+        )
+    connection: sqlite3.Connection | None = None
+    try:
+        connection = sqlite3.connect(
+            _uri(path), uri=True, isolation_level=None, timeout=_SECONDS_TO_WAIT
+        )
+        for pragma in ("trusted_schema=OFF", "cell_size_check=ON", "query_only=ON"):
+            connection.execute(f"PRAGMA {pragma}")
+        snapshot = Snapshot(path, connection)
+        snapshot._begin()  # noqa: SLF001 - the other half of this class
+        yield snapshot
+    except (sqlite3.DatabaseError, OSError) as error:
+        raise StoreError(
+            f"the file cannot be read ({error})",
+            rule="file/unreadable",
+            place=str(path),
+            remedy=_BACKUP,
+        ) from None
+    finally:
+        if connection is not None:
+            connection.close()
+
+
+def _uri(path: Path) -> str:
+    absolute = path.absolute()
+    uri = absolute.as_uri() + "?mode=ro"
+    wal = absolute.with_name(absolute.name + "-wal")
+    writable = os.access(absolute, os.W_OK) or os.access(absolute.parent, os.W_OK)
+    return uri if wal.exists() or writable else uri + "&immutable=1"
+
+
+def _schema(findings: Findings, rule: str, what: str, name: str) -> None:
+    findings.add("schema", rule, what, place=name, remedy="trust no answer of queries")

@@ -1,0 +1,333 @@
+"""One row of the log against the one spelling that its statement can have.
+
+    {"_type":"https://in-toto.io/Statement/v1","predicate":{"data":…,"muniment":{"actor":…,
+    "ledger":…,"ordinal":…,"prev":…,"run":…,"scope":…,"seq":…,"tenant":…,"time":…,
+    "type":…,"version":…}},"predicateType":"urn:muniment:event:…:v…","subject":[…]}
+
+Rules:
+
+- A row is sound when the statement, written anew from the few values that an event is
+  free to choose and from the place where it stands, gives the stored bytes again. That
+  one comparison proves shape, canonical form, seq, prev, ledger and predicate type.
+- Only a row that is not is taken apart (`explain`), to name each broken rule.
+- Time is RFC 3339 in UTC with six decimals.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import orjson
+
+from muniment.canonical import JsonValue, canonical, parse, parse_canonical
+from muniment.errors import ValueRefused, WrongError
+from muniment.verifying_report import Findings
+
+__all__ = [
+    "MAX_PAYLOAD",
+    "Expected",
+    "Row",
+    "explain",
+    "explain_columns",
+    "is_run_id",
+    "is_time",
+    "is_type_name",
+    "rewrite",
+]
+
+MAX_PAYLOAD = 64 * 1024
+"""No payload has more bytes."""
+
+Row = tuple[Any, Any, Any, Any, Any, Any, Any]
+"""seq, type, run, payload, signature, key, hash, whatever SQLite hands out."""
+
+_TYPE = "https://in-toto.io/Statement/v1"
+_HEAD = b'{"_type":"https://in-toto.io/Statement/v1","predicate":{"data":%b,"muniment":'
+_OWN = b'[{"digest":{"sha256":"%b"},"name":"data.json"}]'
+_TAIL = (
+    b'"tenant":%b,"time":"%b","type":"%b","version":%d}},'
+    b'"predicateType":"urn:muniment:event:%b:v%d","subject":%b}'
+)
+_IN_RUN = _HEAD + (
+    b'{"actor":%b,"ledger":"%b","ordinal":%d,"prev":"%b","run":"%b","scope":%b,'
+    b'"seq":%d,' + _TAIL
+)
+_ALONE = _HEAD + b'{"actor":%b,"ledger":"%b","prev":"%b","seq":%d,' + _TAIL
+_GENESIS = _HEAD + b'{"actor":%b,"seq":%d,' + _TAIL
+
+_MAX_INTEGER = 2**53 - 1
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII)
+_NAME = re.compile(r"[a-z][a-z0-9_-]*(\.[a-z][a-z0-9_-]*)+")
+_RUN = re.compile(r"[A-Za-z0-9_-]{1,128}")
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+_ASK = "compare with a copy or an anchor; trust nothing from here on"
+
+_ALWAYS = frozenset({"actor", "seq", "tenant", "time", "type", "version"})
+_CHAIN = frozenset({"ledger", "prev"})
+_PLACE = frozenset({"ordinal", "run", "scope"})
+_TOP = ("_type", "predicate", "predicateType", "subject")
+
+
+@dataclass(slots=True)
+class Expected:
+    """What the place of a row in the log says about it."""
+
+    seq: int = 0
+    ledger: str | None = None
+    """``None`` for the genesis only."""
+    prev: str | None = None
+    """The leaf hash of the row before; ``None`` for the genesis, or when unknown."""
+    time: str = ""
+    claim: Callable[[int], object] | None = None
+    """Says which seq the row at a seq says it has."""
+
+
+def rewrite(statement: Any, seq: int, ledger: bytes, prev: bytes) -> bytes:
+    """Return the bytes of the statement that has these free values at this place.
+
+    *ledger* and *prev* are empty for the genesis. Raises whatever odd shapes raise
+    (`KeyError`, `TypeError`, `AttributeError`, `ValueRefused`): then it is not sound.
+    """
+    predicate = statement["predicate"]
+    chain, data = predicate["muniment"], predicate["data"]
+    actor, tenant, version = chain["actor"], chain["tenant"], chain["version"]
+    kind = chain["type"].encode()
+    if not (type(actor) is type(tenant) is str and type(data) is dict):
+        raise TypeError
+    if not 0 < version <= _MAX_INTEGER:
+        raise TypeError
+    content = canonical(data)
+    subject = statement["subject"]
+    if len(subject) == 1 and subject[0]["name"] == "data.json":
+        about = _OWN % hashlib.sha256(content).hexdigest().encode()
+    else:
+        about = _written_subject(subject, content)
+    dumps = orjson.dumps
+    tail = (dumps(tenant), chain["time"].encode(), kind, version, kind, version, about)
+    if "run" in chain:
+        scope, ordinal = chain["scope"], chain["ordinal"]
+        if type(scope) is not str or not 0 <= ordinal <= _MAX_INTEGER or not prev:
+            raise TypeError
+        run = chain["run"].encode()
+        place = (content, dumps(actor), ledger, ordinal, prev, run, dumps(scope), seq)
+        return _IN_RUN % (*place, *tail)
+    if prev:
+        return _ALONE % (content, dumps(actor), ledger, prev, seq, *tail)
+    return _GENESIS % (content, dumps(actor), seq, *tail)
+
+
+def _written_subject(subject: Any, content: bytes) -> bytes:
+    digest = hashlib.sha256(content).hexdigest()
+    again: list[JsonValue] = []
+    for one in subject:
+        name, value = one["name"], one["digest"]["sha256"]
+        if type(name) is not str or not _DIGEST.fullmatch(value):
+            raise TypeError
+        if name == "data.json" and value != digest:
+            raise TypeError
+        again.append({"digest": {"sha256": value}, "name": name})
+    if not again:
+        raise TypeError
+    return canonical(again)
+
+
+def is_time(text: str) -> bool:
+    """Tell whether *text* is a real moment, RFC 3339 in UTC with six decimals."""
+    if _TIME.fullmatch(text) is None:
+        return False
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
+
+
+def is_type_name(text: str) -> bool:
+    """Tell whether *text* can name an event type."""
+    return _NAME.fullmatch(text) is not None
+
+
+def is_run_id(text: str) -> bool:
+    """Tell whether *text* can name a run."""
+    return _RUN.fullmatch(text) is not None
+
+
+def explain(row: Row, expected: Expected, findings: Findings) -> Any:
+    """Add a finding for each rule that *row* breaks; return the statement, if any.
+
+    Hash and signature are judged elsewhere: they need the tree and the keys.
+    """
+    seq, kind, run, payload = row[:4]
+    say = _Sayer(findings, seq)
+    explain_columns(row, findings)
+    before = len(findings)
+    if not isinstance(payload, bytes):
+        return None
+    if len(payload) > MAX_PAYLOAD:
+        say("event/size", f"the payload has {len(payload)} bytes, over {MAX_PAYLOAD}")
+    statement = _explain_bytes(payload, say)
+    if statement is None:
+        return None
+    chain = _explain_shape(statement, expected, say)
+    if chain is not None:
+        _explain_place(chain, expected, say)
+        _explain_subject(statement, say)
+        if chain.get("type") != kind:
+            say("event/column", f"the column says type {kind!r}", place="type")
+        if chain.get("run") != run:
+            say("event/column", f"the column says run {run!r}", place="run")
+    if len(findings) == before:
+        say("event/shape", "the statement is not spelled as muniment spells it")
+    return statement
+
+
+class _Sayer:
+    __slots__ = ("_findings", "_seq")
+
+    def __init__(self, findings: Findings, seq: int) -> None:
+        self._findings = findings
+        self._seq = seq
+
+    def __call__(
+        self, rule: str, message: str, *, place: str = "", kind: str = "edited"
+    ) -> None:
+        where = f"event {self._seq}" + (f" {place}" if place else "")
+        self._findings.add(kind, rule, message, seq=self._seq, place=where, remedy=_ASK)
+
+
+def explain_columns(row: Row, findings: Findings) -> None:
+    """Add a finding for each column of *row* that has another type or size."""
+    seq, kind, run, payload, signature, key, leaf = row
+    say = _Sayer(findings, seq)
+    if not isinstance(kind, str):
+        say("event/column", "type is not text", place="type")
+    if run is not None and not isinstance(run, str):
+        say("event/column", "run is not text", place="run")
+    if not isinstance(payload, bytes):
+        say("event/column", "payload is not a blob", place="payload")
+    for name, value, size in (
+        ("signature", signature, 64),
+        ("key", key, 32),
+        ("hash", leaf, 32),
+    ):
+        if not isinstance(value, bytes) or len(value) != size:
+            say("event/column", f"{name} is not a blob of {size} bytes", place=name)
+
+
+def _explain_bytes(payload: bytes, say: _Sayer) -> Any:
+    try:
+        return parse_canonical(payload)
+    except WrongError as error:
+        say("event/canonical", error.message, place="payload")
+    try:
+        return parse(payload)
+    except WrongError:
+        return None
+
+
+def _explain_shape(statement: Any, expected: Expected, say: _Sayer) -> Any:
+    if not isinstance(statement, dict):
+        say("event/shape", "the payload is not an object", place="payload")
+        return None
+    _members(statement, set(_TOP), "", say)
+    if statement.get("_type") != _TYPE:
+        say("event/shape", "not an in-toto Statement v1", place="_type")
+    predicate = statement.get("predicate")
+    if not isinstance(predicate, dict):
+        say("event/shape", "the predicate is not an object", place="predicate")
+        return None
+    _members(predicate, {"data", "muniment"}, "predicate.", say)
+    if not isinstance(predicate.get("data"), dict):
+        say("event/shape", "data is not an object", place="predicate.data")
+    chain = predicate.get("muniment")
+    if not isinstance(chain, dict):
+        say("event/shape", "not an object", place="predicate.muniment")
+        return None
+    wanted = set(_ALWAYS) | (_CHAIN if expected.ledger is not None else set())
+    if chain.keys() & _PLACE:
+        wanted |= _PLACE
+    _members(chain, wanted, "predicate.muniment.", say)
+    name = f"urn:muniment:event:{chain.get('type')}:v{chain.get('version')}"
+    if statement.get("predicateType") != name:
+        say("event/predicate-type", f"not {name}", place="predicateType")
+    _explain_types(chain, say)
+    return chain
+
+
+def _members(value: Any, wanted: set[str], at: str, say: _Sayer) -> None:
+    for name in sorted(wanted - value.keys()):
+        say("event/shape", "the member is missing", place=f"{at}{name}")
+    for name in sorted(value.keys() - wanted):
+        say("event/shape", "an unknown member", place=f"{at}{name}")
+
+
+def _explain_types(chain: Any, say: _Sayer) -> None:
+    def bad(name: str, what: str) -> None:
+        say("event/shape", f"not {what}", place=f"predicate.muniment.{name}")
+
+    for name in ("actor", "scope", "tenant"):
+        if name in chain and not isinstance(chain[name], str):
+            bad(name, "text")
+    for name, least in (("ordinal", 0), ("seq", 0), ("version", 1)):
+        value = chain.get(name, least)
+        if type(value) is not int or not least <= value <= _MAX_INTEGER:
+            bad(name, f"an integer from {least}")
+    for name, form, what in (
+        ("type", _NAME, "the name of an event type"),
+        ("run", _RUN, "the id of a run"),
+        ("prev", _DIGEST, "64 hexadecimal digits"),
+    ):
+        value = chain.get(name)
+        if name in chain and not (isinstance(value, str) and form.fullmatch(value)):
+            bad(name, what)
+
+
+def _explain_place(chain: Any, expected: Expected, say: _Sayer) -> None:
+    seq, at = chain.get("seq"), "predicate.muniment."
+    if seq != expected.seq or isinstance(seq, bool):
+        later = isinstance(seq, int) and seq > expected.seq
+        swapped = isinstance(seq, int) and expected.claim is not None
+        swapped = swapped and expected.claim(seq) == expected.seq
+        kind = "reordered" if swapped else "missing" if later else "inserted"
+        say("event/seq", f"the row says it is event {seq}", place=at + "seq", kind=kind)
+    if expected.ledger is not None and chain.get("ledger") != expected.ledger:
+        what = f"the row is of the ledger {chain.get('ledger')}"
+        say("event/ledger", what, place=at + "ledger", kind="foreign")
+    if expected.prev is not None and chain.get("prev") != expected.prev:
+        what = "prev is not the hash of the event before"
+        say("event/prev", what, place=at + "prev")
+    time = chain.get("time")
+    if not isinstance(time, str) or not is_time(time):
+        say("event/time", "not RFC 3339 in UTC with six decimals", place=at + "time")
+    elif time < expected.time:
+        say("event/time", "earlier than the event before", place=at + "time")
+
+
+def _explain_subject(statement: Any, say: _Sayer) -> None:
+    subject = statement.get("subject")
+    if not isinstance(subject, list) or not subject:
+        say("event/subject", "not a list of subjects", place="subject")
+        return
+    try:
+        own = hashlib.sha256(canonical(statement["predicate"]["data"])).hexdigest()
+    except (KeyError, TypeError, ValueRefused):
+        return
+    for number, one in enumerate(subject):
+        where = f"subject[{number}]"
+        digest = one.get("digest") if isinstance(one, dict) else None
+        value = digest.get("sha256") if isinstance(digest, dict) else None
+        if (
+            not isinstance(value, str)
+            or not _DIGEST.fullmatch(value)
+            or set(one) != {"digest", "name"}
+            or set(digest) != {"sha256"}
+            or not isinstance(one["name"], str)
+        ):
+            say("event/subject", "not a name and a SHA-256", place=where)
+        elif one["name"] == "data.json" and value != own:
+            say("event/subject", "not the digest of the event's data", place=where)

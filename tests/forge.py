@@ -1,0 +1,378 @@
+"""A forger of ledger files: writes the formats from their description alone.
+
+It shares with the writer the table texts and nothing else that decides what stands in a
+file, so that the verifier is tested against a second opinion; and it tampers, as
+somebody does who has the file and no key (or, with `Forge.append`, the keys and no
+scruples).
+"""
+
+from __future__ import annotations
+
+import base64
+import copy
+import hashlib
+import json
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import rfc8785
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from muniment.layout import APPLICATION_ID, LAYOUT_VERSION, SCHEMA
+
+__all__ = ["Forge", "Row", "keyid", "make_key", "rehash", "root", "tampering"]
+
+RUN = "01JD3Z8M6Q4W0V9K2T7N5RYXCB"
+
+
+def make_key(name: str) -> Ed25519PrivateKey:
+    """Return the private key that *name* stands for."""
+    return Ed25519PrivateKey.from_private_bytes(hashlib.sha256(name.encode()).digest())
+
+
+def raw(key: Ed25519PrivateKey) -> bytes:
+    """Return the 32 public bytes."""
+    return key.public_key().public_bytes_raw()
+
+
+def b64(data: bytes) -> str:
+    """Return standard padded base64."""
+    return base64.b64encode(data).decode()
+
+
+def keyid(key: Ed25519PrivateKey) -> str:
+    """Return what ``ssh-keygen -lf`` prints."""
+    wire = b"\0\0\0\x0bssh-ed25519\0\0\0\x20" + raw(key)
+    return "SHA256:" + b64(hashlib.sha256(wire).digest()).rstrip("=")
+
+
+def pae(payload: bytes) -> bytes:
+    """Return DSSE's pre-authentication encoding."""
+    kind = b"application/vnd.in-toto+json"
+    return b"DSSEv1 %d %b %d %b" % (len(kind), kind, len(payload), payload)
+
+
+def leaf_hash(payload: bytes, signature: bytes, public: bytes) -> bytes:
+    """Return the RFC 6962 hash of the Rekor v2 entry."""
+    spki = bytes.fromhex("302a300506032b6570032100") + public
+    verifier = {"keyDetails": "PKIX_ED25519_PH", "publicKey": {"rawBytes": b64(spki)}}
+    digest = b64(hashlib.sha512(pae(payload)).digest())
+    record = {
+        "data": {"algorithm": "SHA2_512", "digest": digest},
+        "signature": {"content": b64(signature), "verifier": verifier},
+    }
+    entry = {
+        "apiVersion": "0.0.2",
+        "kind": "hashedrekord",
+        "spec": {"hashedRekordV002": record},
+    }
+    return hashlib.sha256(b"\0" + rfc8785.dumps(entry)).digest()
+
+
+def root(hashes: list[bytes]) -> bytes:
+    """Return the RFC 6962 root, by its definition."""
+    if not hashes:
+        return hashlib.sha256(b"").digest()
+    if len(hashes) == 1:
+        return hashes[0]
+    half = 1 << (len(hashes) - 1).bit_length() - 1
+    return hashlib.sha256(b"\1" + root(hashes[:half]) + root(hashes[half:])).digest()
+
+
+def tiles(hashes: list[bytes]) -> list[tuple[int, int, bytes]]:
+    """Return every complete tile above the leaves."""
+    found, level, below = [], 1, hashes
+    while len(below) >= 256:
+        below = [root(below[i : i + 256]) for i in range(0, len(below) & ~255, 256)]
+        found += [(level, index, value) for index, value in enumerate(below)]
+        level += 1
+    return found
+
+
+def entry(key: Ed25519PrivateKey, roles: list[str], context: str) -> dict[str, Any]:
+    """Return the enrolment of a key."""
+    possession = {
+        role: b64(
+            key.sign(
+                f"muniment/key-possession/v1\n{context}\n{keyid(key)}\n{role}\n".encode()
+            )
+        )
+        for role in roles
+    }
+    public = b64(raw(key))
+    return {
+        "keyid": keyid(key),
+        "possession": possession,
+        "public": public,
+        "roles": roles,
+    }
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of `event`."""
+
+    seq: int
+    type: str
+    run: str | None
+    payload: bytes
+    signature: bytes
+    key: bytes
+    hash: bytes
+
+
+@dataclass
+class Forge:
+    """A ledger in memory; `write` makes the file."""
+
+    name: str = "one"
+    rows: list[Row] = field(default_factory=list)
+    blobs: list[tuple[bytes, int, bytes | None]] = field(default_factory=list)
+    notes: list[tuple[int, bytes]] = field(default_factory=list)
+    files: dict[bytes, bytes] = field(default_factory=dict)
+    ledger: str = ""
+    ordinals: dict[tuple[str, str], int] = field(default_factory=dict)
+    started: int = 0
+
+    def key(self, role: str) -> Ed25519PrivateKey:
+        """Return the key of this ledger for *role*."""
+        return make_key(f"{self.name}/{role}")
+
+    def open(self, **changes: Any) -> Forge:
+        """Add the genesis."""
+        nonce = hashlib.sha256(self.name.encode()).hexdigest()
+        context = f"nonce:{nonce}"
+        data = {
+            "formats": {"checkpoint": 1, "event": 1, "layout": 1},
+            "keys": [
+                entry(self.key(role), [role], context)
+                for role in ("root", "writer", "checkpoint")
+            ],
+            "next_root": "sha256:" + hashlib.sha256(raw(self.key("next"))).hexdigest(),
+            "nonce": nonce,
+        }
+        self.append("ledger.opened", data | changes, signer=self.key("root"))
+        digest = hashlib.sha256(self.rows[0].payload).hexdigest()
+        self.ledger = f"sha256:{digest}"
+        return self
+
+    def statement(
+        self,
+        kind: str,
+        data: dict[str, Any],
+        run: str | None = None,
+        scope: str = "",
+        subject: list[Any] | None = None,
+        **chain: Any,
+    ) -> dict[str, Any]:
+        """Return the next statement."""
+        seq = len(self.rows)
+        inner: dict[str, Any] = {
+            "actor": "local",
+            "seq": seq,
+            "tenant": "default",
+            "time": f"2026-11-20T07:{seq // 60 % 60:02}:{seq % 60:02}.{seq // 3600:06}Z",
+            "type": kind,
+            "version": 1,
+        }
+        if seq:
+            inner |= {"ledger": self.ledger, "prev": self.rows[-1].hash.hex()}
+        if run is not None:
+            place = (run, scope)
+            inner |= {
+                "run": run,
+                "scope": scope,
+                "ordinal": self.ordinals.setdefault(place, 0),
+            }
+            self.ordinals[place] += 1
+        own = hashlib.sha256(rfc8785.dumps(data)).hexdigest()
+        return {
+            "_type": "https://in-toto.io/Statement/v1",
+            "predicate": {"data": data, "muniment": inner | chain},
+            "predicateType": f"urn:muniment:event:{kind}:v1",
+            "subject": subject or [{"digest": {"sha256": own}, "name": "data.json"}],
+        }
+
+    def append(
+        self,
+        kind: str,
+        data: dict[str, Any],
+        *,
+        signer: Ed25519PrivateKey | None = None,
+        **rest: Any,
+    ) -> Row:
+        """Sign and add an event."""
+        statement = self.statement(kind, data, **rest)
+        return self.add(statement, signer or self.key("writer"))
+
+    def add(self, statement: dict[str, Any], signer: Ed25519PrivateKey) -> Row:
+        """Sign and add any statement."""
+        return self.add_bytes(rfc8785.dumps(statement), statement, signer)
+
+    def add_bytes(
+        self, payload: bytes, statement: dict[str, Any], signer: Ed25519PrivateKey
+    ) -> Row:
+        """Sign and add any bytes."""
+        chain = statement["predicate"]["muniment"]
+        signature = signer.sign(pae(payload))
+        leaf = leaf_hash(payload, signature, raw(signer))
+        row = Row(
+            len(self.rows),
+            chain["type"],
+            chain.get("run"),
+            payload,
+            signature,
+            raw(signer),
+            leaf,
+        )
+        self.rows.append(row)
+        return row
+
+    def enrol(self, name: str, roles: list[str], **rest: Any) -> Row:
+        """Enrol the key *name* of this ledger."""
+        data = entry(self.key(name), roles, self.ledger)
+        return self.append("key.enrolled", data, signer=self.key("root"), **rest)
+
+    def blob(self, content: bytes, *, file: bool = False) -> dict[str, Any]:
+        """Keep *content* for the next event; return the reference."""
+        salt = hashlib.sha256(b"salt" + content).digest()
+        digest = hashlib.sha256(salt + content).digest()
+        self.blobs.append((digest, len(self.rows), None if file else salt + content))
+        if file:
+            self.files[digest] = salt + content
+        return {"$blob": f"sha256:{digest.hex()}", "size": len(content)}
+
+    def end_run(self, run: str, kind: str = "run.completed", **changes: Any) -> Row:
+        """Add the end of a run, with its counts and its root."""
+        mine = [row for row in self.rows if row.run == run]
+        counts: dict[str, int] = {}
+        for row in mine:
+            scope = json.loads(row.payload)["predicate"]["muniment"]["scope"]
+            counts[scope] = counts.get(scope, 0) + 1
+        data = {"counts": counts, "root": root([row.hash for row in mine]).hex()}
+        return self.append(kind, data | changes, run=run)
+
+    def note(
+        self, size: int | None = None, signer: Ed25519PrivateKey | None = None
+    ) -> bytes:
+        """Return the signed checkpoint of the first *size* events."""
+        size = len(self.rows) if size is None else size
+        return self.sign_note(
+            size, root([row.hash for row in self.rows[:size]]), signer
+        )
+
+    def sign_note(
+        self, size: int, top: bytes, signer: Ed25519PrivateKey | None = None
+    ) -> bytes:
+        """Return a signed note that says *size* and *top*."""
+        signer = signer or self.key("checkpoint")
+        origin = f"l-{self.ledger[7:39]}.muniment.invalid"
+        text = f"{origin}\n{size}\n{b64(top)}\n".encode()
+        mark = hashlib.sha256(origin.encode() + b"\n\1" + raw(signer)).digest()[:4]
+        line = f"— {origin} {b64(mark + signer.sign(text))}\n"
+        return text + b"\n" + line.encode()
+
+    def checkpoint(self) -> None:
+        """Add a checkpoint of all events so far."""
+        self.notes.append((len(self.rows), self.note()))
+
+    def subjects(self) -> set[tuple[int, bytes]]:
+        """Return the rows of `subject`."""
+        return {
+            (row.seq, bytes.fromhex(one["digest"]["sha256"]))
+            for row in self.rows
+            for one in json.loads(row.payload)["subject"]
+            if one["name"] != "data.json"
+        }
+
+    def write(self, path: Path) -> Path:
+        """Make the file *path*, closed and without a write-ahead log."""
+        with closing(sqlite3.connect(path)) as connection, connection:
+            connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
+            connection.execute(f"PRAGMA user_version={LAYOUT_VERSION}")
+            for sql in SCHEMA.values():
+                connection.execute(sql)
+            self._fill(connection)
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute("PRAGMA journal_mode=WAL")
+        for digest, data in self.files.items():
+            directory = Path(f"{path}.blobs")
+            directory.mkdir(exist_ok=True)
+            (directory / digest.hex()).write_bytes(data)
+        return path
+
+    def _fill(self, connection: sqlite3.Connection) -> None:
+        connection.executemany(
+            "INSERT INTO event VALUES (?,?,?,?,?,?,?)",
+            [
+                (r.seq, r.type, r.run, r.payload, r.signature, r.key, r.hash)
+                for r in self.rows
+            ],
+        )
+        connection.executemany("INSERT INTO subject VALUES (?,?)", self.subjects())
+        connection.executemany(
+            "INSERT INTO blob (digest, seq, data) VALUES (?,?,?)", self.blobs
+        )
+        connection.executemany(
+            "INSERT INTO tile VALUES (?,?,?)", tiles([row.hash for row in self.rows])
+        )
+        connection.executemany("INSERT INTO checkpoint VALUES (?,?)", self.notes)
+
+    def copy(self) -> Forge:
+        """Return an independent copy, to go another way from here."""
+        return copy.deepcopy(self)
+
+
+def rehash(rows: list[Row], change: Callable[[int, dict[str, Any]], None]) -> list[Row]:
+    """Change statements, then hash and chain all rows anew, without any key."""
+    done: list[Row] = []
+    ledger = ""
+    for row in rows:
+        statement = json.loads(row.payload)
+        chain = statement["predicate"]["muniment"]
+        if done:
+            chain |= {"prev": done[-1].hash.hex(), "ledger": ledger}
+        change(row.seq, statement)
+        payload = rfc8785.dumps(statement)
+        if not done:
+            ledger = "sha256:" + hashlib.sha256(payload).hexdigest()
+        leaf = leaf_hash(payload, row.signature, row.key)
+        done.append(replace(row, payload=payload, hash=leaf))
+    return done
+
+
+@contextmanager
+def tampering(path: Path) -> Iterator[sqlite3.Connection]:
+    """Yield a connection that may do anything; the schema looks untouched afterwards."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("PRAGMA writable_schema=ON")
+        for name, sql in SCHEMA.items():
+            if sql.startswith("CREATE TRIGGER"):
+                connection.execute(f"DROP TRIGGER {name}")
+            elif sql.startswith("CREATE TABLE"):
+                _set_sql(connection, name, _without_constraints(sql))
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        yield connection
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("PRAGMA writable_schema=ON")
+        for name, sql in SCHEMA.items():
+            if sql.startswith("CREATE TRIGGER"):
+                connection.execute(sql)
+            elif sql.startswith("CREATE TABLE"):
+                _set_sql(connection, name, sql)
+
+
+def _without_constraints(sql: str) -> str:
+    return (
+        sql
+        if "WITHOUT ROWID" in sql
+        else sql.replace(" NOT NULL,", ",").replace(" NOT NULL)", ")")
+    )
+
+
+def _set_sql(connection: sqlite3.Connection, name: str, sql: str) -> None:
+    connection.execute("UPDATE sqlite_master SET sql=? WHERE name=?", (sql, name))
