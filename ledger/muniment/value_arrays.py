@@ -79,6 +79,8 @@ def _write_npy(value: Any) -> bytes:
     array = numpy.asarray(value)
     if array.dtype.hasobject or array.dtype.metadata:
         raise ValueError(f"the dtype {array.dtype!r} needs more than numbers and text")
+    if array.dtype.char in "gG":
+        raise ValueError("long doubles differ between machines; use float64")
     buffer = io.BytesIO()
     numpy.lib.format.write_array(buffer, array, allow_pickle=False)
     data = buffer.getvalue()

@@ -92,8 +92,12 @@ def _zone_name(zone: dt.tzinfo | None) -> str:
             f"a time zone of class {type(zone).__name__}, whose offsets may change;"
             " use value.astimezone(datetime.timezone.utc)"
         )
+    offset = zone.utcoffset(None)
+    if offset.microseconds:
+        # CPython reads +00:00:00.000001 as UTC.
+        raise ValueError("the zone's offset has a fraction of a second")
     name = zone.tzname(None)
-    unnamed = dt.timezone(zone.utcoffset(None)).tzname(None)
+    unnamed = dt.timezone(offset).tzname(None)
     return "" if name == unnamed else f"[{name}]"
 
 

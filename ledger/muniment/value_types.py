@@ -27,9 +27,11 @@ from types import MappingProxyType
 from typing import Any, NoReturn, cast
 
 from muniment.errors import UsageError
+from muniment.value_scalars import SCALARS_BY_CLASS
 
 __all__ = ["ValueType", "ValueTypes"]
 
+_BUILT_IN = (bool, dict, frozenset, list, set, str, tuple, type(None))
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,199}")
 
 
@@ -112,12 +114,12 @@ def _described(
 ) -> ValueType:
     if not _NAME.fullmatch(name):
         _refuse(f"{name!r} is no name for a type; give one of letters and dots", cls)
+    if cls in SCALARS_BY_CLASS or cls in _BUILT_IN:
+        _refuse("it has a form of its own", cls)
     if parts is not None and build is not None:
         return ValueType(cls, name, parts, build)
     if parts is not None or build is not None:
         _refuse("parts and build belong together", cls)
-    if cls.__module__ == "builtins":
-        _refuse("a built-in class has its own form, or none", cls)
     for applies, describe in (
         (_is_enumeration, _enumeration),
         (dataclasses.is_dataclass, _dataclass),
@@ -161,6 +163,8 @@ def _dataclass(cls: Any, name: str) -> ValueType:
     known = set(inspect.signature(cls).parameters)
     if known != {key for key, init in fields.items() if init}:
         _refuse("its constructor takes other names than its fields", cls)
+    if _hidden_state(cls, fields):
+        _refuse("it inherits state that is not in its fields", cls)
 
     def parts(instance: object) -> object:
         _only(instance, fields)
@@ -174,6 +178,17 @@ def _dataclass(cls: Any, name: str) -> ValueType:
         return instance
 
     return ValueType(cls, name, parts, build)
+
+
+def _hidden_state(cls: type, fields: Mapping[str, object]) -> bool:
+    """Tell whether instances hold more than fields and an attribute dictionary."""
+    for base in cls.__mro__[:-1]:
+        slots: str | tuple[str, ...] = base.__dict__.get("__slots__", ())
+        names = {slots} if isinstance(slots, str) else set(slots)
+        foreign = base.__module__ == "builtins"
+        if foreign or names - fields.keys() - {"__dict__", "__weakref__"}:
+            return True
+    return False
 
 
 def _model(cls: Any, name: str) -> ValueType:

@@ -247,15 +247,24 @@ BERLIN = zoneinfo.ZoneInfo("Europe/Berlin")
             "surrogate",
             "$",
         ),
+        (
+            dt.datetime(2026, 1, 1, tzinfo=dt.timezone(dt.timedelta(microseconds=1))),
+            "datetime",
+            "$",
+        ),
         (10**4400, "int", "$"),
         (_nested(1, 65), "depth", "$" + "[0]" * 26 + "["),
         (_nested(1.0, 64), "depth", "$" + "[0]" * 26 + "["),
+        (_nested({1: 1}, 62), "depth", None),
+        (_nested((), 63), "depth", None),
+        (_nested(Ticket(1), 62), "depth", None),
         (_cycle(), "depth", None),
         ([Growing(1)], "type", "$[0]"),
         ({"x": _stray()}, "object", "$.x"),
         (np.array([object()]), "array", "$"),
         (np.array([1], dtype=np.dtype("i8", metadata={"a": 1})), "array", "$"),
         (np.str_("a\0"), "array", "$"),
+        (np.longdouble(1), "array", "$"),
         (np.rec.array([(1,)], dtype=[("a", "i8")]), "type", "$"),
         (np.ma.masked_array([1], [True]), "type", "$"),
     ],
@@ -322,8 +331,12 @@ def test_sixty_four_levels_are_enough() -> None:
     """The deepest accepted value is as deep as canonical JSON may be."""
     value = _nested(1.5, 64)
     assert same(settle(value), value)
-    value = _nested(1.0, 63)
-    assert same(settle(value), value)
+    for inner in (1.0, b""):
+        value = _nested(inner, 63)
+        assert same(settle(value), value)
+    for inner in ((), {1: 1}):
+        value = _nested(inner, 62 if inner == () else 61)
+        assert same(settle(value), value)
 
 
 def test_named_forms_do_not_follow_the_context() -> None:

@@ -62,6 +62,26 @@ class Reply(pydantic.BaseModel):
     ticket: Any = None
 
 
+@dataclasses.dataclass
+class Stuffed(dict[str, int]):
+    """A dataclass that holds items beside its fields."""
+
+    size: int
+
+
+@dataclasses.dataclass
+class Derived:
+    """A dataclass that does not keep what it was given."""
+
+    size: dataclasses.InitVar[int]
+
+
+class Private(pydantic.BaseModel):
+    """A model with state that is no field."""
+
+    _secret: int = 1
+
+
 class Text(str):
     """A kind of str."""
 
@@ -110,6 +130,11 @@ def test_fields_added_since_take_their_defaults() -> None:
         lambda: TYPES.with_type(Ticket, "test.Other"),
         lambda: TYPES.with_type(Growing, "no name"),
         lambda: TYPES.with_type(object),
+        lambda: TYPES.with_type(dict, "dict", parts=list, build=dict),
+        lambda: TYPES.with_type(bytes),
+        lambda: TYPES.with_type(Stuffed),
+        lambda: TYPES.with_type(Private),
+        lambda: TYPES.with_type(Derived),
         lambda: TYPES.with_type(Text, "text"),
         lambda: TYPES.with_type(Text, "text", parts=str),
     ],
