@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from muniment.errors import CannotTellError, UsageError, WrongError
-from muniment.heads import Head, HeadMemory
+from muniment.heads import Head, HeadMemory, lock_file, unlock_file
 
 
 def leaf(size: int) -> bytes:
@@ -225,8 +225,25 @@ def test_kills_lose_nothing_that_was_acknowledged(tmp_path: Path) -> None:
 def test_the_sample_in_the_specification(tmp_path: Path) -> None:
     """The bytes that the specification shows read as what it says of them."""
     page = Path(__file__).parents[2] / "docs" / "spec" / "trust-home.md"
-    rows = re.findall(r"^000000\d0: ((?:[0-9a-f]{4} ){8})", page.read_text(), re.M)
+    rows = re.findall(
+        r"^000000\d0: ((?:[0-9a-f]{4} ){8})", page.read_text(), re.MULTILINE
+    )
     path = tmp_path / "head"
     path.write_bytes(bytes.fromhex("".join(rows)))
     last = hashlib.sha256(b"event 11").digest()
     assert HeadMemory(path).read() == Head(12, last)
+
+
+def test_nobody_moves_the_head_beside_the_lock(tmp_path: Path) -> None:
+    """While another process holds the lock, a writer waits, and then goes by its head."""
+    path = tmp_path / "head"
+    with HeadMemory(path) as memory, path.open("wb") as other:
+        lock_file(other.fileno())
+        waiting = threading.Thread(target=memory.advance, args=(1, leaf(1)))
+        waiting.start()
+        waiting.join(0.1)
+        assert waiting.is_alive()
+        assert path.read_bytes() == b""
+        unlock_file(other.fileno())
+        waiting.join(10)
+        assert memory.read() == Head(1, leaf(1))
