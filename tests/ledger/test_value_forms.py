@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import dataclasses
 import datetime as dt
 import decimal
@@ -331,11 +332,9 @@ def test_sixty_four_levels_are_enough() -> None:
     """The deepest accepted value is as deep as canonical JSON may be."""
     value = _nested(1.5, 64)
     assert same(settle(value), value)
-    for inner in (1.0, b""):
-        value = _nested(inner, 63)
-        assert same(settle(value), value)
-    for inner in ((), {1: 1}):
-        value = _nested(inner, 62 if inner == () else 61)
+    inner: tuple[tuple[object, int], ...] = ((1.0, 63), ((), 62), ({1: 1}, 61))
+    for item, levels in inner:
+        value = _nested(item, levels)
         assert same(settle(value), value)
 
 
@@ -355,6 +354,13 @@ def test_fortran_order_and_byte_order_come_back() -> None:
     assert back.dtype == array.dtype
     assert back.flags.f_contiguous
     assert (back == array).all()
+
+
+def test_bytes_after_an_array_are_wrong() -> None:
+    """The bytes of an array end where the array ends."""
+    content = base64.b64decode(encode(np.zeros(2))["$ndarray"])  # type: ignore[index, call-overload, arg-type]
+    with pytest.raises(WrongError, match="bytes after the array"):
+        decode({"$ndarray": base64.b64encode(content + b"\0").decode()})
 
 
 def test_tables_come_back() -> None:

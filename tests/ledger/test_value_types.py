@@ -107,6 +107,7 @@ def test_cached_properties_need_not_come_back() -> None:
     """Derived state of an instance is no reason to refuse it."""
     counted = Counted("ab")
     assert counted.upper == "AB"
+    counted.length = 99
     assert settle([counted], TYPES) == [counted]
 
 
