@@ -1,0 +1,62 @@
+"""Runs code that a model wrote, within bounds that are stated, checked and recorded.
+
+    execution = Capsule(Policy(allowed_imports=("math",))).run(code, data)
+
+The language layer explains early, the operating system holds, the execution says which
+walls stood. This module is what the plugin manager loads: it offers the hook and knows
+its parts by name only, so that importing it costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pluggy
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from muniment.canonical import JsonValue
+    from muniment_plugins.capsule.execution import Execution
+    from muniment_plugins.capsule.policy import Policy
+    from muniment_plugins.capsule.refusals import BoundedExecutionError
+    from muniment_plugins.capsule.running import Capsule
+
+__all__ = [
+    "BoundedExecutionError",
+    "Capsule",
+    "Execution",
+    "Policy",
+    "execute_code",
+]
+
+hookimpl = pluggy.HookimplMarker("muniment")
+
+_PLACES = {
+    "BoundedExecutionError": "refusals",
+    "Capsule": "running",
+    "Execution": "execution",
+    "Policy": "policy",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Load the public names when they are first asked for (PEP 562)."""
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module  # noqa: PLC0415 - lazy is the point
+
+    return getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)
+
+
+@hookimpl
+def execute_code(request: Mapping[str, Any]) -> dict[str, JsonValue]:
+    """Answer *execute this code*: `Execution.to_json` of one run.
+
+    *request* has ``code``, ``data`` and optionally ``entrypoint``,
+    ``allowed_imports``, ``resources`` (``time_s``, ``mem_mb``), ``seed``, ``require``
+    and ``allow_dangerous``.
+    """
+    from muniment_plugins.capsule import requests  # noqa: PLC0415 - lazy is the point
+
+    return requests.execute(request)

@@ -1,0 +1,63 @@
+"""What became of one program: a verdict, its evidence, and nothing that can act.
+
+    {"status": "ok", "metrics": {"total": 15}, "level": "process", "seed": 0, …}
+
+Statuses: ``ok``; ``rejected`` before anything ran; ``error`` raised by the program;
+``timeout`` of the CPU or the wall clock; ``limit`` of memory or result size;
+``killed`` by a signal, or for breaking the protocol.
+
+``level`` says what held the program: ``process`` is the language layer and a
+subprocess with limits; ``none`` means that nothing ran. ``layers`` names each layer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+
+from muniment.canonical import JsonValue
+
+__all__ = ["Execution"]
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """The outcome of `Capsule.run`.
+
+    ``error`` has rule, message, line, column, type and remedy; ``usage`` has cpu_s,
+    wall_s and max_rss_kb, which differ from run to run.
+    """
+
+    status: str
+    metrics: dict[str, JsonValue] | None
+    error: dict[str, JsonValue] | None
+    layers: dict[str, JsonValue]
+    level: str
+    seed: int
+    code_digest: str
+    usage: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    environment: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    stdout: str = ""
+    stdout_truncated: bool = False
+
+    @property
+    def stdout_digest(self) -> str:
+        """The SHA-256 of what was kept of the output."""
+        return f"sha256:{hashlib.sha256(self.stdout.encode()).hexdigest()}"
+
+    def to_json(self) -> dict[str, JsonValue]:
+        """Return everything as JSON, in a form that events and hooks can carry."""
+        return {
+            "code_digest": self.code_digest,
+            "environment": self.environment,
+            "error": self.error,
+            "layers": self.layers,
+            "level": self.level,
+            "metrics": self.metrics,
+            "seed": self.seed,
+            "status": self.status,
+            "stdout": self.stdout,
+            "stdout_digest": self.stdout_digest,
+            "stdout_truncated": self.stdout_truncated,
+            "usage": self.usage,
+        }

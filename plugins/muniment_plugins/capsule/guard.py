@@ -1,0 +1,285 @@
+"""The world as the program sees it: views of modules, an import that knows a plan.
+
+    import numpy            ->  View(numpy): public names, no modules
+    import sklearn.metrics  ->  View(sklearn) with nothing but ``metrics``
+    getattr(x, "__class__") ->  AttributeError
+
+Rules:
+
+- A view is read-only and holds the public names of a module that are no modules
+  themselves; submodules only where the plan names them. Reading costs what any
+  attribute costs. It has no ``__name__``: by that, ``from x import y`` would find its
+  way into the table of all modules.
+- The plan is what the validator read from the program's own import statements.
+- Built-in functions that reach files, evaluation or namespaces do not exist.
+
+Runs in the child; imports nothing that the program did not ask for.
+"""
+
+from __future__ import annotations
+
+import builtins
+import sys
+
+from muniment_plugins.capsule.protocol import is_list
+from muniment_plugins.capsule.rules import (
+    FORBIDDEN_ATTRIBUTES,
+    READABLE,
+    WITHHELD,
+    is_dunder,
+    words,
+)
+
+TYPE_CHECKING = False  # typing itself costs more than a bare interpreter's start
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import Any
+
+__all__ = ["View", "build_views", "guarded_import", "safe_builtins"]
+
+_BUILTINS = words("""
+    ArithmeticError AssertionError AttributeError BaseException BufferError
+    BytesWarning DeprecationWarning EOFError Ellipsis Exception ExceptionGroup False
+    FloatingPointError FutureWarning GeneratorExit ImportError ImportWarning IndexError
+    KeyError KeyboardInterrupt LookupError MemoryError ModuleNotFoundError NameError
+    None NotImplemented NotImplementedError OSError OverflowError
+    PendingDeprecationWarning PermissionError RecursionError ReferenceError
+    ResourceWarning RuntimeError RuntimeWarning StopAsyncIteration StopIteration
+    SyntaxError SyntaxWarning SystemError SystemExit TabError TimeoutError True
+    TypeError UnboundLocalError UnicodeDecodeError UnicodeEncodeError UnicodeError
+    UnicodeTranslateError UnicodeWarning UserWarning ValueError Warning
+    ZeroDivisionError __build_class__ __debug__ abs all any ascii bin bool bytearray
+    bytes callable chr classmethod complex dict divmod enumerate filter float format
+    frozenset hash hex id int isinstance issubclass iter len list map max min next
+    object oct ord pow property range repr reversed round set slice sorted
+    staticmethod str sum super tuple zip
+""")
+
+
+class View:
+    """The public face of a module."""
+
+    __slots__ = ("__dict__",)
+
+    def __init__(self, names: Mapping[str, object]) -> None:
+        self.__dict__.update(names)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Refuse: modules are for reading."""
+        raise AttributeError(f"{name}: modules are read-only in a capsule")
+
+    def __delattr__(self, name: str) -> None:
+        """Refuse: modules are for reading."""
+        raise AttributeError(f"{name}: modules are read-only in a capsule")
+
+
+def build_views(plan: Iterable[str]) -> dict[str, View]:
+    """Return a view for every planned module and for the packages above it."""
+    planned = set(plan)
+    above = {
+        name.rsplit(".", count)[0]
+        for name in planned
+        for count in range(1, name.count(".") + 1)
+    }
+    views: dict[str, View] = {}
+    for name in sorted(planned | above, key=lambda name: -name.count(".")):
+        names = _public(name) if name in planned else {}
+        for inner, view in views.items():
+            if inner.rpartition(".")[0] == name:
+                names[inner.rpartition(".")[2]] = view
+        views[name] = View(names)
+    return views
+
+
+def _public(name: str) -> dict[str, object]:
+    module = sys.modules[name]
+    package = name.partition(".")[0]
+    listed: Iterable[str] = getattr(module, "__all__", None) or (
+        key for key, value in vars(module).items() if _is_own(value, package)
+    )
+    withheld = WITHHELD.get(package, frozenset())
+    names = {
+        key: vars(module)[key]
+        for key in listed
+        if key in vars(module)
+        and not key.startswith("_")
+        and not (key in withheld or (package == "pandas" and key.startswith("read_")))
+        and not isinstance(vars(module)[key], type(sys))
+    }
+    return {**names, **_substitutes(name, names)}
+
+
+def _is_own(value: object, package: str) -> bool:
+    """Tell what a module defines from what it merely imported for itself."""
+    origin = getattr(value, "__module__", None)
+    return not isinstance(origin, str) or origin.partition(".")[0].lstrip("_") in (
+        package,
+        "builtins",
+    )
+
+
+def _substitutes(name: str, names: Mapping[str, Any]) -> dict[str, object]:
+    maker = _MAKERS.get(name)
+    return maker(names) if maker is not None else {}
+
+
+def _operator(names: Mapping[str, Any]) -> dict[str, object]:
+    attribute = names["attrgetter"]
+    method = names["methodcaller"]
+
+    def attrgetter(*paths: str) -> object:
+        for path in paths:
+            for part in _text(path).split("."):
+                _check(part)
+        return attribute(*paths)
+
+    def methodcaller(name: str, /, *args: object, **kwargs: object) -> object:
+        if _check(name) in ("format", "format_map"):
+            raise AttributeError(f"{name} is not available in a capsule")
+        return method(name, *args, **kwargs)
+
+    return {"attrgetter": attrgetter, "methodcaller": methodcaller}
+
+
+def _functools(names: Mapping[str, Any]) -> dict[str, object]:
+    update, partial = names["update_wrapper"], names["partial"]
+
+    def update_wrapper(wrapper: object, wrapped: object) -> object:
+        return update(wrapper, wrapped)
+
+    def wraps(wrapped: object) -> object:
+        return partial(update_wrapper, wrapped=wrapped)
+
+    return {"update_wrapper": update_wrapper, "wraps": wraps}
+
+
+def _random(names: Mapping[str, Any]) -> dict[str, object]:
+    base: Any = names["Random"]
+
+    shared = names["getrandbits"]
+
+    class Random(base):  # type: ignore[misc]
+        """Seeded from the shared generator where no seed is given."""
+
+        def __init__(self, x: object = None) -> None:
+            base.__init__(self, shared(64) if x is None else x)
+
+    return {"Random": Random}
+
+
+_MAKERS: dict[str, Callable[[Mapping[str, Any]], dict[str, object]]] = {
+    "functools": _functools,
+    "operator": _operator,
+    "random": _random,
+}
+
+
+def guarded_import(views: Mapping[str, View]) -> Callable[..., object]:
+    """Return the ``__import__`` of a program whose modules are *views*."""
+    genuine = builtins.__import__
+
+    def import_view(
+        name: str,
+        _globals: object = None,
+        _locals: object = None,
+        fromlist: Any = (),
+        level: int = 0,
+    ) -> object:
+        if is_list(fromlist):
+            # Python statements pass a tuple or None; a list comes from C code that
+            # imports for itself (datetime.strptime, say) on behalf of the program.
+            return genuine(name, None, None, fromlist, level)
+        if name == "__future__":
+            return genuine(name, None, None, (), level)
+        if level or name not in views:
+            raise ImportError(f"Import not allowed: {name}")
+        return views[name if fromlist else name.partition(".")[0]]
+
+    return import_view
+
+
+def safe_builtins(
+    import_view: Callable[..., object], write: Callable[[str], object]
+) -> dict[str, object]:
+    """Return the built-in names of a program that prints through *write*."""
+    names = {name: getattr(builtins, name) for name in _BUILTINS}
+    return {
+        **names,
+        "__import__": import_view,
+        "getattr": _getattr,
+        "hasattr": _hasattr,
+        "print": _printer(write),
+        "setattr": _setattr,
+        "type": Type,
+    }
+
+
+def _text(name: object) -> str:
+    if type(name) is not str:
+        raise TypeError("attribute name must be a string")
+    return name
+
+
+def _check(name: object, *, reads: bool = True) -> str:
+    """Return *name* if a program may use it as an attribute."""
+    text = _text(name)
+    if (is_dunder(text) and not (reads and text in READABLE)) or (
+        text in FORBIDDEN_ATTRIBUTES
+    ):
+        raise AttributeError(f"{text} is not available in a capsule")
+    return text
+
+
+def _getattr(target: object, name: str, /, *default: object) -> object:
+    if _check(name) in ("format", "format_map") and isinstance(target, (str, type)):
+        raise AttributeError(f"{name} is not available in a capsule")
+    return getattr(target, name, *default)
+
+
+def _hasattr(target: object, name: str, /) -> bool:
+    return hasattr(target, _check(name))
+
+
+def _setattr(target: object, name: str, value: object, /) -> None:
+    setattr(target, _check(name, reads=False), value)
+
+
+def _printer(write: Callable[[str], object]) -> Callable[..., None]:
+    def printed(
+        *values: object,
+        sep: str | None = " ",
+        end: str | None = "\n",
+        file: None = None,
+        flush: bool = False,
+    ) -> None:
+        del flush
+        if file is not None:
+            raise ValueError("print writes to the capsule's own output only")
+        text = (" " if sep is None else sep).join(map(str, values))
+        write(text + ("\n" if end is None else end))
+
+    return printed
+
+
+class _OneArgument(type):
+    """Makes `Type` answer as ``type`` does, but for the making of classes."""
+
+    def __call__(cls, *args: object) -> Any:
+        """Return the type of the one argument."""
+        if len(args) != 1:
+            raise TypeError(
+                "type() takes 1 argument in a capsule; use a class statement"
+            )
+        return type(args[0])
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        """Tell whether *instance* is a class."""
+        return isinstance(instance, type)
+
+
+class Type(metaclass=_OneArgument):
+    """The program's ``type``."""
+
+    def __class_getitem__(cls, item: object) -> object:
+        """Return ``type[item]``, for annotations."""
+        return type[item]

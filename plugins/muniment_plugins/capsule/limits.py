@@ -1,0 +1,96 @@
+"""The limits that a child puts on itself, and what the parent finds in /proc.
+
+    {"as": 310378496, "cpu": [6, 7], "cpu_timer_s": 5.0, "fsize": 0, "core": 0,
+     "nofile": 32, "nproc": 0, "nproc_enforced": true}
+
+Rules:
+
+- Every limit is set or the child ends: nothing here is tried and forgotten.
+- Address space counts from what the interpreter and the allowed packages take already;
+  the CPU timer (SIGPROF) ends the program at its time, to the tick; the CPU limit
+  (SIGXCPU, whole seconds) stands behind it, soft below hard so that the reason shows.
+- The number of processes is not enforced for uid 0, which the statement says.
+
+The child imports this module: only small built-in modules at the top.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import sys
+import time
+
+TYPE_CHECKING = False  # typing itself costs more than a bare interpreter's start
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+__all__ = ["apply_limits", "unmet_limits"]
+
+MAX_DESCRIPTORS = 32
+_PROC_NAMES = {
+    "as": "Max address space",
+    "core": "Max core file size",
+    "fsize": "Max file size",
+    "nofile": "Max open files",
+    "nproc": "Max processes",
+}
+
+
+def apply_limits(time_s: float, mem_mb: int) -> dict[str, object]:
+    """Limit this process for good and return what was set."""
+    # The module signal imports enum, a third of the start; it is a shell around this.
+    _signal: Any = __import__("_signal")
+    for number in (_signal.SIGPROF, _signal.SIGXCPU):
+        _signal.signal(number, _signal.SIG_DFL)
+    _signal.pthread_sigmask(_signal.SIG_SETMASK, ())
+    cpu = int(time.process_time() + time_s) + 1
+    stated: dict[str, object] = {
+        "core": _lower(resource.RLIMIT_CORE, 0, 0)[0],
+        "cpu": list(_lower(resource.RLIMIT_CPU, cpu, cpu + 1)),
+        "cpu_timer_s": time_s,
+        "fsize": _lower(resource.RLIMIT_FSIZE, 0, 0)[0],
+        "nofile": _lower(resource.RLIMIT_NOFILE, MAX_DESCRIPTORS, MAX_DESCRIPTORS)[0],
+        "nproc": _lower(resource.RLIMIT_NPROC, 0, 0)[0],
+        "nproc_enforced": os.getuid() != 0,
+    }
+    taken = _address_space()
+    if taken is not None:
+        wanted = taken + mem_mb * 1024 * 1024
+        stated["as"] = _lower(resource.RLIMIT_AS, wanted, wanted)[0]
+    _signal.setitimer(_signal.ITIMER_PROF, time_s)
+    return stated
+
+
+def _lower(kind: int, soft: int, hard: int) -> tuple[int, int]:
+    """Set a limit, never above the hard one that stands already."""
+    _, ceiling = resource.getrlimit(kind)
+    if ceiling != resource.RLIM_INFINITY:
+        hard = min(hard, ceiling)
+    limits = (min(soft, hard), hard)
+    resource.setrlimit(kind, limits)
+    return limits
+
+
+def _address_space() -> int | None:
+    """Return the bytes that this process maps, or None where no one can say."""
+    if sys.platform != "linux":
+        return None
+    with open("/proc/self/statm", "rb") as statm:  # noqa: PTH123 - pathlib is slow
+        return int(statm.read().split()[0]) * resource.getpagesize()
+
+
+def unmet_limits(pid: int, stated: Mapping[str, object]) -> list[str] | None:
+    """Return the stated limits that /proc does not confirm; None without a /proc."""
+    if sys.platform != "linux":
+        return None
+    with open(f"/proc/{pid}/limits", encoding="ascii") as file:  # noqa: PTH123 - as above
+        lines = file.read().splitlines()
+    unmet: list[str] = []
+    for key, name in _PROC_NAMES.items():
+        found = next((line for line in lines if line.startswith(name)), "")
+        soft, hard = [*found.removeprefix(name).split(), "", ""][:2]
+        if not soft == hard == str(stated.get(key)):
+            unmet.append(key)
+    return unmet

@@ -1,0 +1,201 @@
+"""What a program may import, how long it may run, and how strongly it is held.
+
+    Policy(allowed_imports=("math", "numpy"), time_s=5, mem_mb=256)
+
+Rules:
+
+- A listed name allows that module; a package brings its companions, the submodules
+  that ordinary programs reach through it (``numpy`` brings ``numpy.linalg``).
+- Modules that hand out files, processes, sockets or the interpreter itself are
+  refused, unless ``allow_dangerous=True``, which is recorded with every execution.
+- Levels, weakest first: ``none``, ``process`` (language layer and a subprocess with
+  limits), ``os-partial``, ``os-strong``. The floor is the stronger of ``require`` and
+  the environment variable ``MUNIMENT_REQUIRE``; what cannot be reached is refused
+  before the code runs.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from muniment.errors import RefusedError, UsageError
+from muniment_plugins.capsule.rules import words
+
+__all__ = ["COMPANIONS", "DANGEROUS", "LEVELS", "Policy", "refuse_beyond"]
+
+LEVELS = ("none", "process", "os-partial", "os-strong")
+
+DANGEROUS = words(
+    """
+    _thread ast asyncio atexit bdb builtins cProfile cffi cloudpickle code codecs codeop
+    compileall concurrent copyreg ctypes curses dbm dill dis distutils doctest
+    ensurepip faulthandler fcntl fileinput ftplib gc getpass glob grp http imaplib imp
+    importlib inspect io joblib linecache logging mailbox marshal mmap modulefinder
+    msvcrt multiprocessing netrc nntplib nt opcode os pathlib pdb pickle pickletools pip
+    pkgutil platform poplib posix profile psutil pty pwd py_compile pydoc readline
+    requests resource rlcompleter runpy sched select selectors setuptools shelve shutil
+    signal site smtplib socket socketserver sqlite3 ssl subprocess sys sysconfig syslog
+    tarfile tempfile termios test threading timeit tkinter trace traceback tracemalloc
+    tty types unittest urllib urllib3 venv warnings weakref webbrowser winreg wsgiref
+    xmlrpc zipapp zipfile zipimport muniment muniment_cli muniment_plugins
+    """
+)
+
+COMPANIONS: Mapping[str, tuple[str, ...]] = {
+    "collections": ("collections.abc",),
+    "numpy": (
+        "numpy.exceptions",
+        "numpy.fft",
+        "numpy.linalg",
+        "numpy.ma",
+        "numpy.polynomial",
+        "numpy.random",
+    ),
+    "scipy": (
+        "scipy.constants",
+        "scipy.fft",
+        "scipy.integrate",
+        "scipy.interpolate",
+        "scipy.linalg",
+        "scipy.optimize",
+        "scipy.signal",
+        "scipy.sparse",
+        "scipy.spatial",
+        "scipy.special",
+        "scipy.stats",
+    ),
+}
+
+_DAY_S = 86_400
+_LOADER_VARIABLES = ("DYLD_", "GCONV_", "LD_", "PYTHON")
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The bounds of one execution.
+
+    Args:
+        time_s: CPU seconds; the wall clock gets one second more.
+        mem_mb: Megabytes beyond what interpreter and allowed packages take.
+        require: The weakest acceptable level, one of `LEVELS`.
+        env: Variables added to the child's own, otherwise fixed environment.
+        max_output: Bytes of printed text that are kept.
+
+    Raises:
+        RefusedError: a dangerous import without ``allow_dangerous`` (rule
+            ``capsule/dangerous-import``), or something this capsule has not.
+        UsageError: a bound that is no bound (rule ``capsule/policy``).
+
+    """
+
+    allowed_imports: tuple[str, ...] = ()
+    time_s: float = 10.0
+    mem_mb: int = 512
+    require: str = "none"
+    seed: int = 0
+    env: Mapping[str, str] = field(default_factory=dict[str, str])
+    max_output: int = 64 * 1024
+    allow_dangerous: bool = False
+    clock: str = "real"
+
+    def __post_init__(self) -> None:
+        """Refuse what would bound nothing."""
+        object.__setattr__(self, "allowed_imports", tuple(self.allowed_imports))
+        object.__setattr__(self, "env", dict(self.env))
+        self._check_bounds()
+        self._check_imports()
+        self._check_environment()
+
+    @property
+    def modules(self) -> frozenset[str]:
+        """Every module that the program may import, companions included."""
+        listed = set(self.allowed_imports)
+        for name in self.allowed_imports:
+            listed.update(COMPANIONS.get(name, ()))
+        return frozenset(listed)
+
+    def _check_bounds(self) -> None:
+        good = (
+            (_is_number(self.time_s) and 0 < self.time_s <= _DAY_S, "time_s"),
+            (type(self.mem_mb) is int and 1 <= self.mem_mb <= 2**20, "mem_mb"),
+            (type(self.seed) is int and 0 <= self.seed < 2**63, "seed"),
+            (type(self.max_output) is int and self.max_output >= 0, "max_output"),
+            (self.require in LEVELS, "require"),
+            (self.clock in ("frozen", "real"), "clock"),
+        )
+        for is_good, name in good:
+            if not is_good:
+                raise UsageError(
+                    f"{getattr(self, name)!r} is no value for {name}",
+                    rule="capsule/policy",
+                    place=f"Policy.{name}",
+                    remedy="see muniment_plugins.capsule.Policy",
+                )
+        if self.clock == "frozen":
+            raise RefusedError(
+                "this capsule cannot freeze the clock",
+                rule="capsule/clock",
+                place="Policy.clock",
+                remedy="use clock='real' and pass the time in as data",
+            )
+
+    def _check_imports(self) -> None:
+        for name in self.allowed_imports:
+            if not all(part.isidentifier() for part in name.split(".")):
+                raise UsageError(
+                    f"{name!r} is no module name",
+                    rule="capsule/policy",
+                    place="Policy.allowed_imports",
+                    remedy="list absolute dotted names such as 'sklearn.metrics'",
+                )
+            if not self.allow_dangerous and name.split(".")[0] in DANGEROUS:
+                raise RefusedError(
+                    f"the module {name} would open the capsule",
+                    rule="capsule/dangerous-import",
+                    place="Policy.allowed_imports",
+                    remedy="leave it out, or set allow_dangerous=True, which is recorded",
+                )
+
+    def _check_environment(self) -> None:
+        for name in self.env:
+            if name.startswith(_LOADER_VARIABLES):
+                raise RefusedError(
+                    f"the variable {name} would change what the child loads",
+                    rule="capsule/environment",
+                    place="Policy.env",
+                    remedy="leave it out",
+                )
+
+
+def refuse_beyond(policy: Policy, reachable: str) -> None:
+    """Refuse before anything runs if the floor lies above the *reachable* level.
+
+    Raises:
+        RefusedError: rule ``capsule/level``.
+        UsageError: ``MUNIMENT_REQUIRE`` names no level.
+
+    """
+    inherited = os.environ.get("MUNIMENT_REQUIRE", "none")
+    if inherited not in LEVELS:
+        raise UsageError(
+            f"{inherited!r} is no isolation level",
+            rule="capsule/level",
+            place="MUNIMENT_REQUIRE",
+            remedy=f"use one of {', '.join(LEVELS)}",
+        )
+    # Even without a floor, nothing runs on the language layer alone.
+    floor = max(policy.require, inherited, "process", key=LEVELS.index)
+    if LEVELS.index(floor) > LEVELS.index(reachable):
+        raise RefusedError(
+            f"{floor} isolation is required, this capsule gives {reachable}",
+            rule="capsule/level",
+            place="MUNIMENT_REQUIRE" if floor == inherited else "Policy.require",
+            remedy="run it in a container or virtual machine, or lower the floor",
+        )
+
+
+def _is_number(value: object) -> bool:
+    return type(value) in (int, float) and math.isfinite(value)  # type: ignore[arg-type]

@@ -1,0 +1,212 @@
+"""What the child does with one request, from its first byte to its last.
+
+    <- {"code": "…", "data": …, "entrypoint": "fit_and_eval", "imports": ["math"], …}
+    -> {"layers": {"import_guard": true, "rlimits": {…}}}
+    <- {"go": true}
+    -> {"ok": {"total": 15}}      or {"failed": {"rule": "raised", "message": "…", …}}
+
+`worker` says in which order, and why. Only small modules are imported here: every
+millisecond of this file is paid by every execution.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from muniment_plugins.capsule.decoding import decode_plain
+from muniment_plugins.capsule.guard import build_views, guarded_import, safe_builtins
+from muniment_plugins.capsule.limits import apply_limits
+from muniment_plugins.capsule.protocol import (
+    MAX_RESULT,
+    Unsendable,
+    quoted,
+    receive,
+    render,
+    send,
+)
+
+TYPE_CHECKING = False  # typing itself costs more than a bare interpreter's start
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import CodeType, ModuleType
+    from typing import Any, NoReturn
+
+__all__ = ["serve"]
+
+PROGRAM = "<program>"
+MODULE = "program"
+MAX_MESSAGE = 4096
+OUTPUT = 1
+
+
+def serve(results: int) -> NoReturn:
+    """Answer the one request on descriptor 0, on descriptor *results*."""
+    request = receive(0)
+    try:
+        _load(request["imports"], request["paths"])
+        data = decode_plain(request["data"])
+        _seed(request["seed"])
+    except Exception as error:  # noqa: BLE001 - a package may raise anything on import
+        send(results, _failure("prepare", error))
+        _end()
+    code = compile(request["code"], PROGRAM, "exec", dont_inherit=True)
+    namespace = _namespace(request["imports"], request["max_output"])
+    sys.dont_write_bytecode = True
+    layers = {"import_guard": True, "rlimits": apply_limits(**request["limits"])}
+    send(results, f'{{"layers":{render(layers)}}}')
+    _await_go()
+    _run(code, namespace, request["entrypoint"], data, results)
+    _end()
+
+
+def _load(imports: list[str], paths: list[str]) -> None:
+    sys.path.extend(paths)
+    for name in imports:
+        __import__(name)
+
+
+def _seed(seed: int) -> None:
+    """Make every generator that is loaded start from *seed*, seeded or not."""
+    generators = sys.modules.get("random")
+    if generators is not None:
+        generators.seed(seed)
+    numpy = sys.modules.get("numpy.random")
+    if numpy is not None:
+        numpy.seed(seed % 2**32)
+        state = numpy.RandomState(seed % 2**32)
+
+        # What default_rng() and SeedSequence() take from the system without a seed.
+        def randbits(bits: int) -> int:
+            drawn = int.from_bytes(state.bytes((bits + 7) // 8), "big")
+            return drawn & ((1 << bits) - 1)
+
+        generators = sys.modules["numpy.random.bit_generator"]
+        vars(generators)["randbits"] = randbits
+
+
+def _namespace(imports: list[str], max_output: int) -> dict[str, object]:
+    """Return the globals of the program, as those of a module that can be found.
+
+    Dataclasses look their module up by name.
+    """
+    module: ModuleType = type(sys)(MODULE)
+    views = build_views(imports)
+    names = safe_builtins(guarded_import(views), _writer(max_output))
+    sys.modules[MODULE] = module
+    namespace = module.__dict__
+    namespace["__builtins__"] = names
+    return namespace
+
+
+def _writer(left: int) -> Callable[[str], None]:
+    """Return what print writes with: at most one byte more than is kept."""
+    left += 1
+
+    def write(text: str) -> None:
+        nonlocal left
+        part = memoryview(text.encode(errors="backslashreplace"))[:left]
+        left -= len(part)
+        while part:
+            part = part[os.write(OUTPUT, part) :]
+
+    return write
+
+
+def _await_go() -> None:
+    if receive(0) != {"go": True}:
+        _end()
+    # Nothing more is to be read: the program finds an empty input.
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.close(null)
+
+
+def _run(
+    code: CodeType,
+    namespace: dict[str, Any],
+    entrypoint: str,
+    data: object,
+    results: int,
+) -> None:
+    """Run the program and send what became of it."""
+    try:
+        exec(code, namespace)  # noqa: S102 - what this process is for
+        text = _rendered(namespace[entrypoint](data))
+    except BaseException as error:  # noqa: BLE001 - whatever it raises is its result
+        text = _failure(_rule_of(error), error)
+    send(results, text)
+
+
+def _rendered(metrics: object) -> str:
+    if not isinstance(metrics, dict):
+        name = type(metrics).__name__
+        raise Unsendable("result", f"the entrypoint returned a {name}, not a dict")
+    text = f'{{"ok":{render(metrics)}}}'
+    if len(text.encode()) > MAX_RESULT:
+        raise Unsendable("result-size", f"the metrics take over {MAX_RESULT} bytes")
+    return text
+
+
+def _rule_of(error: BaseException) -> str:
+    if isinstance(error, Unsendable):
+        return str(error.args[0])
+    return "memory" if isinstance(error, MemoryError) else "raised"
+
+
+def _failure(rule: str, error: BaseException) -> str:
+    line, column = _position(error)
+    if rule == "memory":
+        _release(error)
+    return render(
+        {
+            "failed": {
+                "column": column,
+                "line": line,
+                "message": _message(error),
+                "rule": rule,
+                "type": type(error).__name__[:200],
+            }
+        }
+    )
+
+
+def _message(error: BaseException) -> str:
+    """Return the error's text; its class may have any idea of a text."""
+    try:
+        text = str(
+            error.args[1]
+            if isinstance(error, Unsendable)
+            else BaseException.__str__(error)
+        )[:MAX_MESSAGE]
+        quoted(text)
+    except Exception:  # noqa: BLE001 - the program's own __str__ or a surrogate
+        return "its text cannot be shown"
+    return text
+
+
+def _position(error: BaseException) -> tuple[int, int]:
+    """Return line and column, from 1, of the last place inside the program."""
+    line, column = 0, 0
+    trace = error.__traceback__
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if code.co_filename == PROGRAM:
+            line = trace.tb_lineno
+            places = list(code.co_positions())
+            column = (places[trace.tb_lasti // 2][2] or 0) + 1
+        trace = trace.tb_next
+    return line, column
+
+
+def _release(error: BaseException) -> None:
+    """Give back what the program's frames hold, or there is no room for the answer."""
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == PROGRAM:
+            trace.tb_frame.clear()
+        trace = trace.tb_next
+
+
+def _end() -> NoReturn:
+    os._exit(0)

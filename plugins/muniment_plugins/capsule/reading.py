@@ -1,0 +1,289 @@
+"""Reads a syntax tree, node by node, against the tables of `rules`.
+
+    getattr -> fine, the guard's own     open -> Forbidden call, or Forbidden name
+    x.real  -> fine                      x.__class__ -> Forbidden attribute
+
+Rules: an allow-list of node types; names and attributes count in every position, called
+or not; text in annotations is read as the expression that it may become; what was
+imported is not assigned to.
+"""
+
+from __future__ import annotations
+
+import ast
+import string
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from muniment_plugins.capsule.refusals import refuse
+from muniment_plugins.capsule.rules import (
+    CLASS_VARIABLES,
+    FORBIDDEN_ATTRIBUTES,
+    FORBIDDEN_NAMES,
+    METHODS,
+    NODES,
+    READABLE,
+    SEPARATELY_NAMED,
+    is_dunder,
+)
+
+__all__ = ["Reader"]
+
+_FUTURE = frozenset({"annotations"})
+
+
+class Reader:
+    """Walks a tree once; the first forbidden thing ends the walk."""
+
+    def __init__(self, modules: frozenset[str]) -> None:
+        self.modules = modules
+        self.imports: set[str] = set()
+        self.bound: set[str] = set()
+        self.attributes: set[str] = set()
+        self.looks: dict[str, Callable[[Any, ast.AST | None], None]] = {
+            "AnnAssign": self._annotated,
+            "Attribute": self._attribute,
+            "ClassDef": self._class,
+            "FunctionDef": self._function,
+            "Import": self._import,
+            "ImportFrom": self._import_from,
+            "MatchAs": self._match_as,
+            "MatchClass": self._match_class,
+            "MatchMapping": self._match_mapping,
+            "MatchStar": self._match_star,
+            "Name": self._name,
+            "arg": self._argument,
+            "comprehension": self._comprehension,
+            "keyword": self._keyword,
+        }
+
+    def planned(self) -> set[str]:
+        """Return what the program imports, and the submodules that it reaches by dot."""
+        reached = {
+            name
+            for name in self.modules
+            if name.rpartition(".")[0] in self.imports
+            and name.rpartition(".")[2] in self.attributes
+        }
+        return self.imports | reached
+
+    def read(self, tree: ast.AST, *, at: ast.AST | None = None) -> None:
+        """Look at every node of *tree*, in the order of the source."""
+        for node, parent in _walk(tree):
+            kind = type(node).__name__
+            if kind not in NODES:
+                self._refuse_node(node if at is None else at, node, kind)
+            look = self.looks.get(kind)
+            if look is not None:
+                look(node, parent)
+
+    def _refuse_node(self, at: ast.AST, node: ast.AST, kind: str) -> None:
+        if kind == "AsyncFunctionDef":
+            name = getattr(node, "name", "")
+            refuse(at, "async", f"{name} must be a sync function", "use a plain def")
+        word = SEPARATELY_NAMED.get(kind, kind)
+        refuse(at, word, f"Forbidden syntax: {word}", _INSTEAD.get(word, _PLAIN))
+
+    def _import(self, node: ast.Import, _parent: ast.AST | None) -> None:
+        for alias in node.names:
+            self._allow_module(node, alias.name)
+            self._check_name(node, alias.asname or alias.name.split(".")[0])
+            self.bound.add(alias.asname or alias.name.split(".")[0])
+
+    def _import_from(self, node: ast.ImportFrom, _parent: ast.AST | None) -> None:
+        module = node.module or ""
+        if module == "__future__" and {a.name for a in node.names} <= _FUTURE:
+            return
+        if node.level:
+            refuse(node, "import", "Import not allowed: relative", _absolute(self))
+        for alias in node.names:
+            full = f"{module}.{alias.name}"
+            if module not in self.modules and full not in self.modules:
+                self._allow_module(node, module)
+            self._check_imported(node, alias)
+            self.imports.add(full if full in self.modules else module)
+            self.bound.add(alias.asname or alias.name)
+
+    def _allow_module(self, node: ast.AST, name: str) -> None:
+        if name not in self.modules:
+            refuse(node, "import", f"Import not allowed: {name}", _absolute(self))
+        self.imports.add(name)
+
+    def _check_imported(self, node: ast.AST, alias: ast.alias) -> None:
+        if alias.name == "*" or alias.name.startswith("_"):
+            refuse(
+                node,
+                "import",
+                f"Import not allowed: {alias.name}",
+                "import public names, one by one",
+            )
+        self._check_attribute(node, alias.name)
+        self._check_name(node, alias.asname or alias.name)
+
+    def _name(self, node: ast.Name, parent: ast.AST | None) -> None:
+        stored = isinstance(node.ctx, ast.Store)
+        if stored and node.id in CLASS_VARIABLES:
+            return
+        if not stored and node.id == "__name__":
+            return
+        if node.id in FORBIDDEN_NAMES or node.id == "__import__":
+            called = isinstance(parent, ast.Call) and parent.func is node
+            word = "call" if called else "name"
+            refuse(node, "call", f"Forbidden {word}: {node.id}", _NO_BUILTIN)
+        self._check_name(node, node.id)
+
+    def _check_name(self, node: ast.AST, name: str | None) -> None:
+        if name is None:
+            return
+        if name in FORBIDDEN_NAMES:
+            refuse(node, "call", f"Forbidden name: {name}", _NO_BUILTIN)
+        if is_dunder(name):
+            refuse(node, "dunder", f"Forbidden name: {name}", _NO_DUNDER)
+
+    def _attribute(self, node: ast.Attribute, parent: ast.AST | None) -> None:
+        self.attributes.add(node.attr)
+        loaded = isinstance(node.ctx, ast.Load)
+        if not loaded and _root(node) in self.bound:
+            refuse(
+                node,
+                "store",
+                f"Forbidden assignment: {_root(node)} was imported",
+                "keep state in names of your own",
+            )
+        if loaded and node.attr in READABLE:
+            return
+        if loaded and node.attr in METHODS and _is_super(node.value):
+            return
+        if node.attr == "format":
+            _check_format(node, parent)
+        self._check_attribute(node, node.attr)
+
+    def _check_attribute(self, node: ast.AST, name: str) -> None:
+        if is_dunder(name):
+            refuse(node, "dunder", f"Forbidden attribute: {name}", _NO_DUNDER)
+        if name in FORBIDDEN_ATTRIBUTES:
+            refuse(node, "attribute", f"Forbidden attribute: {name}", _NO_FRAME)
+
+    def _function(self, node: ast.FunctionDef, parent: ast.AST | None) -> None:
+        if not (isinstance(parent, ast.ClassDef) and node.name in METHODS):
+            self._check_name(node, node.name)
+        self._read_annotation(node.returns)
+
+    def _class(self, node: ast.ClassDef, _parent: ast.AST | None) -> None:
+        self._check_name(node, node.name)
+        for keyword in node.keywords:
+            if keyword.arg in (None, "metaclass"):
+                refuse(
+                    keyword,
+                    "metaclass",
+                    "Forbidden syntax: metaclass",
+                    "inherit, or use a decorator",
+                )
+
+    def _argument(self, node: ast.arg, _parent: ast.AST | None) -> None:
+        self._check_name(node, node.arg)
+        self._read_annotation(node.annotation)
+
+    def _annotated(self, node: ast.AnnAssign, _parent: ast.AST | None) -> None:
+        self._read_annotation(node.annotation)
+
+    def _keyword(self, node: ast.keyword, _parent: ast.AST | None) -> None:
+        if node.arg is not None and is_dunder(node.arg):
+            self._check_name(node, node.arg)
+
+    def _comprehension(self, node: ast.comprehension, _parent: ast.AST | None) -> None:
+        if node.is_async:
+            refuse(node.target, "async", "Forbidden syntax: async", _INSTEAD["async"])
+
+    def _match_class(self, node: ast.MatchClass, _parent: ast.AST | None) -> None:
+        for name in node.kwd_attrs:
+            self._check_attribute(node, name)
+
+    def _match_as(self, node: ast.MatchAs, _parent: ast.AST | None) -> None:
+        self._check_name(node, node.name)
+
+    def _match_star(self, node: ast.MatchStar, _parent: ast.AST | None) -> None:
+        self._check_name(node, node.name)
+
+    def _match_mapping(self, node: ast.MatchMapping, _parent: ast.AST | None) -> None:
+        self._check_name(node, node.rest)
+
+    def _read_annotation(self, annotation: ast.expr | None) -> None:
+        """Read text inside an annotation as the expression that it may become."""
+        if annotation is None:
+            return
+        for node in ast.walk(annotation):
+            if not (isinstance(node, ast.Constant) and isinstance(node.value, str)):
+                continue
+            try:
+                inner = ast.parse(node.value.strip().lstrip("*"), mode="eval")
+            except (SyntaxError, ValueError, MemoryError, RecursionError):
+                continue  # what does not parse cannot be evaluated either
+            self.read(inner, at=node)
+
+
+_PLAIN = "use plain statements, functions and classes"
+_NO_BUILTIN = "compute with values; the capsule has no files and no evaluation"
+_NO_DUNDER = "use operators, built-in functions, or super().__init__()"
+_NO_FRAME = "use public attributes of values"
+_INSTEAD = {
+    "async": "use plain functions and loops",
+    "global": "pass values in and return them",
+    "nonlocal": "keep state in a list, a dict or an object",
+    "try": "test before you compute; an exception ends the program",
+    "with": "work on values; there is nothing to open or close",
+}
+
+
+def _walk(tree: ast.AST) -> Iterator[tuple[ast.AST, ast.AST | None]]:
+    stack: list[tuple[ast.AST, ast.AST | None]] = [(tree, None)]
+    while stack:
+        node, parent = stack.pop()
+        yield node, parent
+        children = [(child, node) for child in ast.iter_child_nodes(node)]
+        stack.extend(reversed(children))
+
+
+def _absolute(reader: Reader) -> str:
+    allowed = ", ".join(sorted(reader.modules)) or "none"
+    return f"allowed imports: {allowed}"
+
+
+def _root(node: ast.expr) -> str:
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        if isinstance(node, ast.Subscript):
+            return ""
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _is_super(node: ast.expr) -> bool:
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "super"
+        and not node.args
+        and not node.keywords
+    )
+
+
+def _check_format(node: ast.Attribute, parent: ast.AST | None) -> None:
+    """Let ``"…{}…".format(x)`` pass; a field that walks attributes stays out."""
+    value = node.value
+    called = isinstance(parent, ast.Call) and parent.func is node
+    if called and isinstance(value, ast.Constant) and isinstance(value.value, str):
+        if not _walks(value.value):
+            return
+        refuse(node, "format", "Forbidden call: format with fields", "use an f-string")
+    refuse(node, "format", "Forbidden call: format on text", "use an f-string")
+
+
+def _walks(text: str) -> bool:
+    try:
+        fields = list(string.Formatter().parse(text))
+    except ValueError:
+        return True
+    return any(
+        set("._[") & set(name or "") or "{" in (spec or "")
+        for _, name, spec, _ in fields
+    )

@@ -1,0 +1,60 @@
+"""Turns the request of the ``execute_code`` hook into a policy and a run.
+
+    {"code": "…", "data": [1, 2], "entrypoint": "fit_and_eval", "seed": 0,
+     "allowed_imports": ["math"], "resources": {"time_s": 5, "mem_mb": 256}}
+
+Rules: a member or a resource that is not known is refused, or a misspelt limit would
+be no limit; what is not given has the policy's own default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from muniment.canonical import JsonValue
+from muniment.errors import UsageError
+from muniment_plugins.capsule.policy import Policy
+from muniment_plugins.capsule.running import Capsule
+
+__all__ = ["execute", "policy_of"]
+
+_BOUNDS = ("allow_dangerous", "allowed_imports", "require", "seed")
+_RESOURCES = ("mem_mb", "time_s")
+_PROGRAM = ("code", "data", "entrypoint", "resources")
+
+
+def execute(request: Mapping[str, Any]) -> dict[str, JsonValue]:
+    """Run what *request* asks for and return the execution as JSON.
+
+    Raises:
+        UsageError: a member is missing or unknown (rule ``capsule/request``).
+
+    """
+    policy = policy_of(request)
+    missing = {"code", "data"} - request.keys()
+    if missing:
+        _refuse(f"the request has no {', '.join(sorted(missing))}")
+    entrypoint = request.get("entrypoint") or "fit_and_eval"
+    return Capsule(policy).run(request["code"], request["data"], entrypoint).to_json()
+
+
+def policy_of(request: Mapping[str, Any]) -> Policy:
+    """Return the bounds that *request* states."""
+    resources: Mapping[str, Any] = request.get("resources") or {}
+    unknown = {
+        *(request.keys() - {*_BOUNDS, *_PROGRAM}),
+        *(resources.keys() - set(_RESOURCES)),
+    }
+    if unknown:
+        _refuse(f"{', '.join(sorted(unknown))} means nothing to the capsule")
+    given = {key: request[key] for key in _BOUNDS if request.get(key) is not None}
+    return Policy(**{**given, **resources})
+
+
+def _refuse(message: str) -> None:
+    raise UsageError(
+        message,
+        rule="capsule/request",
+        remedy=f"known: {', '.join((*_BOUNDS, *_PROGRAM, *_RESOURCES))}",
+    )

@@ -1,0 +1,164 @@
+"""What the parent believes of a child's frames, and how it names a child's end.
+
+    {"ok": {"total": 15}}                  -> metrics, checked once more
+    {"failed": {"rule": "raised", …}}      -> error
+    no second frame, signal SIGPROF        -> timeout, rule capsule/cpu
+
+Rules:
+
+- A frame is hostile text: strict UTF-8 and JSON, no NaN, no member twice, bounded in
+  depth and in the size of integers. What breaks a rule is a violation, never a result.
+- Whatever the child says about its end, its signal and the deadline say it better.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import signal
+from typing import Any, NoReturn
+
+from muniment.canonical import JsonValue
+from muniment_plugins.capsule.protocol import (
+    MAX_INTEGER_BITS,
+    MAX_RESULT_DEPTH,
+    is_list,
+    is_object,
+)
+
+__all__ = ["ProtocolViolation", "error_of", "judge_answer", "judge_end", "read_frame"]
+
+_STATUS = {"memory": "limit", "result-size": "limit"}
+_REMEDY = {
+    "memory": "raise mem_mb, or hold less at a time",
+    "non-finite": "return a finite number, or leave the metric out",
+    "prepare": "install the package, or take it off the allowed imports",
+    "raised": "read the message and the line",
+    "result": "return a dict of numbers, text, truth values, None, lists and dicts",
+    "result-size": "return summaries instead of tables",
+}
+_TIMERS = {"SIGPROF", "SIGXCPU"}
+_FAILURE = {"column": int, "line": int, "message": str, "rule": str, "type": str}
+
+
+class ProtocolViolation(Exception):
+    """The child sent what a child of ours does not send."""
+
+
+def read_frame(body: bytes) -> dict[str, Any]:
+    """Return the one JSON object in *body*.
+
+    Raises:
+        ProtocolViolation: it is anything else.
+
+    """
+    try:
+        value: object = json.loads(
+            body.decode(), parse_constant=_no_number, object_pairs_hook=_once
+        )
+    except (ValueError, RecursionError) as error:
+        raise ProtocolViolation(f"no frame of JSON: {error}") from None
+    if not is_object(value):
+        raise ProtocolViolation("a frame that is no object")
+    _check(value, 0)
+    return value
+
+
+def judge_answer(
+    answer: dict[str, Any],
+) -> tuple[str, dict[str, JsonValue] | None, dict[str, JsonValue] | None]:
+    """Return status, metrics and error that the second frame says.
+
+    Raises:
+        ProtocolViolation: it says neither ``ok`` nor ``failed``.
+
+    """
+    metrics: object = answer.get("ok")
+    if answer.keys() == {"ok"} and is_object(metrics):
+        return "ok", metrics, None
+    failed: object = answer.get("failed")
+    if answer.keys() == {"failed"} and is_object(failed):
+        shape: dict[str, object] = {key: type(item) for key, item in failed.items()}
+        if shape == _FAILURE and failed["rule"] in _REMEDY:
+            status = _STATUS.get(failed["rule"], "error")
+            return status, None, error_of(**failed)
+    raise ProtocolViolation("an answer that is neither ok nor failed")
+
+
+def judge_end(number: int, last_words: str) -> tuple[str, dict[str, JsonValue]]:
+    """Return status and error of a child that ended without an answer.
+
+    Args:
+        number: the signal that ended it; 0 if it ended by itself.
+        last_words: the end of its standard error.
+
+    """
+    if not number:
+        message = f"the child ended without an answer: {last_words.strip()[-500:]}"
+        kind = "limit" if "MemoryError" in last_words else "killed"
+        return kind, error_of("memory" if kind == "limit" else "protocol", message)
+    name = signal.Signals(number).name if number < signal.NSIG else str(number)
+    if name in _TIMERS:
+        return "timeout", error_of("cpu", f"the CPU time is over ({name})")
+    return "killed", error_of("signal", f"ended by {name}")
+
+
+def error_of(
+    rule: str,
+    message: str,
+    line: int = 0,
+    column: int = 0,
+    type: str = "",  # noqa: A002 - the member's name
+) -> dict[str, JsonValue]:
+    """Return an error as executions carry it."""
+    remedies = {
+        **_REMEDY,
+        "cpu": "raise time_s, or compute less",
+        "protocol": "return metrics from the entrypoint only",
+        "signal": "look for what the program asked of the system",
+        "wall": "raise time_s, or wait less",
+    }
+    return {
+        "column": column,
+        "line": line,
+        "message": message,
+        "remedy": remedies[rule],
+        "rule": f"capsule/{rule}",
+        "type": type,
+    }
+
+
+def _no_number(text: str) -> NoReturn:
+    raise ValueError(f"{text} is no number")
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        raise ValueError("a member stands twice")
+    return members
+
+
+def _check(value: object, depth: int) -> None:
+    if depth > MAX_RESULT_DEPTH + 2:
+        raise ProtocolViolation("nested too deeply")
+    if is_object(value):
+        for key, item in value.items():
+            _check(key, depth)
+            _check(item, depth + 1)
+    elif is_list(value):
+        for item in value:
+            _check(item, depth + 1)
+    elif isinstance(value, str):
+        _check_text(value)
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise ProtocolViolation("a number that is not finite")
+    elif isinstance(value, int) and value.bit_length() > MAX_INTEGER_BITS:
+        raise ProtocolViolation("an integer that is too large")
+
+
+def _check_text(text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ProtocolViolation("a lone surrogate") from None

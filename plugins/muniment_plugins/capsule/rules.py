@@ -1,0 +1,116 @@
+"""The tables that decide what a program may say: node types, names, attributes.
+
+Both sides read them: the validator before anything runs, the guard in the child for
+names that exist only at run time (``getattr``). Allow-lists where a list can be
+written down (node types, data-model methods); names and attributes that lead out of
+the language (frames, code objects, class graphs) are listed one by one.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "CLASS_VARIABLES",
+    "FORBIDDEN_ATTRIBUTES",
+    "FORBIDDEN_NAMES",
+    "METHODS",
+    "NODES",
+    "READABLE",
+    "SEPARATELY_NAMED",
+    "WITHHELD",
+    "is_dunder",
+    "words",
+]
+
+
+def words(text: str) -> frozenset[str]:
+    """Return the words of *text*; a table stays a table."""
+    return frozenset(text.split())
+
+
+NODES = words(
+    """
+    Module Expression Interactive FunctionDef ClassDef Return Delete Assign AugAssign
+    AnnAssign TypeAlias For While If Match Raise Assert Import ImportFrom Expr Pass
+    Break Continue BoolOp NamedExpr BinOp UnaryOp Lambda IfExp Dict Set ListComp SetComp
+    DictComp GeneratorExp Yield YieldFrom Compare Call FormattedValue JoinedStr Constant
+    Attribute Subscript Starred Name List Tuple Slice Load Store Del And Or Add Sub Mult
+    MatMult Div Mod Pow LShift RShift BitOr BitXor BitAnd FloorDiv Invert Not UAdd USub
+    Eq NotEq Lt LtE Gt GtE Is IsNot In NotIn comprehension arguments arg keyword alias
+    match_case MatchValue MatchSingleton MatchSequence MatchMapping MatchClass MatchStar
+    MatchAs MatchOr TypeVar ParamSpec TypeVarTuple
+    """
+)
+"""Node types of ordinary synchronous programs; all others are refused."""
+
+SEPARATELY_NAMED = {
+    "AsyncFor": "async",
+    "AsyncFunctionDef": "async",
+    "AsyncWith": "async",
+    "Await": "async",
+    "Global": "global",
+    "Nonlocal": "nonlocal",
+    "Try": "try",
+    "TryStar": "try",
+    "With": "with",
+}
+
+FORBIDDEN_NAMES = words(
+    """
+    breakpoint compile copyright credits delattr dir eval exec exit globals help input
+    license locals memoryview open quit vars
+    """
+)
+
+FORBIDDEN_ATTRIBUTES = words(
+    """
+    ag_await ag_code ag_frame ag_running co_code co_consts co_names cr_await cr_code
+    cr_frame cr_origin cr_running eval exec f_back f_builtins f_code f_globals f_lasti
+    f_lineno f_locals f_trace format_map func_closure func_code func_defaults
+    func_globals gi_code gi_frame gi_running gi_suspended gi_yieldfrom mro tb_frame
+    tb_lasti tb_lineno tb_next to_csv to_excel to_feather to_hdf to_parquet to_pickle
+    to_sql to_stata tofile
+    """
+)
+
+METHODS = frozenset(
+    f"__{name}__"
+    for name in words(
+        """
+    abs add and bool bytes call ceil complex contains delitem divmod enter eq exit
+    float floor floordiv format ge getitem gt hash iadd iand ifloordiv ilshift imatmul
+    imod imul index init int invert ior ipow irshift isub iter itruediv ixor le len
+    length_hint lshift lt matmul missing mod mul ne neg new next or pos post_init pow
+    radd rand rdivmod repr reversed rfloordiv rlshift rmatmul rmod rmul ror round rpow
+    rrshift rshift rsub rtruediv rxor setitem str sub truediv trunc xor
+    """
+    )
+)
+"""Data-model methods that a class may define, and call through ``super()``."""
+
+CLASS_VARIABLES = frozenset({"__match_args__", "__slots__"})
+
+READABLE = frozenset({"__name__", "__qualname__"})
+"""Dunder attributes that may be read, never written."""
+
+WITHHELD = {
+    "dataclasses": frozenset({"make_dataclass"}),
+    "functools": frozenset({"singledispatch", "singledispatchmethod"}),
+    "json": frozenset({"dump", "load"}),
+    "numpy": words(
+        """
+        DataSource fromfile fromregex genfromtxt get_include info load loadtxt memmap
+        open_memmap save savetxt savez savez_compressed show_config show_runtime source
+        test
+        """
+    ),
+    "pandas": frozenset({"ExcelFile", "ExcelWriter", "HDFStore", "eval"}),
+    "random": frozenset({"SystemRandom"}),
+    "string": frozenset({"Formatter"}),
+    "typing": frozenset({"ForwardRef", "get_type_hints"}),
+}
+"""Public names that views of a module leave out: they reach files or evaluate text."""
+
+
+def is_dunder(name: str) -> bool:
+    """Tell whether *name* belongs to the interpreter."""
+    return name.startswith("__") and name.endswith("__")

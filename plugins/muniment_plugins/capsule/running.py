@@ -1,0 +1,201 @@
+"""The capsule itself: validate, supervise, judge; for one program or many.
+
+    >>> Capsule(Policy(allowed_imports=("math",))).run(code, [1, 2, 3]).metrics
+    {'total': 6}
+
+Rules:
+
+- What the policy requires and this machine cannot give is refused before anything runs.
+- A program never makes `run` raise: what it does wrong is the execution's status. Data
+  that no capsule can carry is the caller's error and raised.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import sys
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+
+from muniment.canonical import JsonValue
+from muniment.values import encode
+from muniment_plugins.capsule.execution import Execution
+from muniment_plugins.capsule.policy import Policy, refuse_beyond
+from muniment_plugins.capsule.refusals import BoundedExecutionError
+from muniment_plugins.capsule.results import (
+    ProtocolViolation,
+    error_of,
+    judge_answer,
+    judge_end,
+)
+from muniment_plugins.capsule.supervisor import Outcome, child_environment, supervise
+from muniment_plugins.capsule.validation import Validated, validate
+
+__all__ = ["REACHABLE", "Capsule"]
+
+REACHABLE: str = "process" if os.name == "posix" else "none"
+"""The strongest level that this capsule gives here."""
+
+_STDLIB = sys.stdlib_module_names
+
+
+class Capsule:
+    """Runs programs within the bounds of one policy; keeps nothing between runs."""
+
+    def __init__(self, policy: Policy | None = None) -> None:
+        self.policy = policy if policy is not None else Policy()
+
+    def validate(self, code: str, entrypoint: str = "fit_and_eval") -> Validated:
+        """Return what a run would run.
+
+        Raises:
+            BoundedExecutionError: the first thing that the policy does not allow.
+
+        """
+        return validate(code, self.policy, entrypoint)
+
+    def run(
+        self, code: str, data: object, entrypoint: str = "fit_and_eval"
+    ) -> Execution:
+        """Run ``entrypoint(data)`` of *code* in a child and return what became of it.
+
+        Raises:
+            RefusedError: the required level is out of reach (rule ``capsule/level``).
+            ValueRefused: *data* has no exact form.
+            CannotTellError: no child could be started.
+
+        """
+        refuse_beyond(self.policy, REACHABLE)
+        encoded = encode(data)
+        try:
+            program = self.validate(code, entrypoint)
+        except BoundedExecutionError as error:
+            return self._rejected(code, error)
+        outcome = supervise(
+            self._request(program, encoded),
+            time_s=self.policy.time_s,
+            max_output=self.policy.max_output,
+            env=child_environment(self.policy.env),
+        )
+        return self._judged(code, outcome)
+
+    def run_many(
+        self,
+        programs: Iterable[tuple[str, object]],
+        entrypoint: str = "fit_and_eval",
+        *,
+        workers: int | None = None,
+    ) -> list[Execution]:
+        """Run (code, data) pairs side by side; the executions in the same order.
+
+        *workers* children at a time, as many as there are processors if not given.
+        """
+
+        def run(program: tuple[str, object]) -> Execution:
+            return self.run(*program, entrypoint)
+
+        with ThreadPoolExecutor(workers or os.cpu_count()) as pool:
+            return list(pool.map(run, programs))
+
+    def _request(self, program: Validated, data: JsonValue) -> bytes:
+        policy = self.policy
+        outside = any(name.split(".")[0] not in _STDLIB for name in program.imports)
+        packages = ("site-packages", "dist-packages")
+        return json.dumps(
+            {
+                "code": program.code,
+                "data": data,
+                "entrypoint": program.entrypoint,
+                "imports": program.imports,
+                "limits": {"mem_mb": policy.mem_mb, "time_s": policy.time_s},
+                "max_output": policy.max_output,
+                "paths": [p for p in sys.path if outside and p.endswith(packages)],
+                "seed": policy.seed,
+            },
+            allow_nan=False,
+            separators=(",", ":"),
+        ).encode()
+
+    def _rejected(self, code: str, error: BoundedExecutionError) -> Execution:
+        return Execution(
+            status="rejected",
+            metrics=None,
+            error={
+                "column": error.column,
+                "line": error.line,
+                "message": error.message,
+                "remedy": error.remedy,
+                "rule": error.rule,
+                "type": type(error).__name__,
+            },
+            layers={"validation": True},
+            level="none",
+            seed=self.policy.seed,
+            code_digest=_digest(code),
+        )
+
+    def _judged(self, code: str, outcome: Outcome) -> Execution:
+        status, metrics, error = _judge(outcome)
+        stated = outcome.stated or {}
+        return Execution(
+            status=status,
+            metrics=metrics,
+            error=error,
+            layers={
+                **stated,
+                "allow_dangerous": self.policy.allow_dangerous,
+                "subprocess": True,
+                "validation": True,
+                "verified_by_parent": stated != {} and outcome.unmet == [],
+            },
+            level="process" if stated else "none",
+            seed=self.policy.seed,
+            code_digest=_digest(code),
+            usage=outcome.usage,
+            environment=_environment(),
+            stdout=outcome.stdout.decode(errors="replace"),
+            stdout_truncated=outcome.stdout_truncated,
+        )
+
+
+def _judge(
+    outcome: Outcome,
+) -> tuple[str, dict[str, JsonValue] | None, dict[str, JsonValue] | None]:
+    if outcome.reason == "wall":
+        if outcome.stated is None:
+            return (
+                "timeout",
+                None,
+                error_of("prepare", "loading packages took too long"),
+            )
+        return "timeout", None, error_of("wall", "the wall-clock time is over")
+    if outcome.reason:
+        return "killed", None, error_of("protocol", outcome.reason)
+    if outcome.answer is None:
+        words = outcome.last_words.decode(errors="replace")
+        status, error = judge_end(outcome.signal, words)
+        return status, None, error
+    try:
+        return judge_answer(outcome.answer)
+    except ProtocolViolation as violation:
+        return "killed", None, error_of("protocol", str(violation))
+
+
+def _environment() -> dict[str, JsonValue]:
+    return {
+        "hash_seed": 0,
+        "implementation": platform.python_implementation(),
+        "locale": "C.UTF-8",
+        "platform": f"{sys.platform}-{platform.machine()}",
+        "python": platform.python_version(),
+        "threads": 1,
+        "timezone": "UTC",
+    }
+
+
+def _digest(code: str) -> str:
+    data = code.encode(errors="surrogatepass")
+    return f"sha256:{hashlib.sha256(data).hexdigest()}"

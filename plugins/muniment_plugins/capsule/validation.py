@@ -1,0 +1,125 @@
+r"""Reads a program before anything of it runs, and says early what cannot stay.
+
+    >>> validate("import os\ndef fit_and_eval(data): return {}", Policy())
+    BoundedExecutionError: program:1:1: Import not allowed: os [capsule/import]; …
+
+Rules:
+
+- Sizes first: 256 kB of source, 60,000 nodes, nesting of 150.
+- An allow-list of node types; names and attributes are looked at in every position,
+  called or not, also inside annotations that are written as text.
+- One exception, `BoundedExecutionError`, whatever the source holds.
+
+This layer explains early; it is not the wall. The guard in the child and the limits
+around it hold without it.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from muniment_plugins.capsule.policy import Policy
+from muniment_plugins.capsule.reading import Reader
+from muniment_plugins.capsule.refusals import BoundedExecutionError
+
+__all__ = ["Validated", "validate"]
+
+MAX_SOURCE = 256 * 1024
+MAX_NODES = 60_000
+MAX_DEPTH = 150
+
+
+@dataclass(frozen=True, slots=True)
+class Validated:
+    """A program that passed, and the modules that it names in its imports."""
+
+    code: str
+    entrypoint: str
+    imports: tuple[str, ...]
+
+
+def validate(code: str, policy: Policy, entrypoint: str = "fit_and_eval") -> Validated:
+    """Return *code* with what it imports, or refuse it.
+
+    Raises:
+        BoundedExecutionError: the first thing that the policy does not allow.
+
+    """
+    tree = _parsed(code)
+    _check_size(tree)
+    reader = Reader(policy.modules)
+    reader.read(tree)
+    _check_entrypoint(tree, entrypoint)
+    return Validated(code, entrypoint, tuple(sorted(reader.planned())))
+
+
+def _parsed(code: str) -> ast.Module:
+    if len(code) > MAX_SOURCE or len(code.encode(errors="replace")) > MAX_SOURCE:
+        raise BoundedExecutionError(
+            f"the program has more than {MAX_SOURCE} bytes",
+            rule="size",
+            remedy="pass large tables in as data",
+        )
+    _check_brackets(code)
+    try:
+        return ast.parse(code, "<program>")
+    except SyntaxError as error:
+        raise BoundedExecutionError(
+            f"not a Python program: {error.msg}",
+            rule="syntax",
+            line=error.lineno or 0,
+            column=error.offset or 0,
+            remedy="send a module that this Python can parse",
+        ) from None
+    except (ValueError, MemoryError, RecursionError) as error:
+        raise BoundedExecutionError(
+            f"not a Python program: {str(error) or 'nested too deeply'}",
+            rule="syntax",
+            remedy="send a module that this Python can parse",
+        ) from None
+
+
+def _check_brackets(code: str) -> None:
+    """Refuse what would exhaust the parser itself; text in strings counts too."""
+    opened = sum(map(code.count, "([{"))
+    closed = sum(map(code.count, ")]}"))
+    runs = max(map(code.count, ("-" * MAX_DEPTH, "~" * MAX_DEPTH, "not " * MAX_DEPTH)))
+    if abs(opened - closed) > MAX_DEPTH or runs:
+        _refuse_depth()
+
+
+def _check_size(tree: ast.Module) -> None:
+    level: list[ast.AST] = [tree]
+    nodes = 0
+    for _ in range(MAX_DEPTH):
+        nodes += len(level)
+        if nodes > MAX_NODES:
+            raise BoundedExecutionError(
+                f"the program has more than {MAX_NODES} parts",
+                rule="size",
+                remedy="pass large tables in as data",
+            )
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+        if not level:
+            return
+    _refuse_depth()
+
+
+def _refuse_depth() -> None:
+    raise BoundedExecutionError(
+        f"the program is nested deeper than {MAX_DEPTH}",
+        rule="size",
+        remedy="name intermediate results, or use a loop",
+    )
+
+
+def _check_entrypoint(tree: ast.Module, entrypoint: str) -> None:
+    for node in reversed(tree.body):
+        if isinstance(node, ast.FunctionDef) and node.name == entrypoint:
+            return
+    raise BoundedExecutionError(
+        f"Entrypoint missing: {entrypoint}",
+        rule="entrypoint",
+        remedy=f"define def {entrypoint}(data): … at the top of the program",
+    )

@@ -1,0 +1,122 @@
+"""What a program sees of modules and built-in names, without the validator before it."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from muniment_plugins.capsule import Capsule, Execution, Policy
+from muniment_plugins.capsule.guard import build_views
+from muniment_plugins.capsule.validation import Validated
+
+
+class Unread(Capsule):
+    """Runs what it has not read: only the guard stands in the way."""
+
+    def validate(self, code: str, entrypoint: str = "fit_and_eval") -> Validated:
+        """Return the program with a fixed plan."""
+        return Validated(code, entrypoint, PLAN)
+
+
+PLAN = ("collections", "functools", "json", "math", "numpy", "operator", "random")
+CAPSULE = Unread(Policy(allowed_imports=PLAN, time_s=5))
+
+
+def run(expression: str, head: str = "") -> Execution:
+    """Evaluate *expression* inside a program."""
+    code = f"{head}\ndef fit_and_eval(data):\n    return {{'v': repr({expression})}}\n"
+    return CAPSULE.run(code, None)
+
+
+MISSING = {
+    "eval('1')": "NameError",
+    "exec('1')": "NameError",
+    "open('/etc/hostname')": "NameError",
+    "compile('1', '', 'eval')": "NameError",
+    "globals()": "NameError",
+    "vars()": "NameError",
+    "__import__('os')": "ImportError",
+    "__import__('math', level=1)": "ImportError",
+    "getattr(1, '__class__')": "AttributeError",
+    "getattr(1, 'mro')": "AttributeError",
+    "getattr('{}', 'format')": "AttributeError",
+    "getattr(str, 'format')": "AttributeError",
+    "hasattr(1, '__class__')": "AttributeError",
+    "setattr(fit_and_eval, '__name__', 'x')": "AttributeError",
+    "getattr(1, type('S', (str,), {})('x'))": "TypeError",
+    "type('A', (), {})": "TypeError",
+    "print('x', file=data)": "NoError",
+    "print('x', file=1)": "ValueError",
+    "math.__loader__": "AttributeError",
+    "math.__name__": "AttributeError",
+    "setattr(math, 'pi', 3)": "AttributeError",
+    "delattr(math, 'pi')": "NameError",
+    "collections.abc": "AttributeError",
+    "collections._sys": "AttributeError",
+    "json.codecs": "AttributeError",
+    "json.decoder": "AttributeError",
+    "random.SystemRandom": "AttributeError",
+    "random._os": "AttributeError",
+    "functools.singledispatch": "AttributeError",
+    "functools.wraps(math, updated=('__globals__',))": "TypeError",
+    "functools.update_wrapper(math, math, updated=('x',))": "TypeError",
+    "operator.attrgetter('__class__')": "AttributeError",
+    "operator.attrgetter('a.__class__')": "AttributeError",
+    "operator.methodcaller('__reduce__')": "AttributeError",
+    "operator.methodcaller('format')": "AttributeError",
+    "numpy.load": "AttributeError",
+    "numpy.fromfile": "AttributeError",
+    "numpy.memmap": "AttributeError",
+    "numpy.lib": "AttributeError",
+    "numpy.f2py": "AttributeError",
+}
+
+
+@pytest.mark.parametrize("expression", MISSING)
+def test_what_leads_out_does_not_exist(expression: str) -> None:
+    """Names, attributes and modules beyond the plan are not there at run time."""
+    head = "import collections, functools, json, math, numpy, operator, random"
+    execution = run(expression, head)
+    kind = execution.error["type"] if execution.error else "NoError"
+    assert kind == MISSING[expression]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import os",
+        "import sys",
+        "import numpy.f2py",
+        "from numpy import f2py",
+        "from collections import abc",
+        "from json import decoder",
+        "from random import _os",
+        "import builtins",
+    ],
+)
+def test_modules_outside_the_plan_cannot_be_imported(statement: str) -> None:
+    """The guard answers every import statement from the plan alone."""
+    execution = run("1", statement)
+    assert execution.error is not None
+    assert execution.error["type"] == "ImportError"
+
+
+def test_views_hold_public_names_without_modules() -> None:
+    """A view shows what a module offers, and a parent only what is planned."""
+    import xml.dom.minidom  # noqa: F401, PLC0415 - a package with planned submodules
+
+    views = build_views(["math", "xml.dom.minidom"])
+    assert set(vars(views["math"])) == {n for n in dir(math) if not n.startswith("_")}
+    assert set(vars(views["xml"])) == {"dom"}
+    assert set(vars(views["xml.dom"])) == {"minidom"}
+    assert "xml" not in vars(views["xml.dom.minidom"])
+
+
+def test_views_are_read_only() -> None:
+    """Neither assignment nor deletion changes a view."""
+    view = build_views(["math"])["math"]
+    with pytest.raises(AttributeError, match="read-only"):
+        view.pi = 3
+    with pytest.raises(AttributeError, match="read-only"):
+        del view.pi

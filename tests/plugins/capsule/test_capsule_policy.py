@@ -1,0 +1,60 @@
+"""Bounds that bound nothing are refused when they are stated."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from muniment.errors import RefusedError, UsageError
+from muniment_plugins.capsule import Policy
+
+
+@pytest.mark.parametrize(
+    ("bounds", "place"),
+    [
+        ({"time_s": 0}, "time_s"),
+        ({"time_s": float("inf")}, "time_s"),
+        ({"time_s": float("nan")}, "time_s"),
+        ({"time_s": True}, "time_s"),
+        ({"mem_mb": 0}, "mem_mb"),
+        ({"mem_mb": 1.5}, "mem_mb"),
+        ({"seed": -1}, "seed"),
+        ({"max_output": -1}, "max_output"),
+        ({"require": "strong"}, "require"),
+        ({"clock": "slow"}, "clock"),
+        ({"allowed_imports": ("a b",)}, "allowed_imports"),
+        ({"allowed_imports": (".x",)}, "allowed_imports"),
+    ],
+)
+def test_bad_bounds_are_named(bounds: dict[str, Any], place: str) -> None:
+    """The message points at the bound that is none."""
+    with pytest.raises(UsageError, match=f"Policy.{place}"):
+        Policy(**bounds)
+
+
+@pytest.mark.parametrize("name", ["os", "os.path", "sys", "ctypes", "muniment.store"])
+def test_modules_that_open_the_capsule_need_a_word(name: str) -> None:
+    """Dangerous imports are refused unless they are allowed as such."""
+    with pytest.raises(RefusedError, match="would open the capsule"):
+        Policy(allowed_imports=(name,))
+    assert name in Policy(allowed_imports=(name,), allow_dangerous=True).modules
+
+
+def test_the_environment_cannot_change_what_is_loaded() -> None:
+    """Variables of the loader and of Python are refused."""
+    for name in ("LD_PRELOAD", "PYTHONPATH", "DYLD_INSERT_LIBRARIES"):
+        with pytest.raises(RefusedError, match=name):
+            Policy(env={name: "x"})
+
+
+def test_a_clock_that_cannot_stand_still_says_so() -> None:
+    """A frozen clock is refused rather than promised."""
+    with pytest.raises(RefusedError, match="cannot freeze"):
+        Policy(clock="frozen")
+
+
+def test_packages_bring_their_companions() -> None:
+    """Submodules that ordinary programs reach by dot come with their package."""
+    assert "numpy.linalg" in Policy(allowed_imports=("numpy",)).modules
+    assert "numpy.f2py" not in Policy(allowed_imports=("numpy",)).modules

@@ -1,0 +1,141 @@
+"""Programs that are refused before anything runs, and how the refusal reads."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from muniment_plugins.capsule import BoundedExecutionError, Policy
+from muniment_plugins.capsule.validation import validate
+
+POLICY = Policy(allowed_imports=("math", "numpy", "sklearn.metrics"))
+BODY = "def fit_and_eval(data):\n    return {}\n"
+
+REFUSED = {
+    "import os": "Import not allowed: os",
+    "import os.path as p": "Import not allowed: os.path",
+    "from os import path": "Import not allowed: os",
+    "from . import x": "Import not allowed: relative",
+    "from math import *": r"Import not allowed: \*",
+    "from math import _x": "Import not allowed: _x",
+    "from math import __loader__": "Import not allowed: __loader__",
+    "import sklearn": "Import not allowed: sklearn",
+    "import numpy.f2py": "Import not allowed: numpy.f2py",
+    "x = eval('1')": "Forbidden call: eval",
+    "x = exec('1')": "Forbidden call: exec",
+    "x = open('f')": "Forbidden call: open",
+    "x = compile('1', '', 'eval')": "Forbidden call: compile",
+    "x = __import__('os')": "Forbidden call: __import__",
+    "x = eval": "Forbidden name: eval",
+    "x = [open][0]": "Forbidden name: open",
+    "import math as open": "Forbidden name: open",
+    "x = (1).__class__": "Forbidden attribute: __class__",
+    "x = (1).__class__.__mro__": "Forbidden attribute: __mro__",
+    "x = len.__self__": "Forbidden attribute: __self__",
+    "x = (lambda: 0).__globals__": "Forbidden attribute: __globals__",
+    "x = (i for i in []).gi_frame": "Forbidden attribute: gi_frame",
+    "x = __builtins__": "Forbidden name: __builtins__",
+    "x = super(int, 1).__init__": "Forbidden attribute: __init__",
+    "__name__ = 'x'": "Forbidden name: __name__",
+    "def f(): global x": "Forbidden syntax: global",
+    "def f():\n    x = 1\n    def g(): nonlocal x": "Forbidden syntax: nonlocal",
+    "with x: pass": "Forbidden syntax: with",
+    "try: pass\nexcept Exception: pass": "Forbidden syntax: try",
+    "try: pass\nexcept* Exception: pass": "Forbidden syntax: try",
+    "async def f(): pass": "f must be a sync function",
+    "def f(): return [x async for x in []]": "Forbidden syntax: async",
+    "class A(metaclass=type): pass": "Forbidden syntax: metaclass",
+    "class A(**{}): pass": "Forbidden syntax: metaclass",
+    "class A:\n    __getattribute__ = 1": "Forbidden name: __getattribute__",
+    "class A:\n    def __class__(self): pass": "Forbidden name: __class__",
+    "def __init__(): pass": "Forbidden name: __init__",
+    "x = '{0.real}'.format(1)": "Forbidden call: format",
+    "x = '{0[a]}'.format(1)": "Forbidden call: format",
+    "x = '{:{}}'.format(1, 2)": "Forbidden call: format",
+    "t = '{}'\nx = t.format(1)": "Forbidden call: format",
+    "x = str.format": "Forbidden call: format",
+    "x = ''.format_map({})": "Forbidden attribute: format_map",
+    "import math\nmath.pi = 3": "Forbidden assignment: math was imported",
+    "import math as m\ndel m.pi": "Forbidden assignment: m was imported",
+    "match 1:\n    case int(__class__=c): pass": "Forbidden attribute: __class__",
+    "def f(x: \"open('f')\"): pass": "Forbidden call: open",
+    'x: "(1).__class__" = 1': "Forbidden attribute: __class__",
+    "def f() -> '*(eval,)': pass": "Forbidden name: eval",
+    "x = dict(__class__=1)": "Forbidden name: __class__",
+    "def f(open): pass": "Forbidden name: open",
+    "x = 1 +": "not a Python program",
+    "x = '\0'": "not a Python program",
+}
+
+
+@pytest.mark.parametrize("code", REFUSED)
+def test_refused_programs_say_what_is_not_allowed(code: str) -> None:
+    """Everything that leads out of the bounds is refused, with the guide's words."""
+    with pytest.raises(BoundedExecutionError, match=REFUSED[code]) as caught:
+        validate(f"{code}\n{BODY}", POLICY)
+    assert caught.value.rule.startswith("capsule/")
+    assert caught.value.remedy
+
+
+def test_a_refusal_names_line_column_and_what_is_allowed() -> None:
+    """The position counts from one, and the allowed imports are listed."""
+    with pytest.raises(BoundedExecutionError) as caught:
+        validate("x = 1\nif x:\n    import os\n" + BODY, POLICY)
+    assert (caught.value.line, caught.value.column) == (3, 5)
+    assert caught.value.place == "program:3:5"
+    assert "math, numpy" in caught.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("x = 1", "Entrypoint missing: fit_and_eval"),
+        ("fit_and_eval = lambda data: {}", "Entrypoint missing"),
+        ("async def fit_and_eval(data): return {}", "must be a sync function"),
+    ],
+)
+def test_the_entrypoint_is_a_sync_function(code: str, message: str) -> None:
+    """A program without its entrypoint, or with an async one, does not start."""
+    with pytest.raises(BoundedExecutionError, match=message):
+        validate(code, POLICY)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "x = '" + "a" * 300_000 + "'",
+        "x = [" + "1," * 70_000 + "]",
+        "x = " + "(" * 300 + ")" * 300,
+        "x = " + "-" * 50_000 + "1",
+        "x = " + "not " * 5_000 + "1",
+        "x = " + "1+" * 3_000 + "1",
+        "x = a" + ".a" * 10_000,
+        "x = a" + "[0]" * 10_000,
+        "x = " + "[" * 500,
+        "x = " + "lambda:" * 5_000 + "1",
+        "x = " + "1 if 1 else " * 5_000 + "1",
+    ],
+    ids=range(11),
+)
+def test_large_and_deep_programs_are_refused(code: str) -> None:
+    """No size and no nesting exhausts the parser or the reader."""
+    with pytest.raises(BoundedExecutionError, match=r"more than|nested|not a Python"):
+        validate(f"{code}\n{BODY}", POLICY)
+
+
+def test_imports_are_planned_with_the_submodules_that_are_reached() -> None:
+    """The plan holds what is imported, and companions that a dot reaches."""
+    code = (
+        "import numpy as np\nfrom sklearn.metrics import f1_score\n"
+        "def fit_and_eval(data):\n    import math\n    return np.linalg.norm(data)\n"
+    )
+    plan = validate(code, POLICY).imports
+    assert plan == ("math", "numpy", "numpy.linalg", "sklearn.metrics")
+
+
+@given(st.text(max_size=200) | st.text("()[]{}:=.,'\"\\\n fx1_#*@!%$~", max_size=200))
+def test_any_text_passes_or_is_refused_in_one_way(code: str) -> None:
+    """Whatever the source, only the one exception leaves the validator."""
+    with pytest.raises(BoundedExecutionError):
+        validate(code, POLICY)
