@@ -16,6 +16,7 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +25,10 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from muniment.layout import APPLICATION_ID, LAYOUT_VERSION, SCHEMA
 
-__all__ = ["Forge", "Row", "keyid", "make_key", "rehash", "root", "tampering"]
+__all__ = ["RUN", "Forge", "Row", "keyid", "make_key", "rehash", "root", "tampering"]
 
+_EPOCH = datetime(2026, 11, 20, 7, 23, 41, 96123, tzinfo=UTC)
+_TIME = "%Y-%m-%dT%H:%M:%S.%fZ"
 RUN = "01JD3Z8M6Q4W0V9K2T7N5RYXCB"
 
 
@@ -175,7 +178,7 @@ class Forge:
             "actor": "local",
             "seq": seq,
             "tenant": "default",
-            "time": f"2026-11-20T07:{seq // 60 % 60:02}:{seq % 60:02}.{seq // 3600:06}Z",
+            "time": (_EPOCH + timedelta(milliseconds=7 * seq)).strftime(_TIME),
             "type": kind,
             "version": 1,
         }

@@ -20,10 +20,9 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import orjson
+from orjson import loads
 
-from muniment.canonical import parse_canonical
-from muniment.errors import ValueRefused, WrongError
+from muniment.errors import ValueRefused
 from muniment.signing import entry_hash
 from muniment.verifying_contents import Blobs, Subjects
 from muniment.verifying_keys import KeyCheck
@@ -48,7 +47,6 @@ __all__ = ["EventPass"]
 
 _COLUMNS = "seq, type, run, payload, signature, key, hash"
 _SIGNATURE = 64
-_BRACKETS = 60
 _SECOND = len("2026-11-20T07:23:41.")
 _TIME = len("2026-11-20T07:23:41.096123Z")
 _TICK = 2048
@@ -73,9 +71,10 @@ class EventPass:
         self._snapshot = snapshot
         self._findings = findings
         covered = snapshot.value("SELECT max(size) FROM checkpoint") if fast else 0
-        self.keys = KeyCheck(
-            findings, signatures, ledger, covered if isinstance(covered, int) else 0
-        )
+        self._fast = fast
+        self._covered = covered if isinstance(covered, int) else 0
+        self._signatures = signatures
+        self.keys = KeyCheck(findings, signatures, ledger, self._covered)
         self.tree = Tree(snapshot, findings, ledger, marks)
         self.runs = Runs(findings, fast=fast)
         self.subjects = Subjects(snapshot, findings)
@@ -126,105 +125,129 @@ class EventPass:
                 return
 
     def _judge(self, row: Row) -> None:
-        seq, kind, _, payload, signature, key, stored = row
+        seq, kind, run, payload, signature, key, stored = row
         if seq != self.size:
             self._skip_to(seq)
-        statement = self._sound_statement(row)
-        if statement is None:
-            self._explain(row)
-        spki = self.keys.spki.get(key) or self.keys.learn(seq, key)
-        data = None if statement is None else statement["predicate"]["data"]
-        leaf = None
+        statement, flat = self._sound_statement(seq, kind, run, payload)
+        spki = self.keys.spki.get(key)
         if (
-            spki is not None
+            statement is not None
+            and spki is not None
             and type(signature) is bytes
             and len(signature) == _SIGNATURE
-            and type(payload) is bytes
         ):
             leaf = entry_hash(payload, signature, spki)
-            self.keys.judge(seq, kind, data, (key, signature, payload))
-        if leaf is None or leaf != stored:
-            leaf = self._doubt(row, leaf)
+            if (key, kind) not in self.keys.allowed:
+                data = statement["predicate"]["data"]
+                self.keys.judge(seq, kind, data, (key, signature, payload))
+            elif seq >= self._covered:
+                self._signatures.add(seq, key, signature, payload)
+            if leaf != stored:
+                self._doubt(row, leaf)
+        else:
+            leaf = self._judge_odd(row, statement)
         self.size = seq + 1
         self.events += 1
         self.head = leaf
         self._prev = leaf.hex().encode()
-        if statement is None:
-            self.subjects.skip(seq)
-            self.blobs.skip(seq)
-        else:
-            self._follow(row, statement, leaf)
+        if statement is not None:
+            self._follow(row, statement, leaf, flat=flat)
         for level, index, root in self.tree.frontier.append(leaf):
             self.tree.tile(level, index, root)
-        if self.tree.frontier.size == self.tree.next:
+        if self.size == self.tree.next:
             self.tree.compare(self.keys.keyring, leaf)
 
-    def _sound_statement(self, row: Row) -> Any:
+    def _sound_statement(
+        self, seq: int, kind: Any, run: Any, payload: Any
+    ) -> tuple[Any, bool]:
         """Return the statement of a row that is as it must be, else ``None``."""
-        seq, kind, run, payload = row[:4]
         try:
-            statement = orjson.loads(payload)
+            statement = loads(payload)
             chain = statement["predicate"]["muniment"]
             prev = chain["prev"].encode() if self._any_prev and seq else self._prev
+            again, flat = rewrite(statement, seq, self._ledger, prev)
+            stamp = chain["time"]
             if (
-                rewrite(statement, seq, self._ledger, prev) == payload
+                again == payload
                 and chain["type"] == kind
                 and chain.get("run") == run
-                and self._is_plausible(chain["time"], kind, run, payload)
+                and stamp >= self._time
+                and (
+                    (
+                        stamp[:_SECOND] == self._second
+                        and stamp[_SECOND:-1].isdigit()
+                        and stamp[-1] == "Z"
+                        and len(stamp) == _TIME
+                        and stamp.isascii()
+                    )
+                    or self._is_new_second(stamp)
+                )
+                and (kind in self._names or self._is_new_name(kind))
+                and (run == self._run or run is None or self._is_new_run(run))
+                and len(payload) <= MAX_PAYLOAD
             ):
+                self._time = stamp
                 self._any_prev = False
-                return statement
-        except (*_ODD, ValueRefused, WrongError):
-            return None  # `_explain` says what is odd
-        return None
+                return statement, flat
+        except (*_ODD, ValueRefused):
+            return None, False  # `explain` says what is odd
+        return None, False
 
-    def _is_plausible(
-        self, stamp: str, kind: str, run: str | None, payload: bytes
-    ) -> bool:
-        """Judge what `rewrite` takes over as it finds it."""
-        if stamp < self._time or len(payload) > MAX_PAYLOAD:
+    def _is_new_second(self, stamp: str) -> bool:
+        if not is_time(stamp):
             return False
-        if not (
-            stamp[:_SECOND] == self._second
-            and len(stamp) == _TIME
-            and stamp[_SECOND:-1].isdigit()
-            and stamp[-1] == "Z"
-            and stamp.isascii()
-        ):
-            if not is_time(stamp):
-                return False
-            self._second = stamp[:_SECOND]
-        self._time = stamp
-        if kind not in self._names:
-            if not is_type_name(kind):
-                return False
-            self._names.add(kind)
-        if run != self._run and run is not None:
-            if not is_run_id(run):
-                return False
-            self._run = run
-        if payload.count(b"{") + payload.count(b"[") > _BRACKETS:
-            parse_canonical(payload)  # the depth of the whole counts, not of the data
+        self._second = stamp[:_SECOND]
         return True
 
-    def _follow(self, row: Row, statement: Any, leaf: bytes) -> None:
+    def _is_new_name(self, kind: str) -> bool:
+        if is_type_name(kind):
+            self._names.add(kind)
+        return kind in self._names
+
+    def _is_new_run(self, run: str) -> bool:
+        if is_run_id(run):
+            self._run = run
+        return run == self._run
+
+    def _judge_odd(self, row: Row, statement: Any) -> bytes:
+        """Judge a row with a new key, or one where something is wrong."""
+        seq, kind, _, payload, signature, key, stored = row
+        if statement is None:
+            self._explain(row)
+            self.subjects.skip(seq)
+            self.blobs.skip(seq)
+        data = None if statement is None else statement["predicate"]["data"]
+        spki = self.keys.spki.get(key) or self.keys.learn(seq, key)
+        leaf = None
+        signed = isinstance(signature, bytes) and len(signature) == _SIGNATURE
+        if spki is not None and signed and isinstance(payload, bytes):
+            leaf = entry_hash(payload, signature, spki)
+            self.keys.judge(seq, kind, data, (key, signature, payload))
+        if leaf is None or leaf != stored:
+            self._doubt(row, leaf)
+        if leaf is not None:
+            return leaf
+        return stored if isinstance(stored, bytes) else b""
+
+    def _follow(self, row: Row, statement: Any, leaf: bytes, *, flat: bool) -> None:
         """Compare what a sound statement points at."""
-        seq, kind, run, payload = row[:4]
-        data, subject = statement["predicate"]["data"], statement["subject"]
+        seq, kind, run = row[:3]
+        subject = statement["subject"]
         if (
             self.subjects.next <= seq
             or len(subject) != 1
             or subject[0]["name"] != "data.json"
         ):
             self.subjects.check(seq, subject)
-        if self.blobs.next <= seq or b'"$blob"' in payload:
-            self.blobs.check(seq, data)
+        if self.blobs.next <= seq or not flat:
+            self.blobs.check(seq, statement["predicate"]["data"])
         if kind == "blob.erased":
-            self.blobs.erase(seq, data)
-        if run is not None:
-            scope = statement["predicate"]["muniment"]["scope"]
+            self.blobs.erase(seq, statement["predicate"]["data"])
+        if run is not None and (not self._fast or kind.startswith("run.")):
+            predicate = statement["predicate"]
+            scope, data = predicate["muniment"]["scope"], predicate["data"]
             self.runs.add(seq, run, scope, kind, data, leaf)
-        if seq == 0:
+        if not seq:
             self._ledger = self._ledger_id.encode()
 
     def _skip_to(self, seq: int) -> None:
@@ -258,22 +281,18 @@ class EventPass:
         """Return the seq that the row at *seq* says it has."""
         payload = self._snapshot.value("SELECT payload FROM event WHERE seq = ?", seq)
         try:
-            return orjson.loads(payload)["predicate"]["muniment"]["seq"]  # type: ignore[arg-type]
+            return loads(payload)["predicate"]["muniment"]["seq"]  # type: ignore[arg-type]
         except _ODD:
             return None
 
-    def _doubt(self, row: Row, leaf: bytes | None) -> bytes:
-        """Say that the hash is wrong, or cannot be told; return the best there is."""
-        seq, stored = row[0], row[6]
+    def _doubt(self, row: Row, leaf: bytes | None) -> None:
+        """Say that the hash is wrong, or why it cannot be told."""
         before = len(self._findings)
         explain_columns(row, self._findings)
         if leaf is not None and len(self._findings) == before:
             what = "the hash is not that of payload, signature and key"
-            self._add("edited", "event/leaf-hash", what, seq)
-        self._break(seq)
-        if leaf is not None:
-            return leaf
-        return stored if isinstance(stored, bytes) else b""
+            self._add("edited", "event/leaf-hash", what, row[0])
+        self._break(row[0])
 
     def _break(self, seq: int) -> None:
         """Compare no roots from here on; the next row may name any row before it."""

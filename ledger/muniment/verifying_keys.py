@@ -30,13 +30,13 @@ class KeyCheck:
     """The keys of the log, as far as the pass has come."""
 
     __slots__ = (
-        "_allowed",
-        "_covered",
         "_findings",
         "_ledger",
         "_publics",
         "_signatures",
+        "allowed",
         "checked",
+        "covered",
         "keyring",
         "signers",
         "spki",
@@ -53,8 +53,9 @@ class KeyCheck:
         self._findings = findings
         self._signatures = signatures
         self._ledger = ledger
-        self._covered = covered
-        self._allowed: set[tuple[object, object]] = set()
+        self.covered = covered
+        self.allowed: set[tuple[object, object]] = set()
+        """The keys and event types that need no other look than at the signature."""
         self._publics: dict[object, PublicKey] = {}
         self.spki: dict[object, bytes] = {}
         """Raw key → what a log entry carries of it, for keys that `learn` accepted."""
@@ -93,16 +94,16 @@ class KeyCheck:
         if seq == 0 or kind in _KEY_TYPES:
             self._judge_key_event(seq, kind, data, row)
             return
-        if (key, kind) not in self._allowed:
+        if (key, kind) not in self.allowed:
             self._allow(seq, kind, key)
-        if seq >= self._covered:
+        if seq >= self.covered:
             self._signatures.add(seq, key, signature, payload)
 
     def _allow(self, seq: int, kind: Any, key: bytes) -> None:
         if self.keyring is None:
             return  # there is a finding about the genesis already
         if self.keyring.may_sign(key, kind):
-            self._allowed.add((key, kind))
+            self.allowed.add((key, kind))
             self.signers.add(self._publics[key].keyid)
             return
         public = self._publics.get(key)
@@ -118,7 +119,7 @@ class KeyCheck:
         if public is None:
             return
         self.checked += 1
-        self._allowed.clear()
+        self.allowed.clear()
         if not public.verify(signature, pae(payload)):
             self.add_bad(seq)
         elif data is not None:

@@ -15,14 +15,14 @@ Rules:
 
 from __future__ import annotations
 
-import hashlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from hashlib import sha256
+from typing import Any, cast
 
-import orjson
+from orjson import OPT_SORT_KEYS, OPT_STRICT_INTEGER, dumps
 
 from muniment.canonical import JsonValue, canonical, parse, parse_canonical
 from muniment.errors import ValueRefused, WrongError
@@ -61,6 +61,9 @@ _ALONE = _HEAD + b'{"actor":%b,"ledger":"%b","prev":"%b","seq":%d,' + _TAIL
 _GENESIS = _HEAD + b'{"actor":%b,"seq":%d,' + _TAIL
 
 _MAX_INTEGER = 2**53 - 1
+_NESTING = 50
+_FLAT = frozenset({str, int, bool, type(None)})
+_STRICT = OPT_SORT_KEYS | OPT_STRICT_INTEGER
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII)
 _NAME = re.compile(r"[a-z][a-z0-9_-]*(\.[a-z][a-z0-9_-]*)+")
 _RUN = re.compile(r"[A-Za-z0-9_-]{1,128}")
@@ -87,27 +90,36 @@ class Expected:
     """Says which seq the row at a seq says it has."""
 
 
-def rewrite(statement: Any, seq: int, ledger: bytes, prev: bytes) -> bytes:
+def rewrite(statement: Any, seq: int, ledger: bytes, prev: bytes) -> tuple[bytes, bool]:
     """Return the bytes of the statement that has these free values at this place.
 
     *ledger* and *prev* are empty for the genesis. Raises whatever odd shapes raise
     (`KeyError`, `TypeError`, `AttributeError`, `ValueRefused`): then it is not sound.
+
+    Returns:
+        The bytes, and whether no member of ``data`` is an object or a list.
+
     """
     predicate = statement["predicate"]
     chain, data = predicate["muniment"], predicate["data"]
     actor, tenant, version = chain["actor"], chain["tenant"], chain["version"]
     kind = chain["type"].encode()
-    if not (type(actor) is type(tenant) is str and type(data) is dict):
+    if (
+        type(actor) is not str
+        or type(tenant) is not str
+        or not 0 < version <= _MAX_INTEGER
+    ):
         raise TypeError
-    if not 0 < version <= _MAX_INTEGER:
-        raise TypeError
-    content = canonical(data)
+    flat = _FLAT.issuperset(map(type, data.values()))
+    content = dumps(data, _STRICT)
+    if not content.isascii() or not (flat or _is_plain(data.values(), _NESTING)):
+        canonical(statement)  # the depth of the whole counts
+        content = canonical(data)
     subject = statement["subject"]
     if len(subject) == 1 and subject[0]["name"] == "data.json":
-        about = _OWN % hashlib.sha256(content).hexdigest().encode()
+        about = _OWN % sha256(content).hexdigest().encode()
     else:
         about = _written_subject(subject, content)
-    dumps = orjson.dumps
     tail = (dumps(tenant), chain["time"].encode(), kind, version, kind, version, about)
     if "run" in chain:
         scope, ordinal = chain["scope"], chain["ordinal"]
@@ -115,14 +127,33 @@ def rewrite(statement: Any, seq: int, ledger: bytes, prev: bytes) -> bytes:
             raise TypeError
         run = chain["run"].encode()
         place = (content, dumps(actor), ledger, ordinal, prev, run, dumps(scope), seq)
-        return _IN_RUN % (*place, *tail)
+        return _IN_RUN % (*place, *tail), flat
     if prev:
-        return _ALONE % (content, dumps(actor), ledger, prev, seq, *tail)
-    return _GENESIS % (content, dumps(actor), seq, *tail)
+        return _ALONE % (content, dumps(actor), ledger, prev, seq, *tail), flat
+    return _GENESIS % (content, dumps(actor), seq, *tail), flat
+
+
+def _is_plain(values: Iterable[object], depth: int) -> bool:
+    """Tell whether orjson, which wrote ASCII, wrote these as RFC 8785 does.
+
+    Only floats are left to differ; integers beyond 2^53 it has refused, and it sorts
+    ASCII names as RFC 8785 does.
+    """
+    for value in values:
+        kind = type(value)
+        if kind in _FLAT:
+            continue
+        if kind is float or not depth:
+            return False
+        inner = cast("dict[str, object] | list[object]", value)
+        items = inner.values() if isinstance(inner, dict) else inner
+        if not (_FLAT.issuperset(map(type, items)) or _is_plain(items, depth - 1)):
+            return False
+    return True
 
 
 def _written_subject(subject: Any, content: bytes) -> bytes:
-    digest = hashlib.sha256(content).hexdigest()
+    digest = sha256(content).hexdigest()
     again: list[JsonValue] = []
     for one in subject:
         name, value = one["name"], one["digest"]["sha256"]
@@ -314,7 +345,7 @@ def _explain_subject(statement: Any, say: _Sayer) -> None:
         say("event/subject", "not a list of subjects", place="subject")
         return
     try:
-        own = hashlib.sha256(canonical(statement["predicate"]["data"])).hexdigest()
+        own = sha256(canonical(statement["predicate"]["data"])).hexdigest()
     except (KeyError, TypeError, ValueRefused):
         return
     for number, one in enumerate(subject):
