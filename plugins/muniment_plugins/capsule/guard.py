@@ -270,7 +270,9 @@ class _OneArgument(type):
             raise TypeError(
                 "type() takes 1 argument in a capsule; use a class statement"
             )
-        return type(args[0])
+        kind = type(args[0])
+        # The type of a class is what makes classes: that one stays behind this one.
+        return Type if kind is type else kind
 
     def __instancecheck__(cls, instance: object) -> bool:
         """Tell whether *instance* is a class."""

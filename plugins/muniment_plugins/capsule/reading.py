@@ -123,6 +123,7 @@ class Reader:
     def _name(self, node: ast.Name, parent: ast.AST | None) -> None:
         stored = isinstance(node.ctx, ast.Store)
         if stored and node.id in CLASS_VARIABLES:
+            self._check_class_variable(node, parent)
             return
         if not stored and node.id == "__name__":
             return
@@ -131,6 +132,15 @@ class Reader:
             word = "call" if called else "name"
             refuse(node, "call", f"Forbidden {word}: {node.id}", _NO_BUILTIN)
         self._check_name(node, node.id)
+
+    def _check_class_variable(self, node: ast.Name, parent: ast.AST | None) -> None:
+        """Let names through that are written out, as they become attributes."""
+        value = parent.value if isinstance(parent, ast.Assign) else None
+        items = value.elts if isinstance(value, ast.Tuple | ast.List) else [value]
+        for item in items:
+            if not (isinstance(item, ast.Constant) and isinstance(item.value, str)):
+                refuse(node, "dunder", f"Forbidden name: {node.id}", _NO_NAMES)
+            self._check_attribute(item, item.value)
 
     def _check_name(self, node: ast.AST, name: str | None) -> None:
         if name is None:
@@ -225,6 +235,7 @@ class Reader:
 _PLAIN = "use plain statements, functions and classes"
 _NO_BUILTIN = "compute with values; the capsule has no files and no evaluation"
 _NO_DUNDER = "use operators, built-in functions, or super().__init__()"
+_NO_NAMES = "assign a tuple of names that are written out"
 _NO_FRAME = "use public attributes of values"
 _INSTEAD = {
     "async": "use plain functions and loops",

@@ -63,14 +63,17 @@ FORBIDDEN_NAMES = words(
 
 FORBIDDEN_ATTRIBUTES = words(
     """
-    ag_await ag_code ag_frame ag_running co_code co_consts co_names cr_await cr_code
-    cr_frame cr_origin cr_running eval exec f_back f_builtins f_code f_globals f_lasti
-    f_lineno f_locals f_trace format_map func_closure func_code func_defaults
-    func_globals gi_code gi_frame gi_running gi_suspended gi_yieldfrom mro tb_frame
-    tb_lasti tb_lineno tb_next to_csv to_excel to_feather to_hdf to_parquet to_pickle
-    to_sql to_stata tofile
+    ag_await ag_code ag_frame ag_running cffi co_code co_consts co_names cr_await
+    cr_code cr_frame cr_origin cr_running ctypes dump eval exec f_back f_builtins f_code
+    f_globals f_lasti f_lineno f_locals f_trace format_map func_closure func_code
+    func_defaults func_globals gi_code gi_frame gi_running gi_suspended gi_yieldfrom mro
+    tb_frame tb_lasti tb_lineno tb_next to_clipboard to_csv to_excel to_feather to_gbq
+    to_hdf to_html to_json to_latex to_markdown to_orc to_parquet to_pickle to_sql
+    to_stata to_string to_xml tofile
     """
 )
+"""Frames, code objects and class graphs; evaluation of text; methods of arrays and
+tables that write files, which only a layer of the operating system could let pass."""
 
 METHODS = frozenset(
     f"__{name}__"
@@ -106,7 +109,7 @@ WITHHELD = {
     "pandas": frozenset({"ExcelFile", "ExcelWriter", "HDFStore", "eval"}),
     "random": frozenset({"SystemRandom"}),
     "string": frozenset({"Formatter"}),
-    "typing": frozenset({"ForwardRef", "get_type_hints"}),
+    "typing": words("ForwardRef evaluate_forward_ref get_type_hints"),
 }
 """Public names that views of a module leave out: they reach files or evaluate text."""
 

@@ -46,6 +46,7 @@ MISSING = {
     "setattr(fit_and_eval, '__name__', 'x')": "AttributeError",
     "getattr(1, type('S', (str,), {})('x'))": "TypeError",
     "type('A', (), {})": "TypeError",
+    "type(int)('A', (), {})": "TypeError",
     "print('x', file=data)": "NoError",
     "print('x', file=1)": "ValueError",
     "math.__loader__": "AttributeError",
@@ -119,4 +120,4 @@ def test_views_are_read_only() -> None:
     with pytest.raises(AttributeError, match="read-only"):
         view.pi = 3
     with pytest.raises(AttributeError, match="read-only"):
-        del view.pi
+        del view.pi  # type: ignore[attr-defined] # that it is refused is the point
