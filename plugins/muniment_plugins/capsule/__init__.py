@@ -30,6 +30,7 @@ __all__ = [
     "execute_code",
 ]
 
+# The kernel's own marker is equal, but importing it would bring the kernel's store.
 hookimpl = pluggy.HookimplMarker("muniment")
 
 _PLACES = {

@@ -29,7 +29,7 @@ from muniment_plugins.capsule.protocol import (
 TYPE_CHECKING = False  # typing itself costs more than a bare interpreter's start
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import CodeType, ModuleType
+    from types import ModuleType
     from typing import Any, NoReturn
 
 __all__ = ["serve"]
@@ -50,13 +50,12 @@ def serve(results: int) -> NoReturn:
     except Exception as error:  # noqa: BLE001 - a package may raise anything on import
         send(results, _failure("prepare", error))
         _end()
-    code = compile(request["code"], PROGRAM, "exec", dont_inherit=True)
     namespace = _namespace(request["imports"], request["max_output"])
     sys.dont_write_bytecode = True
     layers = {"import_guard": True, "rlimits": apply_limits(**request["limits"])}
     send(results, f'{{"layers":{render(layers)}}}')
     _await_go()
-    _run(code, namespace, request["entrypoint"], data, results)
+    _run(request["code"], namespace, request["entrypoint"], data, results)
     _end()
 
 
@@ -123,7 +122,7 @@ def _await_go() -> None:
 
 
 def _run(
-    code: CodeType,
+    code: str,
     namespace: dict[str, Any],
     entrypoint: str,
     data: object,
@@ -131,7 +130,8 @@ def _run(
 ) -> None:
     """Run the program and send what became of it."""
     try:
-        exec(code, namespace)  # noqa: S102 - what this process is for
+        compiled = compile(code, PROGRAM, "exec", dont_inherit=True)
+        exec(compiled, namespace)  # noqa: S102 - what this process is for
         text = _rendered(namespace[entrypoint](data))
     except BaseException as error:  # noqa: BLE001 - whatever it raises is its result
         text = _failure(_rule_of(error), error)
@@ -156,8 +156,6 @@ def _rule_of(error: BaseException) -> str:
 
 def _failure(rule: str, error: BaseException) -> str:
     line, column = _position(error)
-    if rule == "memory":
-        _release(error)
     return render(
         {
             "failed": {
@@ -197,15 +195,6 @@ def _position(error: BaseException) -> tuple[int, int]:
             column = (places[trace.tb_lasti // 2][2] or 0) + 1
         trace = trace.tb_next
     return line, column
-
-
-def _release(error: BaseException) -> None:
-    """Give back what the program's frames hold, or there is no room for the answer."""
-    trace = error.__traceback__
-    while trace is not None:
-        if trace.tb_frame.f_code.co_filename == PROGRAM:
-            trace.tb_frame.clear()
-        trace = trace.tb_next
 
 
 def _end() -> NoReturn:

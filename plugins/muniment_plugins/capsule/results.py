@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 import math
 import signal
-from typing import Any, NoReturn
+from typing import Any
 
 from muniment.canonical import JsonValue
 from muniment_plugins.capsule.protocol import (
@@ -53,9 +53,7 @@ def read_frame(body: bytes) -> dict[str, Any]:
 
     """
     try:
-        value: object = json.loads(
-            body.decode(), parse_constant=_no_number, object_pairs_hook=_once
-        )
+        value: object = json.loads(body.decode(), object_pairs_hook=_once)
     except (ValueError, RecursionError) as error:
         raise ProtocolViolation(f"no frame of JSON: {error}") from None
     if not is_object(value):
@@ -126,10 +124,6 @@ def error_of(
         "rule": f"capsule/{rule}",
         "type": type,
     }
-
-
-def _no_number(text: str) -> NoReturn:
-    raise ValueError(f"{text} is no number")
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

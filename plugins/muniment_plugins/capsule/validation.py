@@ -17,6 +17,8 @@ around it hold without it.
 from __future__ import annotations
 
 import ast
+import contextlib
+from collections.abc import Generator
 from dataclasses import dataclass
 
 from muniment_plugins.capsule.policy import Policy
@@ -51,6 +53,9 @@ def validate(code: str, policy: Policy, entrypoint: str = "fit_and_eval") -> Val
     reader = Reader(policy.modules)
     reader.read(tree)
     _check_entrypoint(tree, entrypoint)
+    with _python():
+        # Some errors of syntax only show here: a return outside of a function.
+        compile(tree, "<program>", "exec", dont_inherit=True)
     return Validated(code, entrypoint, tuple(sorted(reader.planned())))
 
 
@@ -61,9 +66,15 @@ def _parsed(code: str) -> ast.Module:
             rule="size",
             remedy="pass large tables in as data",
         )
-    _check_brackets(code)
-    try:
+    with _python():
         return ast.parse(code, "<program>")
+
+
+@contextlib.contextmanager
+def _python() -> Generator[None]:
+    """Turn whatever the parser and the compiler stumble over into one refusal."""
+    try:
+        yield
     except SyntaxError as error:
         raise BoundedExecutionError(
             f"not a Python program: {error.msg}",
@@ -78,15 +89,6 @@ def _parsed(code: str) -> ast.Module:
             rule="syntax",
             remedy="send a module that this Python can parse",
         ) from None
-
-
-def _check_brackets(code: str) -> None:
-    """Refuse what would exhaust the parser itself; text in strings counts too."""
-    opened = sum(map(code.count, "([{"))
-    closed = sum(map(code.count, ")]}"))
-    runs = max(map(code.count, ("-" * MAX_DEPTH, "~" * MAX_DEPTH, "not " * MAX_DEPTH)))
-    if abs(opened - closed) > MAX_DEPTH or runs:
-        _refuse_depth()
 
 
 def _check_size(tree: ast.Module) -> None:

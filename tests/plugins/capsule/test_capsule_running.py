@@ -7,8 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pluggy
 import pytest
 
+import muniment_plugins.capsule
+from muniment import hookspecs
 from muniment.errors import RefusedError, UsageError, ValueRefused
 from muniment_plugins.capsule import Capsule, Policy, execute_code
 
@@ -196,6 +199,17 @@ def test_the_hook_answers_plain_json() -> None:
         execute_code({**request, "resources": {"mem_gb": 1}})
     with pytest.raises(UsageError, match="has no code"):
         execute_code({"data": 1})
+
+
+def test_the_kernel_finds_the_hook() -> None:
+    """The module itself is the plugin, and its hook fits the kernel's."""
+    manager = pluggy.PluginManager(hookspecs.GROUP)
+    manager.add_hookspecs(hookspecs)
+    manager.register(muniment_plugins.capsule)
+    manager.check_pending()
+    request = {"code": GUIDE, "data": [1], "allowed_imports": ["math"]}
+    answer = manager.hook.execute_code(run=None, request=request)
+    assert answer["metrics"] == {"total": 1, "mean": 1.0}
 
 
 def test_levels_out_of_reach_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

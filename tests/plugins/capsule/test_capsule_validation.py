@@ -70,6 +70,8 @@ REFUSED = {
     "x.ctypes": "Forbidden attribute: ctypes",
     "x = dict(__class__=1)": "Forbidden name: __class__",
     "def f(open): pass": "Forbidden name: open",
+    "return 1": "'return' outside function",
+    "def f(a, a): pass": "duplicate argument",
     "x = 1 +": "not a Python program",
     "x = '\0'": "not a Python program",
 }
