@@ -1,1 +1,85 @@
-"""muniment: a signed, hash-chained ledger of what programs and models did."""
+"""muniment: a signed, hash-chained ledger of what programs and models did.
+
+    import muniment
+
+    with muniment.open(create=True) as ledger:
+        ledger.append("note.added", {"text": "reviewed"})
+
+Names are loaded when they are first used: ``import muniment`` is cheap, and ``verify``
+never imports what writes.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from muniment.errors import EffectFailed, MunimentError
+    from muniment.event_types import EventData, EventType
+    from muniment.events import Event
+    from muniment.executing import Done
+    from muniment.front import open  # noqa: A004 - muniment.open, as gzip.open
+    from muniment.kinds import EffectKind
+    from muniment.lanes import Lane as Run
+    from muniment.lanes import current_run, effect
+    from muniment.ledger import Ledger
+    from muniment.projections import Projection
+    from muniment.records import RunRecord
+    from muniment.replaying import ReplayReport, replay
+    from muniment.runs import Answer
+    from muniment.verifier import verify
+
+__all__ = [
+    "Answer",
+    "Done",
+    "EffectFailed",
+    "EffectKind",
+    "Event",
+    "EventData",
+    "EventType",
+    "Ledger",
+    "MunimentError",
+    "Projection",
+    "ReplayReport",
+    "Run",
+    "RunRecord",
+    "current_run",
+    "effect",
+    "open",
+    "replay",
+    "verify",
+]
+
+_HOMES = {
+    "Answer": "runs",
+    "Done": "executing",
+    "EffectFailed": "errors",
+    "EffectKind": "kinds",
+    "Event": "events",
+    "EventData": "event_types",
+    "EventType": "event_types",
+    "Ledger": "ledger",
+    "MunimentError": "errors",
+    "Projection": "projections",
+    "ReplayReport": "replaying",
+    "Run": "lanes",
+    "RunRecord": "records",
+    "current_run": "lanes",
+    "effect": "lanes",
+    "open": "front",
+    "replay": "replaying",
+    "verify": "verifier",
+}
+_ALIASES = {"Run": "Lane"}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'muniment' has no attribute {name!r}")
+    module = importlib.import_module(f"muniment.{_HOMES[name]}")
+    return getattr(module, _ALIASES.get(name, name))
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -68,7 +68,7 @@ def parse(data: bytes) -> JsonValue:
     """Return the value that JSON bytes *data* say.
 
     Raises:
-        WrongError: *data* is not JSON, or nested deeper than 64.
+        WrongError: *data* is not JSON.
 
     """
     try:
@@ -160,6 +160,8 @@ def _refuse_foreign(value: object, place: str, depth: int) -> None:
     elif kind is float:
         if value != value or value in (float("inf"), float("-inf")):  # noqa: PLR0124
             _refuse("float", f"the number {value} has no JSON form", place)
+        if MAX_INTEGER < abs(value) < 1e21:  # type: ignore[arg-type, operator]
+            _refuse("integer", "a float that would be read as a large integer", place)
     elif kind is dict or kind is list:
         if depth >= MAX_DEPTH:
             _refuse("depth", f"nested deeper than {MAX_DEPTH}", place[:80])

@@ -158,3 +158,5 @@ class EffectFailed(MunimentError):
         self.kind = kind
         self.error_type = error_type
         self.data = data
+        self.effect: tuple[str, int] | None = None
+        """Scope and ordinal of the effect in its run."""

@@ -237,7 +237,7 @@ def _judge_log(
         )
         state.events = events
         events.run(total, progress)
-        state.erased = events.blobs.finish()
+        state.erased = events.blobs.finish(broken=events.tree.broken)
         checked, bad = signatures.finish()
     finally:
         signatures.close()

@@ -208,10 +208,11 @@ class Blobs:
         if data is None:
             self._check_file(seq, digest, size)
             return
-        length = data if self._fast else len(data)
         if kind != "blob":
             self._add("blob/column", "its data is not a blob", seq, digest)
-        elif length != size + _SALT:
+            return
+        length = data if self._fast else len(data)
+        if length != size + _SALT:
             self._add("blob/size", f"it has not {size} bytes", seq, digest)
         elif not self._fast and hashlib.sha256(data).digest() != digest:
             what = "its bytes do not match the commitment"
@@ -237,15 +238,20 @@ class Blobs:
             else:
                 self._erased.setdefault(bytes.fromhex(match[1]), seq)
 
-    def finish(self) -> int:
-        """Say what is missing without an erasure; return how many are erased."""
+    def finish(self, *, broken: bool) -> int:
+        """Say what is missing without an erasure; return how many are erased.
+
+        In a *broken* log the erasure may have been in a bad row: what is missing then
+        is said of no event, so that it does not hide where the log breaks.
+        """
         while self._row is not None:
             what = "no event refers to it"
             self._add("blob/unreferenced", what, self._row[2], self._row[1])
             self._row = next(self._rows, None)
         for digest, seq in self._absent.items():
             if self._erased.get(digest, -1) <= seq:
-                self._add("blob/missing", "its content is gone", seq, digest)
+                where = None if broken else seq
+                self._add("blob/missing", "its content is gone", where, digest)
         for digest, seq in self._erased.items():
             self._check_erased(digest, seq)
         return len(self._absent.keys() & self._erased.keys())

@@ -1,0 +1,154 @@
+"""Drafts become signed rows: positions, contents, payloads, signatures, leaves.
+
+Rules:
+
+- Nothing here touches the database: a batch is complete in memory before the first row
+  is inserted, and a draft that cannot be written refuses the whole batch.
+- Contents get their salt here, so that a failed append leaves no reference behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from muniment.blobs import Shared, Staged
+from muniment.canonical import JsonValue, canonical
+from muniment.errors import RefusedError
+from muniment.event_types import Prepared
+from muniment.events import (
+    MAX_PAYLOAD,
+    Event,
+    Place,
+    Position,
+    Subject,
+    statement,
+    subjects_json,
+    timestamp,
+)
+from muniment.signing import Signer, entry_hash, pae, spki_base64
+from muniment.tree import Tail
+
+__all__ = ["Batch", "Draft", "build"]
+
+EventColumns = tuple[int, str, str | None, bytes, bytes, bytes, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An event that is valid and has no position yet."""
+
+    prepared: Prepared
+    actor: str = "local"
+    tenant: str = "default"
+    place: Place | None = None
+    subjects: tuple[Subject, ...] = ()
+    shared: Shared | None = None
+
+
+@dataclass(slots=True)
+class Batch:
+    """The rows of one append."""
+
+    rows: list[EventColumns] = field(default_factory=list[EventColumns])
+    subjects: list[tuple[int, bytes]] = field(default_factory=list[tuple[int, bytes]])
+    tiles: list[tuple[int, int, bytes]] = field(
+        default_factory=list[tuple[int, int, bytes]]
+    )
+    staged: Staged = field(default_factory=Staged)
+    events: list[Event] = field(default_factory=list[Event])
+
+
+def build(
+    drafts: Sequence[Draft], tail: Tail, signer: Signer, ledger_id: str | None
+) -> Batch:
+    """Return the signed rows of *drafts*, growing *tail* by them.
+
+    Raises:
+        RefusedError: a payload exceeds 64 KiB; the message names the field.
+
+    """
+    batch = Batch()
+    public, spki = signer.public.raw, spki_base64(signer.public)
+    now = max(timestamp(datetime.now(UTC)), tail.time)
+    for draft in drafts:
+        seq, kind, place = tail.size, draft.prepared.type, draft.place
+        inline, subjects = _placed(draft, seq, batch.staged)
+        prev = tail.hash.hex() if seq else None
+        position = Position(
+            seq, prev, ledger_id if seq else None, now, draft.actor, draft.tenant
+        )
+        payload = statement(
+            kind.name,
+            kind.version,
+            canonical(inline),
+            position,
+            place,
+            subjects_json(subjects) if subjects else None,
+        )
+        if len(payload) > MAX_PAYLOAD:
+            raise _too_large(draft.prepared)
+        signature = signer.sign(pae(payload))
+        leaf = entry_hash(payload, signature, spki)
+        batch.tiles += tail.frontier.append(leaf)
+        tail.size, tail.hash, tail.time = seq + 1, leaf, now
+        run = None if place is None else place.run
+        batch.rows.append((seq, kind.name, run, payload, signature, public, leaf))
+        if subjects:
+            batch.subjects += _subject_rows(seq, subjects)
+        batch.events.append(
+            Event(
+                seq=seq,
+                type=kind.name,
+                version=kind.version,
+                time=now,
+                actor=draft.actor,
+                tenant=draft.tenant,
+                hash=leaf.hex(),
+                run=run,
+                scope=None if place is None else place.scope,
+                ordinal=None if place is None else place.ordinal,
+                prev=prev,
+                ledger=position.ledger,
+                subject=subjects,
+                payload=payload,
+                signature=signature,
+                key=public,
+                _data=inline,
+            )
+        )
+    return batch
+
+
+def _placed(
+    draft: Draft, seq: int, staged: Staged
+) -> tuple[dict[str, JsonValue], tuple[Subject, ...]]:
+    """Return the data with references in the place of contents, and the subjects."""
+    prepared = draft.prepared
+    subjects = prepared.subjects + draft.subjects
+    if not prepared.contents:
+        return prepared.inline, subjects
+    inline = dict(prepared.inline)
+    for name, content in prepared.contents.items():
+        ref = staged.add(content, seq, draft.shared)
+        inline[name] = ref.to_json()
+        subjects = (*subjects, Subject(name, ref.digest))
+    return inline, subjects
+
+
+def _subject_rows(seq: int, subjects: tuple[Subject, ...]) -> set[tuple[int, bytes]]:
+    return {
+        (seq, bytes.fromhex(one.digest.removeprefix("sha256:"))) for one in subjects
+    }
+
+
+def _too_large(prepared: Prepared) -> RefusedError:
+    sizes = {name: len(canonical(value)) for name, value in prepared.inline.items()}
+    largest = max(sizes, key=sizes.__getitem__)
+    return RefusedError(
+        f"the field takes {sizes[largest]} bytes; a payload has {MAX_PAYLOAD} at most",
+        rule="event/size",
+        place=f"{prepared.type.name} data.{largest}",
+        remedy="put large content into a field that is kept as a blob",
+    )

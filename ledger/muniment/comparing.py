@@ -1,0 +1,165 @@
+"""What two runs of the same program must have in common.
+
+    entry          SHA-256(canonical([scope, type, data]))
+    result digest  SHA-256(canonical({"entries": {scope: [entry, …]}, "result": …}))
+
+Rules:
+
+- Data is compared without its volatile fields and with contents in the place of their
+  commitments: salts, times, durations, hosts and positions differ between honest runs.
+- The entries of a scope are sorted: which of two parallel effects was written first is
+  not part of the result. Their order is compared apart, and reported as a finding.
+- An effect counts once, by its last attempt; what a performer recorded inside counts as
+  part of it, and so do run's own events and plugins' facts not at all.
+- A result digest is computed, never stored: over short contents it would confirm a
+  guess of what was erased.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Callable
+from typing import cast
+
+from muniment.canonical import JsonValue, canonical, parse, sha256_tag
+from muniment.event_types import Content, EventType, Prepared
+from muniment.events import BlobRef, Event
+
+__all__ = [
+    "EFFECT_SCOPE",
+    "PLUGIN_SCOPE",
+    "Digest",
+    "comparable",
+    "comparable_event",
+    "content_bytes",
+    "entry",
+    "first_difference",
+    "is_compared",
+]
+
+EFFECT_SCOPE = "@"
+"""The first letter of the scope segment that belongs to one effect's performer."""
+
+PLUGIN_SCOPE = "plugin"
+"""The first segment of the scopes that hold facts of plugins' hooks."""
+
+ReadContent = Callable[[BlobRef], bytes]
+
+
+def is_compared(scope: str) -> bool:
+    """Tell whether the facts of *scope* are part of a run's result."""
+    segments = scope.split("/")
+    return segments[0] != PLUGIN_SCOPE and not any(
+        segment.startswith(EFFECT_SCOPE) for segment in segments
+    )
+
+
+def comparable(prepared: Prepared) -> dict[str, JsonValue]:
+    """Return the data of an event that is about to be written, as it is compared."""
+    volatile = prepared.type.volatile
+    data = {n: v for n, v in prepared.inline.items() if n not in volatile}
+    for name, content in prepared.contents.items():
+        if name not in volatile:
+            data[name] = _as_json(content.data, content.media)
+    return data
+
+
+def comparable_event(
+    event: Event, event_type: EventType | None, read: ReadContent
+) -> dict[str, JsonValue]:
+    """Return the data of a recorded *event*, as it is compared.
+
+    Raises:
+        ErasedError: a content that is needed was erased.
+
+    """
+    raw = event.raw
+    volatile: frozenset[str] = frozenset()
+    if event_type is not None:
+        raw, volatile = event_type.upcast(event.version, raw), event_type.volatile
+    data: dict[str, JsonValue] = {}
+    for name, value in raw.items():
+        if name in volatile:
+            continue
+        if type(value) is dict and "$blob" in value:
+            ref = BlobRef.from_json(value)
+            data[name] = _as_json(read(ref), ref.media)
+        else:
+            data[name] = value
+    return data
+
+
+def _as_json(content: bytes, media: str) -> JsonValue:
+    if media.startswith("application/json"):
+        return parse(content)
+    if media.startswith("text/plain"):
+        return content.decode()
+    return {"$bytes": base64.b64encode(content).decode()}
+
+
+def entry(scope: str, kind: str, data: dict[str, JsonValue]) -> str:
+    """Return the hash (hex) of one fact as it counts for the result digest."""
+    return hashlib.sha256(canonical([scope, kind, data])).hexdigest()
+
+
+class Digest:
+    """The entries of a run, collected as it goes; 64 characters for each fact."""
+
+    def __init__(self) -> None:
+        self._entries: dict[str, list[str]] = {}
+
+    def add(self, scope: str, kind: str, data: dict[str, JsonValue]) -> None:
+        """Count one fact; what is not compared is passed over."""
+        if is_compared(scope):
+            self._entries.setdefault(scope, []).append(entry(scope, kind, data))
+
+    def result(self, result: JsonValue) -> str:
+        """Return the result digest, ``sha256:<hex>``, with the program's *result*."""
+        entries: dict[str, JsonValue] = {
+            scope: cast("JsonValue", sorted(hashes))
+            for scope, hashes in self._entries.items()
+        }
+        return sha256_tag(canonical({"entries": entries, "result": result}))
+
+
+def first_difference(
+    expected: JsonValue, got: JsonValue, path: str = ""
+) -> tuple[str, JsonValue, JsonValue] | None:
+    """Return path, expected and got of the first place where two values differ."""
+    if isinstance(expected, dict) and isinstance(got, dict):
+        return _first_member(expected, got, path)
+    if isinstance(expected, list) and isinstance(got, list):
+        return _first_element(expected, got, path)
+    same = type(expected) is type(got) and expected == got
+    return None if same else (path, expected, got)
+
+
+def _first_member(
+    expected: dict[str, JsonValue], got: dict[str, JsonValue], path: str
+) -> tuple[str, JsonValue, JsonValue] | None:
+    for name in sorted(expected.keys() | got.keys()):
+        at = f"{path}.{name}" if path else name
+        if name not in expected or name not in got:
+            return at, expected.get(name), got.get(name)
+        found = first_difference(expected[name], got[name], at)
+        if found is not None:
+            return found
+    return None
+
+
+def _first_element(
+    expected: list[JsonValue], got: list[JsonValue], path: str
+) -> tuple[str, JsonValue, JsonValue] | None:
+    for position, (one, other) in enumerate(zip(expected, got, strict=False)):
+        found = first_difference(one, other, f"{path}[{position}]")
+        if found is not None:
+            return found
+    if len(expected) != len(got):
+        return f"{path}.length", len(expected), len(got)
+    return None
+
+
+def content_bytes(prepared: Prepared, name: str) -> bytes:
+    """Return the canonical bytes of the content *name*; ``null`` where there is none."""
+    return prepared.contents.get(name, Content(b"null")).data

@@ -1,0 +1,261 @@
+"""Connections to the database of a ledger, and its faults in plain words.
+
+Rules:
+
+- A wrong path never creates a database: opening asks SQLite for an existing file.
+- Writers use WAL, ``synchronous=FULL``, ``secure_delete``, a busy timeout, and
+  ``BEGIN IMMEDIATE``; readers are ``mode=ro`` and never checkpoint. ``immutable=1`` is
+  asked for only where no write-ahead log exists and none can be made.
+- ``trusted_schema=OFF``, and the schema text is compared before the file is used:
+  triggers and views that somebody planted never run.
+- Every fault of the database is one of ours, with a remedy.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+from sqlalchemy import Connection, Engine, create_engine
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.pool import QueuePool
+
+from muniment.errors import MunimentError, StoreError, UsageError, WrongError
+from muniment.layout import APPLICATION_ID, LAYOUT_VERSION, SCHEMA
+
+__all__ = ["Database", "sqlite_path", "translated"]
+
+_FAULTS: tuple[tuple[str, str, str, str], ...] = (
+    (
+        "locked",
+        "locked",
+        "the database is locked",
+        "another writer holds it; try again",
+    ),
+    ("busy", "locked", "the database is busy", "another writer holds it; try again"),
+    ("full", "full", "the disk is full; nothing was written", "make room, try again"),
+    (
+        "readonly",
+        "read-only",
+        "the database cannot be written",
+        "check the permissions of the file and its directory, or open it read-only",
+    ),
+    (
+        "unable to open",
+        "unreadable",
+        "the database cannot be opened",
+        "check the path and its permissions",
+    ),
+    (
+        "not a database",
+        "not-a-database",
+        "the file is not a database",
+        "check the path; `muniment verify` says more",
+    ),
+    (
+        "malformed",
+        "corrupt",
+        "the database is corrupt",
+        "keep the file as it is and restore a backup; `muniment verify` says more",
+    ),
+    ("i/o error", "io", "the disk reported an error", "check the disk"),
+    ("append-only", "append-only", "a ledger is append-only", "append a new event"),
+)
+
+
+@contextmanager
+def translated(place: str) -> Iterator[None]:
+    """Turn a fault of SQLite or SQLAlchemy into a `StoreError` at *place*."""
+    try:
+        yield
+    except (DBAPIError, sqlite3.Error) as error:
+        text = str(error.orig if isinstance(error, DBAPIError) else error)
+        for sign, rule, message, remedy in _FAULTS:
+            if sign in text.lower():
+                raise StoreError(
+                    message, rule=f"store/{rule}", place=place, remedy=remedy
+                ) from error
+        raise StoreError(
+            text, rule="store/database", place=place, remedy="see --debug"
+        ) from error
+
+
+def sqlite_path(url: str | os.PathLike[str]) -> Path:
+    """Return the file that *url* names.
+
+    Raises:
+        UsageError: the URL names another kind of database.
+
+    """
+    text = os.fspath(url)
+    if text.startswith("sqlite:///"):
+        return Path(text.removeprefix("sqlite:///"))
+    if "://" in text:
+        raise UsageError(
+            f"{text.split('://', 1)[0]} ledgers are not supported by this version",
+            rule="store/url",
+            remedy="give a path, or sqlite:///PATH",
+        )
+    return Path(text)
+
+
+@dataclass(slots=True)
+class Database:
+    """The file of a ledger, with one writing connection and a pool of readers."""
+
+    path: Path
+    readonly: bool
+    engine: Engine
+    readers: Engine
+
+    @classmethod
+    def open(cls, path: Path, *, readonly: bool, timeout: float = 60.0) -> Database:
+        """Open the existing file *path* and compare its schema.
+
+        Raises:
+            StoreError: missing, unreadable, not a ledger, or ahead of this version.
+            WrongError: the schema was changed (a planted trigger, view or table).
+
+        """
+        _require_file(path)
+        database = cls(
+            path,
+            readonly,
+            create_engine(
+                "sqlite://",
+                creator=lambda: _writer(path, timeout),
+                poolclass=QueuePool,
+                pool_size=1,
+                max_overflow=0,
+                isolation_level="AUTOCOMMIT",
+            ),
+            create_engine(
+                "sqlite://",
+                creator=lambda: _reader(path, timeout),
+                poolclass=QueuePool,
+                pool_size=4,
+                max_overflow=60,
+                isolation_level="AUTOCOMMIT",
+            ),
+        )
+        try:
+            with database.reading() as connection:
+                _compare_schema(connection, str(path))
+        except MunimentError:
+            database.dispose()
+            raise
+        return database
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """Lend a read-only connection."""
+        with translated(str(self.path)), self.readers.connect() as connection:
+            yield connection
+
+    def dispose(self) -> None:
+        """Close every connection; a forked child leaves its parent's alone."""
+        self.engine.dispose()
+        self.readers.dispose()
+
+    def forget_connections(self) -> None:
+        """After a fork: drop the parent's connections without closing them."""
+        self.engine.dispose(close=False)
+        self.readers.dispose(close=False)
+
+
+def create_file(path: Path) -> sqlite3.Connection:
+    """Return a connection to a new, empty file in WAL mode at *path*."""
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    connection.execute("PRAGMA journal_mode=WAL")
+    return connection
+
+
+def _require_file(path: Path) -> None:
+    if not path.exists():
+        raise StoreError(
+            "there is no such file",
+            rule="store/missing",
+            place=str(path),
+            remedy="check the path, or make a ledger with `muniment init`",
+        )
+    if path.is_dir():
+        raise StoreError(
+            "this is a directory, not a ledger file",
+            rule="store/directory",
+            place=str(path),
+            remedy="name the ledger.db inside it",
+        )
+
+
+def _writer(path: Path, timeout: float) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        f"file:{quote(str(path))}?mode=rw",
+        uri=True,
+        timeout=timeout,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+    connection.execute("PRAGMA trusted_schema=OFF")
+    connection.execute("PRAGMA synchronous=FULL")
+    connection.execute("PRAGMA secure_delete=ON")
+    return connection
+
+
+def _reader(path: Path, timeout: float) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        f"file:{quote(str(path))}?mode=ro{_immutable(path)}",
+        uri=True,
+        timeout=timeout,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+    connection.execute("PRAGMA trusted_schema=OFF")
+    connection.execute("PRAGMA wal_autocheckpoint=0")
+    return connection
+
+
+def _immutable(path: Path) -> str:
+    """Return the URI parameter for media where SQLite cannot make a ``-shm`` file."""
+    if Path(f"{path}-wal").exists() or os.access(path.parent, os.W_OK):
+        return ""
+    return "&immutable=1"
+
+
+def _compare_schema(connection: Connection, place: str) -> None:
+    application = connection.exec_driver_sql("PRAGMA application_id").scalar_one()
+    if application != APPLICATION_ID:
+        raise StoreError(
+            "the database is not a muniment ledger",
+            rule="store/not-a-ledger",
+            place=place,
+            remedy="check the path",
+        )
+    version = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
+    if version != LAYOUT_VERSION:
+        raise StoreError(
+            f"the file has layout {version}, this muniment knows {LAYOUT_VERSION}",
+            rule="store/layout",
+            place=place,
+            remedy="use the muniment that wrote it, or a newer one",
+        )
+    rows = connection.exec_driver_sql(
+        "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL"
+    )
+    found = {row[0]: row[1] for row in rows}
+    if found != SCHEMA:
+        odd = sorted(
+            name
+            for name in found.keys() | SCHEMA.keys()
+            if found.get(name) != SCHEMA.get(name)
+        )
+        raise WrongError(
+            f"the schema was changed: {', '.join(odd)}",
+            rule="schema/object",
+            place=place,
+            remedy="run `muniment verify`; do not write to this file",
+        )

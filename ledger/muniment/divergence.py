@@ -1,0 +1,78 @@
+"""What a replay found to be different, in words that can be acted on.
+
+fact in scope "map/3" at event 41: claim.text was "…", is "…"
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+from muniment.canonical import JsonValue
+from muniment.errors import ReplayDiverged
+
+__all__ = ["Divergence"]
+
+_SHOWN = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Divergence:
+    """The first place where a program and the record of its run part."""
+
+    what: str
+    """``fact``, ``effect``, ``outcome``, ``type``, ``extra``, ``missing``, ``result``,
+    ``order`` or ``guard``."""
+    scope: str
+    seq: int | None
+    """The recorded event that was expected; None where the record has nothing."""
+    field: str
+    expected: JsonValue
+    got: JsonValue
+
+    def __str__(self) -> str:
+        """One line."""
+        where = f' in scope "{self.scope}"' if self.scope else ""
+        at = "" if self.seq is None else f" at event {self.seq}"
+        return (
+            f"{self.what}{where}{at}: {self.field} was {_short(self.expected)}, "
+            f"is {_short(self.got)}"
+        )
+
+    def to_json(self) -> dict[str, JsonValue]:
+        """Return the divergence as plain JSON."""
+        return {
+            "what": self.what,
+            "scope": self.scope,
+            "seq": self.seq,
+            "field": self.field,
+            "expected": self.expected,
+            "got": self.got,
+        }
+
+    @classmethod
+    def from_json(cls, value: dict[str, JsonValue]) -> Divergence:
+        """Read back what `to_json` wrote."""
+        return cls(
+            cast("str", value["what"]),
+            cast("str", value["scope"]),
+            cast("int | None", value["seq"]),
+            cast("str", value["field"]),
+            value["expected"],
+            value["got"],
+        )
+
+    def error(self, run: str) -> ReplayDiverged:
+        """Return the exception that stops the program here."""
+        return ReplayDiverged(
+            str(self),
+            rule=f"replay/{self.what}",
+            seq=self.seq,
+            place=f"run {run}",
+            remedy=f"`muniment runs show {run}` prints what was recorded",
+        )
+
+
+def _short(value: JsonValue) -> str:
+    text = "nothing" if value is None else repr(value)
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"

@@ -1,0 +1,247 @@
+"""Event types: a name, a version, a frozen model of the data, and what each field is.
+
+    class NoteAdded(EventData):
+        text: Annotated[str, LARGE]
+        details: Annotated[object, BLOB] = None
+
+    NOTE_ADDED = EventType("note.added", NoteAdded)
+
+Rules:
+
+- A name is ``noun.past_participle``; a change of meaning is a new version, read through
+  upcasters; bytes never change.
+- A field is inline unless marked: ``BLOB`` always stands outside behind a salted
+  commitment, ``LARGE`` does so above 4 KiB, ``TEXT`` is kept as plain UTF-8 there,
+  ``PUBLIC`` adds its plain SHA-256 to the event's subjects, ``VOLATILE`` is recorded
+  and never compared.
+- Inline fields must be declared non-personal by whoever writes the model; prompts,
+  answers, arguments, results and free-form details are ``BLOB``.
+- Reading keeps unknown types and newer versions as they are.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cached_property
+from typing import TypeAlias, cast
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from muniment.canonical import JsonValue, canonical
+from muniment.errors import RefusedError, UsageError
+from muniment.events import Data, Subject
+from muniment.value_types import ValueTypes
+from muniment.values import encode
+
+__all__ = [
+    "BLOB",
+    "INLINE_LIMIT",
+    "LARGE",
+    "PUBLIC",
+    "TEXT",
+    "VOLATILE",
+    "Content",
+    "EventData",
+    "EventType",
+    "EventTypes",
+    "Prepared",
+]
+
+INLINE_LIMIT = 4096
+"""Above this many bytes a ``LARGE`` field moves to a blob."""
+
+_PLAIN = ValueTypes()
+_NAME = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+")
+
+
+class Mark(Enum):
+    """What a field of an event's data is, beyond its Python type."""
+
+    BLOB = "blob"
+    LARGE = "large"
+    TEXT = "text"
+    PUBLIC = "public"
+    VOLATILE = "volatile"
+
+
+BLOB, LARGE, TEXT, PUBLIC, VOLATILE = Mark
+
+Upcaster: TypeAlias = Callable[[dict[str, JsonValue]], dict[str, JsonValue]]
+
+
+class EventData(BaseModel):
+    """The base of all models of event data: frozen, strict, closed."""
+
+    model_config = ConfigDict(
+        frozen=True, strict=True, extra="forbid", arbitrary_types_allowed=True
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """Bytes that go behind a commitment, and what they are."""
+
+    data: bytes
+    media: str = "application/json"
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """Validated data, split into what is inline and what stands outside."""
+
+    type: EventType
+    inline: dict[str, JsonValue]
+    contents: dict[str, Content]
+    subjects: tuple[Subject, ...]
+
+
+@dataclass(frozen=True)
+class EventType:
+    """A registered type of event."""
+
+    name: str
+    model: type[EventData]
+    version: int = 1
+    upcasters: Mapping[int, Upcaster] = field(default_factory=dict[int, Upcaster])
+    """Version → the step that turns its data into the next version's."""
+
+    def __post_init__(self) -> None:
+        if not _NAME.fullmatch(self.name):
+            raise UsageError(
+                f"{self.name!r} is not an event type's name",
+                rule="event/type-name",
+                remedy="use noun.past_participle, such as `review.finished`",
+            )
+
+    @cached_property
+    def marks(self) -> Mapping[str, frozenset[Mark]]:
+        """The marks of each field, in the model's order."""
+        return {
+            name: frozenset(m for m in info.metadata if isinstance(m, Mark))
+            for name, info in self.model.model_fields.items()
+        }
+
+    @cached_property
+    def volatile(self) -> frozenset[str]:
+        """The fields that are recorded and never compared."""
+        return frozenset(n for n, marks in self.marks.items() if VOLATILE in marks)
+
+    def prepare(self, data: Data, types: ValueTypes = _PLAIN) -> Prepared:
+        """Validate *data* and split it into inline values and contents.
+
+        Raises:
+            RefusedError: a field is missing, unknown or of the wrong type.
+            ValueRefused: a value cannot be written exactly.
+
+        """
+        try:
+            values = self.model.model_validate(dict(data)).__dict__
+        except ValidationError as error:
+            raise _refusal(self.name, error) from None
+        inline: dict[str, JsonValue] = {}
+        contents: dict[str, Content] = {}
+        subjects: list[Subject] = []
+        for name, value in values.items():
+            if value is None:
+                continue
+            marks = self.marks[name]
+            if not marks:
+                inline[name] = encode(value, types)
+                continue
+            text, content = _written(value, marks, types)
+            if BLOB in marks or (LARGE in marks and len(content.data) > INLINE_LIMIT):
+                contents[name] = content
+            else:
+                inline[name] = text
+            if PUBLIC in marks:
+                digest = hashlib.sha256(content.data).hexdigest()
+                subjects.append(Subject(name, f"sha256:{digest}"))
+        return Prepared(self, inline, contents, tuple(subjects))
+
+    def upcast(self, version: int, data: dict[str, JsonValue]) -> dict[str, JsonValue]:
+        """Return the *data* of an older *version* in the form of this one."""
+        while version < self.version and version in self.upcasters:
+            data = self.upcasters[version](data)
+            version += 1
+        return data
+
+
+def _written(
+    value: object, marks: frozenset[Mark], types: ValueTypes
+) -> tuple[JsonValue, Content]:
+    """Return *value* as inline JSON and as content; each computed only where used."""
+    if TEXT in marks:
+        text = cast("str", value)
+        return text, Content(text.encode(), "text/plain; charset=utf-8")
+    if type(value) is str and LARGE in marks and len(value) < INLINE_LIMIT // 8:
+        return value, Content(b"")
+    encoded = encode(value, types)
+    if BLOB not in marks and LARGE not in marks and PUBLIC not in marks:
+        return encoded, Content(b"")
+    return encoded, Content(canonical(encoded))
+
+
+def _refusal(name: str, error: ValidationError) -> RefusedError:
+    first = error.errors(include_url=False)[0]
+    path = ".".join(str(step) for step in first["loc"]) or "data"
+    more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
+    return RefusedError(
+        f"{first['msg'].lower()}{more}",
+        rule="event/data",
+        place=f"{name} data.{path}",
+        remedy="see the fields of the type in docs/reference/events.md",
+    )
+
+
+class EventTypes:
+    """The registry: every type that may be appended to a ledger."""
+
+    def __init__(self, types: Iterable[EventType] = ()) -> None:
+        self._types: dict[str, EventType] = {}
+        for one in types:
+            self.register(one)
+
+    def __iter__(self) -> Iterator[EventType]:
+        return iter(self._types.values())
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._types
+
+    def register(self, event_type: EventType) -> None:
+        """Add *event_type*; the same name twice is refused."""
+        known = self._types.get(event_type.name)
+        if known is not None and known is not event_type:
+            raise UsageError(
+                f"the event type {event_type.name} is registered already",
+                rule="event/type-twice",
+                place=event_type.model.__qualname__,
+                remedy="plugins put their own name first: `myplugin.thing_done`",
+            )
+        self._types[event_type.name] = event_type
+
+    def find(self, name: str) -> EventType | None:
+        """Return the type *name*, or None."""
+        return self._types.get(name)
+
+    def get(self, name: str) -> EventType:
+        """Return the type *name*.
+
+        Raises:
+            UsageError: nothing registered it; the message names the nearest type.
+
+        """
+        try:
+            return self._types[name]
+        except KeyError:
+            near = difflib.get_close_matches(name, self._types, n=1)
+            hint = f"did you mean {near[0]}? " if near else ""
+            raise UsageError(
+                f"no event type is called {name!r}",
+                rule="event/type-unknown",
+                remedy=f"{hint}plugins add types through the event_types hook",
+            ) from None

@@ -1,0 +1,250 @@
+"""Running a program: open a run, call the program, finish with its result.
+
+Rules:
+
+- ``run.started`` is durable before the program is called. Its end is ``run.completed``,
+  ``run.failed``, or ``run.interrupted`` (Ctrl-C, a cancelled task, an effect in doubt),
+  which can be resumed; a crash leaves the run open, which can be resumed too.
+- A result that cannot be written exactly fails the run: what was not recorded did not
+  happen.
+- The end of every run is followed by a checkpoint.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import platform
+import secrets
+import sys
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import cast
+
+from muniment.canonical import JsonValue, parse
+from muniment.comparing import content_bytes
+from muniment.errors import (
+    EffectFailed,
+    RefusedError,
+    ReplayDiverged,
+    RunFenced,
+    UsageError,
+    ValueRefused,
+)
+from muniment.lanes import Lane
+from muniment.runs import Recording
+from muniment.values import decode
+
+__all__ = [
+    "Done",
+    "Ending",
+    "acall",
+    "call",
+    "environment",
+    "finish",
+    "is_alive",
+    "owner",
+    "printable",
+    "stop",
+    "ulid",
+]
+
+_CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A run that ended: what came of it."""
+
+    run_id: str
+    status: str
+    """``completed``, ``failed``, ``refused``, ``diverged`` or ``dry``."""
+    result_digest: str
+    """Equal for every run with the same inputs, facts, effects and result."""
+    value: object = None
+    error: Exception | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Whether the program returned."""
+        return self.error is None
+
+    @property
+    def result(self) -> object:
+        """What the program returned; raises what it raised."""
+        if self.error is not None:
+            raise self.error
+        return self.value
+
+
+@dataclass(slots=True)
+class Ending:
+    """A run on its way to its end."""
+
+    began: float
+    done: Done | None = None
+
+    @property
+    def result(self) -> Done:
+        """What came of the run, once it ended."""
+        if self.done is None:
+            raise AssertionError("a run that was left has an end")
+        return self.done
+
+
+def ulid() -> str:
+    """Return a new ULID: 48 bits of milliseconds, 80 random bits, 26 characters."""
+    number = (time.time_ns() // 1_000_000) << 80 | secrets.randbits(80)
+    return "".join(_CROCKFORD[(number >> shift) & 31] for shift in range(125, -1, -5))
+
+
+def environment() -> dict[str, object]:
+    """Return what a run records about where it runs."""
+    return {
+        "muniment": version("muniment"),
+        "platform": platform.platform(),
+        "python": platform.python_version(),
+        "implementation": sys.implementation.name,
+    }
+
+
+def owner(pid: int | None = None) -> dict[str, object]:
+    """Return what tells whether the process that owns a run still lives."""
+    return {
+        "host": platform.node(),
+        "pid": os.getpid() if pid is None else pid,
+        "started": _process_start(os.getpid() if pid is None else pid),
+    }
+
+
+def is_alive(described: Mapping[str, JsonValue]) -> bool | None:
+    """Tell whether the owner *described* lives; None when that cannot be known."""
+    if described.get("host") != platform.node():
+        return None
+    pid = cast("int", described.get("pid", 0))
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return described.get("started") in ("", _process_start(pid))
+
+
+def _process_start(pid: int) -> str:
+    """Return the start time of a process in ticks since boot, "" where unknown."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return ""
+    return stat.rpartition(")")[2].split()[19]
+
+
+def call(
+    recording: Recording, program: Callable[..., object], params: Mapping[str, object]
+) -> object:
+    """Call a sync *program* as the run *recording*."""
+    lane = Lane(recording)
+    with lane:
+        value = program(lane, **params)
+        if inspect.isawaitable(value):
+            if inspect.iscoroutine(value):
+                value.close()
+            raise UsageError(
+                "the program is asynchronous",
+                rule="run/async",
+                place=recording.name,
+                remedy="use `await ledger.aexecute(…)`",
+            )
+    return value
+
+
+async def acall(
+    recording: Recording, program: Callable[..., object], params: Mapping[str, object]
+) -> object:
+    """Call a sync or async *program* as the run *recording*."""
+    lane = Lane(recording)
+    with lane:
+        value = program(lane, **params)
+        if inspect.isawaitable(value):
+            value = await cast("Awaitable[object]", value)
+    return value
+
+
+def finish(recording: Recording, value: object, began: float) -> Done:
+    """Write ``run.completed`` with *value* and return what came of the run."""
+    record = recording.record_of
+    left = None if record is None else record.unused(())
+    if left is not None and recording.mode == "resume":
+        recording.missing(left)
+    recording.flush()
+    fields = {"result": value, "duration_us": _elapsed(began)}
+    prepared = recording.port.prepare(
+        "run.completed", {**recording.completeness(), **fields}, recording.run_id
+    )
+    content = content_bytes(prepared, "result")
+    if recording.writes:
+        recording.write_prepared(prepared)
+    digest = recording.digest.result(parse(content))
+    status = "completed" if recording.writes else recording.mode
+    result = decode(parse(content), recording.port.values)
+    return Done(recording.run_id, status, digest, result)
+
+
+def stop(recording: Recording, error: BaseException, began: float) -> Done:
+    """Write how the run ended by *error*; return it, or raise what is not its end."""
+    if isinstance(error, RunFenced):
+        raise error
+    if not isinstance(error, Exception) or _is_doubt(error):
+        reason = str(error) if _is_doubt(error) else type(error).__name__
+        if recording.writes:
+            recording.write_lifecycle("run.interrupted", {"reason": reason})
+        raise error
+    status = _status(error)
+    if recording.writes:
+        recording.flush()
+        fields: dict[str, object] = {
+            **recording.completeness(),
+            "error_type": type(error).__name__,
+            "message": printable(error),
+            "status": status,
+            "cause": _cause(error),
+            "duration_us": _elapsed(began),
+        }
+        recording.write_lifecycle("run.failed", fields)
+    result: JsonValue = {"error": [type(error).__name__, printable(error)]}
+    digest = recording.digest.result(result)
+    return Done(recording.run_id, status, digest, None, error)
+
+
+def printable(error: BaseException) -> str:
+    """Return the text of *error* in a form that can be written."""
+    return str(error).encode("utf-8", "backslashreplace").decode()
+
+
+def _is_doubt(error: BaseException) -> bool:
+    return isinstance(error, RefusedError) and error.rule == "effect/doubt"
+
+
+def _status(error: Exception) -> str:
+    if isinstance(error, ReplayDiverged):
+        return "diverged"
+    if isinstance(error, RefusedError) and not isinstance(error, ValueRefused):
+        return "refused"
+    return "failed"
+
+
+def _cause(error: BaseException | None) -> list[object] | None:
+    """Return scope and ordinal of the effect whose failure *error* comes from."""
+    while error is not None:
+        if isinstance(error, EffectFailed) and error.effect is not None:
+            return list(error.effect)
+        error = error.__cause__ or error.__context__
+    return None
+
+
+def _elapsed(began: float) -> int:
+    return round((time.monotonic() - began) * 1_000_000)

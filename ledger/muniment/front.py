@@ -1,0 +1,46 @@
+"""``muniment.open``: the ledger that the command line would use.
+
+Rules: ``MUNIMENT_LEDGER``, else ``.muniment/ledger.db`` in the working directory or
+above it, else one is made in the working directory where that was asked for. A ledger
+that was merely found and is not pinned is opened read-only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from muniment.errors import CannotTellError
+from muniment.ledger import Ledger
+from muniment.opening import DEFAULT_PLACE, discover
+from muniment.plugins import Plugins
+
+__all__ = ["open"]
+
+
+def open(  # noqa: A001 - muniment.open, as gzip.open
+    path: str | Path | None = None,
+    *,
+    create: bool = False,
+    readonly: bool = False,
+    plugins: Iterable[str] | Plugins | None = None,
+    actor: str = "local",
+) -> Ledger:
+    """Open the ledger at *path*, or the one that is found; make one on request.
+
+    Raises:
+        CannotTellError: there is none, and none was asked for.
+
+    """
+    place = discover() if path is None else Path(path)
+    if place is None or (create and not place.exists()):
+        if not create:
+            raise CannotTellError(
+                "there is no ledger here, nor in any directory above",
+                rule="ledger/none",
+                place=str(Path.cwd()),
+                remedy="make one with `muniment init`, or name one with --ledger",
+            )
+        target = place or Path.cwd() / DEFAULT_PLACE
+        return Ledger.create(target, plugins=plugins, actor=actor)
+    return Ledger.open(place, readonly=readonly, plugins=plugins, actor=actor)

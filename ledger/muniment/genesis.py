@@ -1,0 +1,200 @@
+"""The first event: a ledger's keys, its formats, and what it continues.
+
+Rules:
+
+- The ledger's id is the SHA-256 of the genesis payload. The genesis is signed by the
+  root, names every first key with a proof of possession over its nonce, and commits to
+  the hash of the next root.
+- The file is complete before it stands under its name: a crash leaves no half-made
+  ledger, and nothing is ever written over.
+- Root and next root go to the recovery directory of the trust home, to be moved away;
+  writer and checkpoint keys stay where the ledger finds them. The root is pinned.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlalchemy import create_engine
+from sqlalchemy.pool import StaticPool
+
+from muniment.batch import Draft, build
+from muniment.canonical import JsonValue, sha256_tag
+from muniment.database import create_file, translated
+from muniment.errors import RefusedError
+from muniment.event_types import EventTypes
+from muniment.heads import Head
+from muniment.keyentries import enrolment, genesis_context, next_root_commitment
+from muniment.keys import PrivateKey, save_private
+from muniment.schema import migrate
+from muniment.signing import Signer
+from muniment.tree import Tail
+from muniment.trust import TrustHome
+from muniment.vocabulary import KERNEL_TYPES
+
+__all__ = ["Born", "Keys", "create_ledger"]
+
+FORMATS: dict[str, JsonValue] = {"checkpoint": 1, "event": 1, "layout": 1}
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """The first keys of a ledger."""
+
+    root: PrivateKey
+    next_root: PrivateKey
+    writer: Signer
+    checkpoint: PrivateKey
+
+    @classmethod
+    def generate(cls, writer: Signer | None = None) -> Keys:
+        """Return fresh keys, around a *writer* that exists already where given."""
+        generate = PrivateKey.generate
+        return cls(generate(), generate(), writer or generate(), generate())
+
+
+@dataclass(frozen=True, slots=True)
+class Born:
+    """A ledger that was just made."""
+
+    ledger_id: str
+    fingerprint: str
+    """The root's key id: what others pin."""
+    recovery: Path
+    """The directory with the root keys, to be moved away."""
+
+
+def create_ledger(
+    path: Path,
+    home: TrustHome,
+    *,
+    writer: Signer | None = None,
+    continues: Mapping[str, JsonValue] | None = None,
+    actor: str = "local",
+) -> Born:
+    """Make a ledger file at *path*, keep its keys in *home* and pin its root.
+
+    Raises:
+        RefusedError: something is there, or the trust home remembers a ledger there.
+
+    """
+    _refuse_known(path, home)
+    keys = Keys.generate(writer)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.parent.name == ".muniment":
+        (path.parent / ".gitignore").write_text("*\n")
+    partial = path.with_name(f".{path.name}.{os.getpid()}.new")
+    try:
+        ledger_id, head = _write(partial, keys, continues, actor)
+        _keep_keys(home, ledger_id, keys, writer is None)
+        home.pin(ledger_id, keys.root.public.keyid)
+        home.remember(str(path), ledger_id)
+        with home.head_memory(ledger_id) as memory:
+            memory.advance(head.size, head.hash)
+        _publish(partial, path)
+    finally:
+        for suffix in ("", "-wal", "-shm"):
+            Path(f"{partial}{suffix}").unlink(missing_ok=True)
+    recovery = home.recovery_directory(ledger_id)
+    return Born(ledger_id, keys.root.public.keyid, recovery)
+
+
+def _refuse_known(path: Path, home: TrustHome) -> None:
+    if path.exists():
+        raise RefusedError(
+            "there is a file already",
+            rule="ledger/exists",
+            place=str(path),
+            remedy="choose another path; muniment never writes over a ledger",
+        )
+    known = home.ledger_at(str(path))
+    if known is not None:
+        raise RefusedError(
+            f"the trust home remembers a ledger here ({known[:19]}…), "
+            "and its file is gone",
+            rule="trust/location",
+            place=str(path),
+            remedy=f"restore it, or give it up with `muniment forget {path}`",
+        )
+
+
+def _write(
+    partial: Path,
+    keys: Keys,
+    continues: Mapping[str, JsonValue] | None,
+    actor: str,
+) -> tuple[str, Head]:
+    prepared = (
+        EventTypes(KERNEL_TYPES).get("ledger.opened").prepare(_data(keys, continues))
+    )
+    tail = Tail()
+    batch = build([Draft(prepared, actor)], tail, keys.root, None)
+    with translated(str(partial)):
+        raw = create_file(partial)
+        engine = create_engine(
+            "sqlite://",
+            creator=lambda: raw,
+            poolclass=StaticPool,
+            isolation_level="AUTOCOMMIT",
+        )
+        with engine.connect() as connection:
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+            migrate(connection, str(partial))
+            connection.exec_driver_sql(
+                "INSERT INTO event (seq, type, run, payload, signature, key, hash) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?)",
+                batch.rows,
+            )
+            connection.exec_driver_sql("COMMIT")
+            connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+        raw.close()
+    return sha256_tag(batch.events[0].payload), Head(1, tail.hash)
+
+
+def _data(
+    keys: Keys, continues: Mapping[str, JsonValue] | None
+) -> dict[str, JsonValue]:
+    nonce = secrets.token_hex(32)
+    context = genesis_context(nonce)
+    data: dict[str, JsonValue] = {
+        "formats": FORMATS,
+        "keys": [
+            enrolment(keys.root, ["root"], context, "root"),
+            enrolment(keys.writer, ["writer"], context, "writer"),
+            enrolment(keys.checkpoint, ["checkpoint"], context, "checkpoint"),
+        ],
+        "next_root": next_root_commitment(keys.next_root.public),
+        "nonce": nonce,
+    }
+    if continues is not None:
+        data["continues"] = dict(continues)
+    return data
+
+
+def _keep_keys(home: TrustHome, ledger_id: str, keys: Keys, own_writer: bool) -> None:
+    kept = home.keys_directory(ledger_id, create=True)
+    recovery = home.recovery_directory(ledger_id, create=True)
+    save_private(kept / "checkpoint.pem", keys.checkpoint)
+    if own_writer and isinstance(keys.writer, PrivateKey):
+        save_private(kept / "writer.pem", keys.writer)
+    save_private(recovery / "root.pem", keys.root)
+    save_private(recovery / "next-root.pem", keys.next_root)
+
+
+def _publish(partial: Path, path: Path) -> None:
+    """Give the complete file its name, unless somebody took the name meanwhile."""
+    try:
+        path.hardlink_to(partial)
+    except FileExistsError:
+        raise RefusedError(
+            "somebody made a ledger here at the same moment",
+            rule="ledger/exists",
+            place=str(path),
+            remedy="use that one",
+        ) from None
+    except OSError:
+        partial.rename(path)  # a file system without hard links

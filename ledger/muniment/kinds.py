@@ -1,0 +1,134 @@
+"""Effect kinds: what an effect may do, how uncertain it is, and what to do in doubt.
+
+    EffectKind("llm", source="external_oracle", magnitude="high", on_doubt="repeat")
+
+Rules:
+
+- *Entropy* says where the uncertainty of an answer comes from and how large it is;
+  budgets count every plugin's effects by these declarations alike.
+- A *reproducible* effect is performed again in a replay and compared; every other one
+  is only answered from the record.
+- *on_doubt* decides about a request without an outcome that a resume finds: it may have
+  been performed. ``repeat`` performs it again, ``refuse`` stops, ``ask`` asks whoever
+  resumes.
+- A kind named ``k`` writes the events ``k.requested``, ``k.completed``, ``k.failed``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, cast
+
+from pydantic import TypeAdapter, ValidationError
+
+from muniment.errors import RefusedError
+
+__all__ = ["KERNEL_KINDS", "Doubt", "EffectKind", "Magnitude", "Source"]
+
+Source: TypeAlias = Literal["seeded_rng", "external_oracle", "human_input", "data"]
+Magnitude: TypeAlias = Literal["low", "medium", "high"]
+Doubt: TypeAlias = Literal["repeat", "refuse", "ask"]
+Describe: TypeAlias = Callable[[object], Mapping[str, object]]
+
+
+def _nothing(_: object) -> Mapping[str, object]:
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class EffectKind:
+    """The declaration of one kind of effect."""
+
+    name: str
+    source: Source = "external_oracle"
+    magnitude: Magnitude = "medium"
+    reproducible: bool = False
+    on_doubt: Doubt = "refuse"
+    request_model: object = None
+    """A type that requests are validated against (any that pydantic understands)."""
+    response_model: object = None
+    about_request: Describe = _nothing
+    """Non-personal facts of a request that stand inline, such as the model's name."""
+    about_response: Describe = _nothing
+    dry: Callable[[object], object] | None = None
+    """What a dry run answers; without it a dry run ends at the first such effect."""
+
+    def check_request(self, request: object) -> None:
+        """Refuse a *request* that the kind's model does not allow."""
+        self._check(self.request_model, request, "request")
+
+    def check_response(self, response: object) -> None:
+        """Refuse a *response* that the kind's model does not allow."""
+        self._check(self.response_model, response, "response")
+
+    def _check(self, model: object, value: object, part: str) -> None:
+        if model is None:
+            return
+        try:
+            TypeAdapter[object](model).validate_python(value)
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            path = ".".join(str(step) for step in first["loc"])
+            raise RefusedError(
+                first["msg"].lower(),
+                rule=f"effect/{part}",
+                place=f"{self.name} {part}.{path}".rstrip("."),
+                remedy=f"see the model of the kind {self.name}",
+            ) from None
+
+
+def _text_members(value: object, names: tuple[str, ...]) -> dict[str, object]:
+    """Return the members *names* of *value* that are short texts."""
+    if not isinstance(value, dict):
+        return {}
+    members = cast("dict[object, object]", value)
+    return {
+        name: member
+        for name in names
+        if isinstance(member := members.get(name), str) and len(member) <= 200  # noqa: PLR2004 - a name, not prose
+    }
+
+
+def _llm_request(request: object) -> Mapping[str, object]:
+    return _text_members(request, ("model", "provider"))
+
+
+def _llm_response(response: object) -> Mapping[str, object]:
+    about = _text_members(response, ("model", "finish_reason"))
+    if isinstance(response, dict):
+        usage = cast("dict[object, object]", response).get("usage")
+        if isinstance(usage, dict):
+            counts = cast("dict[object, object]", usage)
+            about["usage"] = {
+                name: count
+                for name, count in counts.items()
+                if isinstance(name, str) and type(count) is int
+            }
+    return about
+
+
+def _tool_request(request: object) -> Mapping[str, object]:
+    return _text_members(request, ("name",))
+
+
+KERNEL_KINDS: tuple[EffectKind, ...] = (
+    EffectKind(
+        "llm",
+        magnitude="high",
+        on_doubt="repeat",
+        about_request=_llm_request,
+        about_response=_llm_response,
+    ),
+    EffectKind("tool", about_request=_tool_request),
+    EffectKind("command"),
+    EffectKind("human", source="human_input", magnitude="high", on_doubt="ask"),
+    EffectKind("data", source="data", magnitude="low", on_doubt="repeat"),
+    EffectKind(
+        "execution",
+        source="seeded_rng",
+        magnitude="low",
+        reproducible=True,
+        on_doubt="repeat",
+    ),
+)

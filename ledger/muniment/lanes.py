@@ -1,0 +1,276 @@
+"""What a program holds while it runs: a lane of a run, and the door for effects.
+
+    with ledger.run("triage") as run:
+        run.record("claim.stated", {"id": "c1", "text": "…", "acceptance": {}})
+        hits = run.effect("tool", {"name": "search", "query": "…"}, perform=call_tool)
+        with run.scope("map/3") as lane:
+            lane.effect(...)
+
+Rules:
+
+- A lane is an explicit handle: it may be passed to threads and tasks. The current one
+  is also in a context variable, which `asyncio` tasks inherit and threads do not.
+- ``now``, ``random`` and ``uuid`` give equal answers in a replay: the first is a
+  recorded fact, the others are derived from the run's seed, the scope and a counter.
+- ``effect`` gives what the ledger can give back: the value as it was recorded.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextvars import ContextVar, Token
+from datetime import datetime
+from types import TracebackType
+from typing import ParamSpec, Self, TypeVar, cast
+from uuid import UUID
+
+from muniment.effects import Call, begin
+from muniment.errors import ReplayDiverged, RunFenced, UsageError
+from muniment.events import Subject, timestamp, when
+from muniment.runs import Handle, Recording
+
+__all__ = ["Lane", "current_run", "effect"]
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+_CURRENT: ContextVar[Lane | None] = ContextVar("muniment_run", default=None)
+
+
+def current_run() -> Lane:
+    """Return the lane that the calling code runs in.
+
+    Raises:
+        UsageError: no run is active here; a thread gets its lane handed over.
+
+    """
+    lane = _CURRENT.get()
+    if lane is None:
+        raise UsageError(
+            "no run is active here",
+            rule="run/none",
+            remedy="open one with `ledger.run(…)`; hand `run` to threads yourself",
+        )
+    return lane
+
+
+class Lane:
+    """One scope of a run. The run itself is the lane of the root scope ``""``."""
+
+    __slots__ = ("_call", "_recording", "_tokens", "scope_path")
+
+    def __init__(
+        self, recording: Recording, scope: str = "", call: Call | None = None
+    ) -> None:
+        self._recording = recording
+        self._call = call
+        self._tokens: list[Token[Lane | None]] = []
+        self.scope_path = scope
+
+    def __enter__(self) -> Self:
+        self._tokens.append(_CURRENT.set(self))
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        _CURRENT.reset(self._tokens.pop())
+
+    async def __aenter__(self) -> Self:
+        return self.__enter__()
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.__exit__(exc_type, exc, traceback)
+
+    @property
+    def id(self) -> str:
+        """The run's id, a ULID."""
+        return self._recording.run_id
+
+    @property
+    def name(self) -> str:
+        """The run's name."""
+        return self._recording.name
+
+    @property
+    def mode(self) -> str:
+        """``live``, ``replay``, ``resume`` or ``dry``."""
+        return self._recording.mode
+
+    @property
+    def idempotency_key(self) -> str:
+        """A key for the outside world, equal for every attempt of one effect.
+
+        Raises:
+            UsageError: the code does not run inside a ``perform``.
+
+        """
+        if self._call is None:
+            raise UsageError(
+                "only the performer of an effect has an idempotency key",
+                rule="effect/no-key",
+                remedy="ask current_run() inside perform",
+            )
+        return self._call.idempotency_key
+
+    def scope(self, name: str) -> Lane:
+        """Return the lane *name* below this one; a context manager and a handle."""
+        _check_scope(name)
+        path = f"{self.scope_path}/{name}" if self.scope_path else name
+        return Lane(self._recording, path, self._call)
+
+    def record(
+        self,
+        kind: str,
+        data: Mapping[str, object],
+        *,
+        subject: Iterable[Subject] = (),
+    ) -> Handle:
+        """State a fact; it is written with the next effect, or at the run's end.
+
+        Raises:
+            RefusedError: the data is not what the type says, or a plugin refuses.
+            ReplayDiverged: the record holds another fact here.
+
+        """
+        return self._recording.record(self.scope_path, kind, data, tuple(subject))
+
+    def effect(
+        self, kind: str, request: object, perform: Callable[[object], object]
+    ) -> object:
+        """Do what cannot be computed, or answer it from the record.
+
+        ``<kind>.requested`` is durable before *perform* is called, the outcome before
+        this returns. *perform* gets the request as it was recorded.
+
+        Raises:
+            EffectFailed: *perform* raised, now or when it was recorded.
+            ReplayDiverged: the record holds no such request.
+
+        """
+        call = begin(self._recording, self.scope_path, kind, request)
+        if call.answered:
+            return call.answer()
+        try:
+            with Lane(self._recording, call.inside, call), call.permitted():
+                value = perform(call.request)
+                if inspect.isawaitable(value):
+                    _refuse_awaitable(value, kind)
+        except (ReplayDiverged, RunFenced):
+            raise
+        except Exception as error:
+            raise call.fail(error) from error
+        return call.complete(value)
+
+    async def aeffect(
+        self, kind: str, request: object, perform: Callable[[object], object]
+    ) -> object:
+        """Do as `effect` does, awaiting what *perform* returns where it must be."""
+        call = begin(self._recording, self.scope_path, kind, request)
+        if call.answered:
+            return call.answer()
+        try:
+            with Lane(self._recording, call.inside, call), call.permitted():
+                value = perform(call.request)
+                if inspect.isawaitable(value):
+                    value = await cast("Awaitable[object]", value)
+        except (ReplayDiverged, RunFenced):
+            raise
+        except Exception as error:
+            raise call.fail(error) from error
+        return call.complete(value)
+
+    def now(self) -> datetime:
+        """Return the time, aware, in UTC; a replay gives the recorded one."""
+        return when(self._recording.read_clock(self.scope_path, timestamp))
+
+    def random(self) -> float:
+        """Return a number from [0, 1), derived from the run's seed."""
+        return self._recording.draw_float(self.scope_path)
+
+    def uuid(self) -> UUID:
+        """Return a random-looking UUID (version 4), derived from the run's seed."""
+        return self._recording.draw_uuid(self.scope_path)
+
+
+def _refuse_awaitable(value: object, kind: str) -> None:
+    if inspect.iscoroutine(value):
+        value.close()
+    raise UsageError(
+        "perform returned an awaitable",
+        rule="effect/async",
+        place=kind,
+        remedy="use `await run.aeffect(…)`",
+    )
+
+
+def _check_scope(name: str) -> None:
+    segments = name.split("/")
+    if not all(segments) or any(s.startswith("@") for s in segments):
+        raise UsageError(
+            f"{name!r} is not the name of a scope",
+            rule="scope/name",
+            remedy="use segments like `map/3`; `@` is kept for effects",
+        )
+    if segments[0] == "plugin":
+        raise UsageError(
+            "the scopes below plugin/ belong to plugins' hooks",
+            rule="scope/plugin",
+            remedy="choose another first segment",
+        )
+
+
+def effect(kind: str) -> Callable[[Callable[_P, _T]], Callable[_P, _T]]:
+    """Make calls of a function effects of the current run.
+
+    The request is ``{"name": …, "arguments": {…}}`` with defaults filled in. Coroutine
+    functions are awaited. Outside a run such a call is refused, since nothing would
+    record it; the plain function stays reachable as ``function.__wrapped__``.
+    """
+
+    def decorate(function: Callable[_P, _T]) -> Callable[_P, _T]:
+        signature = inspect.signature(function)
+
+        def request(*args: _P.args, **kwargs: _P.kwargs) -> dict[str, object]:
+            bound = signature.bind(*args, **kwargs)
+            bound.apply_defaults()
+            return {"name": function.__qualname__, "arguments": dict(bound.arguments)}
+
+        def perform(asked: object) -> object:
+            arguments = cast("dict[str, dict[str, object]]", asked)["arguments"]
+            return _call(function, signature, arguments)
+
+        @functools.wraps(function)
+        def call(*args: _P.args, **kwargs: _P.kwargs) -> _T:
+            lane = current_run()
+            return cast("_T", lane.effect(kind, request(*args, **kwargs), perform))
+
+        @functools.wraps(function)
+        async def acall(*args: _P.args, **kwargs: _P.kwargs) -> object:
+            lane = current_run()
+            return await lane.aeffect(kind, request(*args, **kwargs), perform)
+
+        if inspect.iscoroutinefunction(function):
+            return cast("Callable[_P, _T]", acall)
+        return call
+
+    return decorate
+
+
+def _call(
+    function: Callable[..., object],
+    signature: inspect.Signature,
+    arguments: Mapping[str, object],
+) -> object:
+    bound = inspect.BoundArguments(signature, dict(arguments))
+    return function(*bound.args, **bound.kwargs)

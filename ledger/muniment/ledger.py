@@ -1,0 +1,520 @@
+"""The ledger: the front door, where store, runs, hooks and trust are wired together.
+
+    ledger = muniment.open(create=True)
+    ledger.append("note.added", {"text": "reviewed"})
+    done = ledger.execute(triage, params={"ticket": "…"})
+    report = replay(ledger, done.run_id)
+
+Rules:
+
+- This is the only composition root. It holds no state of its own beside the store's
+  position: everything that it answers is read from events.
+- ``append`` is durable when it returns. Types that tell what runs, keys and effects did
+  are written by those alone.
+- A ledger that was merely found is read, never appended to, unless its root is pinned.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Literal, Self, TypeVar
+
+from muniment import executing
+from muniment.blobs import content_value
+from muniment.canonical import JsonValue
+from muniment.checkpoint import TlogProof
+from muniment.event_types import EventType
+from muniment.events import BlobRef, Event, Subject
+from muniment.executing import Done
+from muniment.genesis import Born, create_ledger
+from muniment.heads import Head
+from muniment.kinds import EffectKind
+from muniment.lanes import Lane
+from muniment.opening import Opened, create_path, open_store
+from muniment.plugins import Plugins
+from muniment.port import LedgerPort
+from muniment.programs import Program
+from muniment.projections import Cache, Projection, fold
+from muniment.proving import prove
+from muniment.query import Filter, read_events
+from muniment.reading import event_at, has_head, head_of, run_id
+from muniment.resuming import Resumption
+from muniment.runs import Recording
+from muniment.signing import Signer
+from muniment.store import Store
+from muniment.trust import TrustHome
+
+__all__ = ["Ledger"]
+
+V = TypeVar("V")
+
+SubjectLike = Subject | tuple[str, str]
+
+
+class Ledger:
+    """An append-only, signed, hash-chained record. Make one with `create` or `open`."""
+
+    def __init__(self, opened: Opened, plugins: Plugins, actor: str) -> None:
+        self._store: Store = opened.store
+        self._home = opened.home
+        self._port = LedgerPort(opened.store, plugins, actor)
+        self.born: Born | None = None
+        """How the ledger was made, when this object made it."""
+
+    @classmethod
+    def create(  # noqa: PLR0913 - keyword-only, each with a default
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        signer: Signer | str | None = None,
+        anchor: str | os.PathLike[str] | None = None,
+        home: TrustHome | str | os.PathLike[str] | None = None,
+        continues: Mapping[str, JsonValue] | None = None,
+        plugins: Iterable[str] | Plugins | None = None,
+        actor: str = "local",
+    ) -> Self:
+        """Make a ledger at *path* and open it.
+
+        Args:
+            path: the file to make; its directory is made too.
+            signer: signs events instead of a fresh key; a `Signer` or its URI.
+            anchor: a file that every checkpoint is appended to as well.
+            home: the trust home; ``MUNIMENT_HOME`` or the platform's without it.
+            continues: id, last checkpoint and reason, when this succeeds a ledger.
+            plugins: the names of those that may load; all that are installed without.
+            actor: who writes, as events claim it.
+
+        Raises:
+            RefusedError: something is there already, or was remembered there.
+
+        """
+        trust = _trust(home)
+        active = plugins if isinstance(plugins, Plugins) else Plugins(plugins)
+        writer = active.signer(signer) if isinstance(signer, str) else signer
+        born = create_ledger(
+            create_path(path), trust, writer=writer, continues=continues, actor=actor
+        )
+        ledger = cls.open(
+            path, signer=writer, anchor=anchor, home=trust, plugins=active, actor=actor
+        )
+        ledger.born = born
+        return ledger
+
+    @classmethod
+    def open(  # noqa: PLR0913 - keyword-only, each with a default
+        cls,
+        url: str | os.PathLike[str],
+        *,
+        signer: Signer | str | None = None,
+        anchor: str | os.PathLike[str] | None = None,
+        readonly: bool = False,
+        home: TrustHome | str | os.PathLike[str] | None = None,
+        plugins: Iterable[str] | Plugins | None = None,
+        actor: str = "local",
+    ) -> Self:
+        """Open the ledger at *url*; without a key it is read-only.
+
+        Raises:
+            StoreError: it is missing, unreadable or not a ledger.
+            WrongError: another ledger is known at this place, or its schema changed.
+
+        """
+        active = plugins if isinstance(plugins, Plugins) else Plugins(plugins)
+        writer = active.signer(signer) if isinstance(signer, str) else signer
+        opened = open_store(
+            url, _trust(home), writer=writer, anchor=anchor, readonly=readonly
+        )
+        return cls(opened, active, actor)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Sign a last checkpoint where there is something new, and let go."""
+        self._store.close()
+
+    # -- what it is ----------------------------------------------------------------
+
+    @property
+    def id(self) -> str:
+        """``sha256:<hex>`` of the genesis payload."""
+        return self._store.ledger_id
+
+    @property
+    def path(self) -> Path:
+        """The database file."""
+        return self._store.database.path
+
+    @property
+    def home(self) -> TrustHome:
+        """The trust home that knows this ledger."""
+        return self._home
+
+    @property
+    def head(self) -> Head:
+        """How many events there are, and the leaf hash of the last."""
+        return head_of(self._store.database)
+
+    @property
+    def writable(self) -> bool:
+        """Whether the ledger was opened with a key, for writing."""
+        return self._store.writable
+
+    @property
+    def plugins(self) -> Plugins:
+        """The plugins that this ledger may ask."""
+        return self._port.plugins
+
+    # -- writing -------------------------------------------------------------------
+
+    def append(
+        self,
+        type: str,  # noqa: A002 - the word that everybody looks for
+        data: Mapping[str, object],
+        *,
+        subject: Iterable[SubjectLike] = (),
+        tenant: str = "default",
+        actor: str | None = None,
+    ) -> Event:
+        """Append one event; durable when this returns.
+
+        Args:
+            type: a registered type, such as ``note.added``.
+            data: its data, as the type's model says.
+            subject: names and ``sha256:`` digests of what the event is about.
+            tenant: whose event it is.
+            actor: who says so, where not the ledger's actor.
+
+        Raises:
+            RefusedError: the data is not what the type says, or a plugin refuses.
+            StoreError: the database is locked, full, read-only or corrupt.
+
+        """
+        draft = self._port.draft(type, data, _subjects(subject), tenant, actor)
+        return self._port.write([draft], None)[0]
+
+    def append_many(
+        self, events: Iterable[tuple[str, Mapping[str, object]]]
+    ) -> list[Event]:
+        """Append several events in one durable commit, all or none."""
+        drafts = [self._port.draft(kind, data) for kind, data in events]
+        return self._port.write(drafts, None) if drafts else []
+
+    def register(self, declaration: EventType | EffectKind | type) -> None:
+        """Add an event type, an effect kind, or a class whose instances are values."""
+        self._port.register(declaration)
+
+    def checkpoint(self) -> bytes | None:
+        """Sign the tree of all events and anchor it; the note, in C2SP form."""
+        return self._store.checkpoint()
+
+    def erase(
+        self, what: str | Sequence[str], *, reason: str, legal_basis: str | None = None
+    ) -> Event:
+        """Erase contents: commitments, or all contents of a run.
+
+        Raises:
+            UsageError: there is no such content or run.
+
+        """
+        refs = [what] if isinstance(what, str) else list(what)
+        return self._port.erase(refs, reason, legal_basis, self._home)
+
+    # -- runs ----------------------------------------------------------------------
+
+    def execute(  # noqa: PLR0913 - keyword-only, each with a default
+        self,
+        program: Program,
+        *,
+        params: Mapping[str, object] | None = None,
+        name: str | None = None,
+        labels: Mapping[str, str] | None = None,
+        tenant: str = "default",
+        mode: Literal["live", "dry"] = "live",
+        seed: str | None = None,
+    ) -> Done:
+        """Run *program* and record it; what it raised is in the result.
+
+        Raises:
+            KeyboardInterrupt: as it came; the run can be resumed.
+
+        """
+        settled, recording = self._port.start(
+            program, params, name, labels, tenant, mode, seed
+        )
+        return self._conduct(recording, program, settled)
+
+    async def aexecute(  # noqa: PLR0913 - keyword-only, each with a default
+        self,
+        program: Program,
+        *,
+        params: Mapping[str, object] | None = None,
+        name: str | None = None,
+        labels: Mapping[str, str] | None = None,
+        tenant: str = "default",
+        mode: Literal["live", "dry"] = "live",
+        seed: str | None = None,
+    ) -> Done:
+        """Do as `execute` does with an async *program*."""
+        settled, recording = self._port.start(
+            program, params, name, labels, tenant, mode, seed
+        )
+        return await self._aconduct(recording, program, settled)
+
+    def run(
+        self,
+        name: str,
+        *,
+        labels: Mapping[str, str] | None = None,
+        tenant: str = "default",
+        seed: str | None = None,
+    ) -> RunContext:
+        """Open a run for the body of a ``with`` or ``async with`` statement."""
+        _, recording = self._port.start(None, None, name, labels, tenant, "live", seed)
+        return RunContext(self, recording)
+
+    def resume(
+        self,
+        run: str,
+        program: Program | None = None,
+        *,
+        take_over: bool = False,
+        decide: Callable[[str, object], str] | None = None,
+    ) -> Done:
+        """Go on with a run that was cut off; completed effects are not performed again.
+
+        Args:
+            run: the run's id, or a unique prefix.
+            program: where it cannot be imported by its recorded name.
+            take_over: although its owner seems to be alive.
+            decide: says ``repeat`` or ``refuse`` for an effect whose outcome is unknown.
+
+        Raises:
+            RefusedError: the run is complete, owned by somebody alive, or in doubt.
+
+        """
+        going = Resumption.take(self, self.run_id(run), program, take_over, decide)
+        return self._conduct(going.recording, going.program, going.params)
+
+    async def aresume(
+        self,
+        run: str,
+        program: Program | None = None,
+        *,
+        take_over: bool = False,
+        decide: Callable[[str, object], str] | None = None,
+    ) -> Done:
+        """Do as `resume` does with an async program."""
+        going = Resumption.take(self, self.run_id(run), program, take_over, decide)
+        return await self._aconduct(going.recording, going.program, going.params)
+
+    def _conduct(
+        self, recording: Recording, program: Program, params: Mapping[str, object]
+    ) -> Done:
+        with self._ending(recording) as ending:
+            value = executing.call(recording, program, params)
+            ending.done = executing.finish(recording, value, ending.began)
+        return ending.result
+
+    async def _aconduct(
+        self, recording: Recording, program: Program, params: Mapping[str, object]
+    ) -> Done:
+        with self._ending(recording) as ending:
+            value = await executing.acall(recording, program, params)
+            ending.done = executing.finish(recording, value, ending.began)
+        return ending.result
+
+    @contextmanager
+    def _ending(self, recording: Recording) -> Generator[executing.Ending]:
+        ending = executing.Ending(time.monotonic())
+        self._port.active.add(recording.run_id)
+        try:
+            yield ending
+        except BaseException as error:  # noqa: BLE001 - every end is an event
+            ending.done = executing.stop(recording, error, ending.began)
+        finally:
+            self._port.active.discard(recording.run_id)
+            if recording.writes:
+                self._store.checkpoint()
+
+    # -- reading -------------------------------------------------------------------
+
+    def events(  # noqa: PLR0913 - one keyword for each filter
+        self,
+        *,
+        type: str | None = None,  # noqa: A002 - the word that everybody looks for
+        run: str | None = None,
+        since: str | datetime | None = None,
+        until: str | datetime | None = None,
+        subject: str | None = None,
+        actor: str | None = None,
+        tenant: str | None = None,
+        grep: str | None = None,
+        limit: int | None = None,
+        order: Literal["asc", "desc"] = "asc",
+        from_seq: int = 0,
+        to_seq: int | None = None,
+    ) -> Iterator[Event]:
+        """Yield the events that pass every filter; see `muniment.query`."""
+        wanted = Filter(
+            type=type,
+            run=None if run is None else self.run_id(run),
+            since=since,
+            until=until,
+            subject=subject,
+            actor=actor,
+            tenant=tenant,
+            grep=grep,
+            from_seq=from_seq,
+            to_seq=to_seq,
+            limit=limit,
+            order=order,
+        )
+        return read_events(self._store.database, wanted)
+
+    def event(self, seq: int) -> Event:
+        """Return event number *seq*.
+
+        Raises:
+            UsageError: there is none.
+
+        """
+        return event_at(self._store.database, seq)
+
+    def run_id(self, prefix: str) -> str:
+        """Return the id of the one run whose id begins with *prefix*.
+
+        Raises:
+            UsageError: there is none, or more than one.
+
+        """
+        return run_id(self._store.database, prefix)
+
+    def get_blob(self, ref: str | BlobRef | Mapping[str, object]) -> bytes:
+        """Return the content behind a commitment, without its salt.
+
+        Raises:
+            ErasedError: it was erased.
+
+        """
+        return self._store.read_blob(_digest(ref))
+
+    def value(self, ref: BlobRef) -> object:
+        """Return the Python value of the content behind *ref*."""
+        content = self._store.read_blob(ref.digest)
+        return content_value(content, ref.media, self._port.values)
+
+    def resolve(self, event: Event) -> dict[str, object]:
+        """Return the data of *event* with contents in the place of references."""
+        return {
+            name: self.value(item) if isinstance(item, BlobRef) else item
+            for name, item in event.data.items()
+        }
+
+    def project(self, projection: type[Projection[V]], run: str | None = None) -> V:
+        """Return what *projection* makes of all events, or of one run's."""
+        chosen = None if run is None else self.run_id(run)
+
+        def events(start: int) -> Iterator[Event]:
+            wanted = Filter(run=chosen, from_seq=start)
+            return read_events(self._store.database, wanted)
+
+        def still_there(size: int, leaf: str) -> bool:
+            return has_head(self._store.database, size, leaf)
+
+        return fold(projection(), events, self.cache, chosen or "", still_there)
+
+    @property
+    def cache(self) -> Cache:
+        """Where projections are remembered; a file that may be deleted."""
+        return Cache(self.path.with_name("cache.db"), self.id)
+
+    def prove(self, seq: int) -> TlogProof:
+        """Return the proof that event *seq* is in the tree of a checkpoint.
+
+        Raises:
+            CannotTellError: no checkpoint covers it and none can be signed here.
+
+        """
+        return prove(self._store, seq)
+
+    @property
+    def port(self) -> LedgerPort:
+        """What runs need of the ledger; for the kernel's own modules."""
+        return self._port
+
+    @property
+    def store(self) -> Store:
+        """The log underneath; for the kernel's own modules."""
+        return self._store
+
+
+class RunContext:
+    """An open run as a context manager; the body's exception is its failure."""
+
+    def __init__(self, ledger: Ledger, recording: Recording) -> None:
+        self._ledger = ledger
+        self._recording = recording
+        self._lane = Lane(recording)
+        self._began = time.monotonic()
+
+    def __enter__(self) -> Lane:
+        return self._lane.__enter__()
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._lane.__exit__(exc_type, exc, traceback)
+        try:
+            if exc is None:
+                executing.finish(self._recording, None, self._began)
+            else:
+                executing.stop(self._recording, exc, self._began)
+        finally:
+            self._ledger.checkpoint()
+
+    async def __aenter__(self) -> Lane:
+        return self.__enter__()
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.__exit__(exc_type, exc, traceback)
+
+
+def _trust(home: TrustHome | str | os.PathLike[str] | None) -> TrustHome:
+    if isinstance(home, TrustHome):
+        return home
+    return TrustHome(None if home is None else Path(home))
+
+
+def _subjects(given: Iterable[SubjectLike]) -> tuple[Subject, ...]:
+    return tuple(
+        one if isinstance(one, Subject) else Subject(one[0], one[1]) for one in given
+    )
+
+
+def _digest(ref: str | BlobRef | Mapping[str, object]) -> str:
+    if isinstance(ref, BlobRef):
+        return ref.digest
+    return ref if isinstance(ref, str) else str(ref.get("$blob"))

@@ -1,0 +1,155 @@
+"""Opening a ledger: where it is, whose it is, and with which keys.
+
+Rules:
+
+- A place that the trust home knows must hold the ledger that it knows: another one is
+  foreign, and a missing file was taken away. Neither is quietly accepted.
+- The signing key is the caller's, else ``MUNIMENT_KEY``, else the trust home's; without
+  one the ledger is read-only.
+- The command line and `muniment.open` look for ``.muniment/ledger.db`` upwards from the
+  working directory, as git looks for ``.git``.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from muniment.database import Database, sqlite_path
+from muniment.errors import CannotTellError, WrongError
+from muniment.keys import load_private
+from muniment.reading import ledger_id_of
+from muniment.signing import Signer, signer_from_uri
+from muniment.store import Store
+from muniment.trust import TrustHome
+
+__all__ = ["DEFAULT_PLACE", "Opened", "create_path", "discover", "open_store"]
+
+DEFAULT_PLACE = Path(".muniment") / "ledger.db"
+LEDGER_VARIABLE = "MUNIMENT_LEDGER"
+KEY_VARIABLE = "MUNIMENT_KEY"
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A store, the trust home that knows it, and whether its root is pinned."""
+
+    store: Store
+    home: TrustHome
+    pinned: bool
+
+
+def create_path(path: str | os.PathLike[str]) -> Path:
+    """Return the absolute path of a ledger file that is to be made."""
+    return sqlite_path(path).absolute()
+
+
+def discover(start: Path | None = None) -> Path | None:
+    """Return the ledger that ``MUNIMENT_LEDGER`` or the directories above name."""
+    named = os.environ.get(LEDGER_VARIABLE)
+    if named:
+        return sqlite_path(named)
+    here = (start or Path.cwd()).absolute()
+    for directory in (here, *here.parents):
+        if (directory / DEFAULT_PLACE).exists():
+            return directory / DEFAULT_PLACE
+    return None
+
+
+def open_store(
+    url: str | os.PathLike[str],
+    home: TrustHome,
+    *,
+    writer: Signer | None = None,
+    anchor: str | os.PathLike[str] | None = None,
+    readonly: bool = False,
+) -> Opened:
+    """Open the store at *url* with the keys that there are for it.
+
+    Raises:
+        StoreError: the file is missing, unreadable, or not a ledger.
+        WrongError: the trust home knows another ledger here, or that one was here.
+
+    """
+    path = sqlite_path(url).absolute()
+    known = home.ledger_at(str(path))
+    if known is not None and not path.exists():
+        raise WrongError(
+            f"the ledger {known[:19]}… was here, and its file is gone",
+            rule="head/truncated",
+            place=str(path),
+            remedy=f"restore it, or give it up with `muniment forget {path}`",
+        )
+    database = Database.open(path, readonly=readonly)
+    ledger_id = ledger_id_of(database)
+    if known is not None and known != ledger_id:
+        database.dispose()
+        raise WrongError(
+            f"this is another ledger ({ledger_id[:19]}…) than the one known here "
+            f"({known[:19]}…)",
+            rule="head/foreign",
+            place=str(path),
+            remedy=f"find out who put it here; `muniment forget {path}` accepts it",
+        )
+    pinned = bool(home.pins(ledger_id))
+    if not readonly:
+        writer = writer or _environment_key() or _kept(home, ledger_id, "writer")
+    store = Store(
+        database,
+        ledger_id,
+        home.head_memory(ledger_id) if pinned and not readonly else None,
+        writer=None if readonly else writer,
+        checkpointer=None if readonly else _kept(home, ledger_id, "checkpoint"),
+    )
+    store.published = _publisher(home, ledger_id, anchor, pinned=pinned)
+    return Opened(store, home, pinned)
+
+
+def _environment_key() -> Signer | None:
+    value = os.environ.get(KEY_VARIABLE, "")
+    if not value:
+        return None
+    if Path(value).is_file() or value.startswith("file:"):
+        return signer_from_uri(value)
+    return signer_from_uri(f"env:{KEY_VARIABLE}")
+
+
+def _kept(home: TrustHome, ledger_id: str, name: str) -> Signer | None:
+    path = home.keys_directory(ledger_id) / f"{name}.pem"
+    return load_private(path) if path.exists() else None
+
+
+class _publisher:  # noqa: N801 - reads as the function that it is
+    """Carries a checkpoint to the trust home and to the anchor file, where given."""
+
+    def __init__(
+        self,
+        home: TrustHome,
+        ledger_id: str,
+        anchor: str | os.PathLike[str] | None,
+        *,
+        pinned: bool,
+    ) -> None:
+        self._home = home if pinned else None
+        self._ledger_id = ledger_id
+        self._anchor = None if anchor is None else Path(anchor)
+
+    def __call__(self, note: bytes) -> None:
+        if self._home is not None:
+            self._home.anchor(self._ledger_id, note)
+        if self._anchor is None:
+            return
+        try:
+            with self._anchor.open("ab") as file:
+                file.write(note + b"\n")
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise CannotTellError(
+                error.strerror or "the anchor cannot be written",
+                rule="anchor/unwritable",
+                place=str(self._anchor),
+                remedy="the events are safe; repair the path and run "
+                "`muniment checkpoint`",
+            ) from error

@@ -1,0 +1,83 @@
+"""Programs: how a run knows its program, and how a replay finds it again.
+
+    {"file": "triage.py", "import": "triage:main", "source": "sha256:…"}
+
+Rules:
+
+- A program is ``Callable[[Run], result]``, sync or async; its params are keywords.
+- It is known by import path and the digest of its source. A closure or a lambda has no
+  import path: its replay needs the program given.
+- ``__main__`` is never imported for a replay: importing it would run it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeAlias, cast
+
+from muniment.canonical import JsonValue, sha256_tag
+from muniment.errors import CannotTellError
+
+__all__ = ["Program", "describe", "find", "source_digest"]
+
+Program: TypeAlias = "Callable[..., object]"
+
+
+def describe(program: Program) -> dict[str, object]:
+    """Return what a run records about its *program*."""
+    module = getattr(program, "__module__", None) or type(program).__module__
+    name = getattr(program, "__qualname__", None) or type(program).__qualname__
+    described: dict[str, object] = {"import": f"{module}:{name}"}
+    digest = source_digest(program)
+    if digest is not None:
+        described["source"] = digest
+    try:
+        described["file"] = Path(inspect.getfile(program)).name
+    except TypeError:
+        pass  # builtins and instances have no file; the import path is all there is
+    return described
+
+
+def source_digest(program: Program) -> str | None:
+    """Return the digest of the program's source text, or None where there is none."""
+    try:
+        return sha256_tag(inspect.getsource(program).encode())
+    except (OSError, TypeError):
+        return None
+
+
+def find(described: dict[str, JsonValue] | None, run: str) -> Program:
+    """Return the program that a run recorded.
+
+    Raises:
+        CannotTellError: it has no import path, or it cannot be imported.
+
+    """
+    path = "" if described is None else cast("str", described.get("import", ""))
+    module, _, name = path.partition(":")
+    if not name or "<" in name or module == "__main__":
+        what = f"was {path}, which" if path else "is unknown; it"
+        raise _lost(f"the program {what} cannot be imported", run)
+    try:
+        found: object = importlib.import_module(module)
+        for part in name.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError) as error:
+        raise _lost(f"the program {path} cannot be imported ({error})", run) from error
+    # A decorator may stand for the function that the run was given.
+    return cast("Program", found)
+
+
+def _lost(message: str, run: str) -> CannotTellError:
+    here = f"; the search path begins with {sys.path[0] or '.'}" if sys.path else ""
+    return CannotTellError(
+        message + here,
+        rule="replay/program",
+        place=f"run {run}",
+        remedy="give the program: replay(ledger, run, program=…), or "
+        "`muniment replay RUN --program module:name`",
+    )

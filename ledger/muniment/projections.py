@@ -1,0 +1,157 @@
+"""Projections: pure folds over events, remembered up to a position.
+
+    class RunRecord(Projection[...]):
+        name, version, types = "run-record", 1, ("*",)
+        def initial(self): ...
+        def apply(self, state, event): ...
+        def view(self, state): ...
+
+Rules:
+
+- The state is JSON; ``apply`` reads the event's payload only (never a content), so an
+  erasure changes no projection. It returns the new state and has no other effect.
+- Folding from event 0 gives what folding on from a remembered state gives.
+- What is remembered lives in ``cache.db`` beside the ledger, under the ledger's id, the
+  projection's name and version, and the hash of the last event folded; anything that
+  does not fit is thrown away. The file may be deleted at any time.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterable
+from contextlib import closing
+from pathlib import Path
+from typing import ClassVar, Generic, TypeVar, cast
+
+import orjson
+
+from muniment.canonical import JsonValue, canonical
+from muniment.events import Event
+
+__all__ = ["Cache", "Projection", "fold"]
+
+V_co = TypeVar("V_co", covariant=True)
+
+CHUNK = 1000
+"""How many events are folded before the state is looked at again."""
+
+
+class Projection(Generic[V_co]):
+    """A fold with a name; subclass it, and give the class to ``ledger.project``."""
+
+    name: ClassVar[str]
+    version: ClassVar[int] = 1
+    """Goes up whenever `initial` or `apply` change; old states are thrown away."""
+
+    def initial(self) -> JsonValue:
+        """Return the state before the first event."""
+        raise NotImplementedError
+
+    def apply(self, state: JsonValue, event: Event) -> JsonValue:
+        """Return the state after *event*; may change *state* in place."""
+        raise NotImplementedError
+
+    def view(self, state: JsonValue) -> V_co:
+        """Return what callers get to see."""
+        raise NotImplementedError
+
+
+class Cache:
+    """Remembered states, in a file that may be missing, unwritable or garbage."""
+
+    def __init__(self, path: Path, ledger_id: str) -> None:
+        self._path = path
+        self._ledger = ledger_id
+
+    def load(self, projection: Projection[object], run: str) -> tuple[int, str, bytes]:
+        """Return size, head hash and state bytes; ``(0, "", b"")`` for nothing."""
+        nothing = (0, "", b"")
+        if not self._path.exists():
+            return nothing
+        try:
+            with closing(self._connect()) as connection:
+                row = connection.execute(
+                    "SELECT size, head, state FROM projection WHERE ledger = ? "
+                    "AND name = ? AND version = ? AND run = ?",
+                    (self._ledger, projection.name, projection.version, run),
+                ).fetchone()
+        except sqlite3.Error:
+            return nothing  # a cache that cannot be read is a cache that is empty
+        return nothing if row is None else cast("tuple[int, str, bytes]", row)
+
+    def save(
+        self,
+        projection: Projection[object],
+        run: str,
+        size: int,
+        head: str,
+        state: bytes,
+    ) -> None:
+        """Remember *state* as that after *size* events, the last with hash *head*."""
+        row = (
+            self._ledger,
+            projection.name,
+            projection.version,
+            run,
+            size,
+            head,
+            state,
+        )
+        try:
+            with closing(self._connect()) as connection, connection:
+                connection.execute(
+                    "INSERT OR REPLACE INTO projection VALUES (?, ?, ?, ?, ?, ?, ?)",
+                    row,
+                )
+        except sqlite3.Error:
+            return  # a cache that cannot be written costs time, never an answer
+
+    def clear(self) -> None:
+        """Delete the file."""
+        for suffix in ("", "-wal", "-shm", "-journal"):
+            Path(f"{self._path}{suffix}").unlink(missing_ok=True)
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(self._path, timeout=1)
+        connection.execute(
+            "CREATE TABLE IF NOT EXISTS projection (ledger TEXT, name TEXT, "
+            "version INTEGER, run TEXT, size INTEGER, head TEXT, state BLOB, "
+            "PRIMARY KEY (ledger, name, version, run)) WITHOUT ROWID"
+        )
+        return connection
+
+
+def fold(
+    projection: Projection[V_co],
+    events: Callable[[int], Iterable[Event]],
+    cache: Cache | None,
+    run: str = "",
+    still_there: Callable[[int, str], bool] = lambda _size, _head: True,
+) -> V_co:
+    """Return the view of *projection* over all events.
+
+    Args:
+        projection: what to fold.
+        events: the events with a ``seq`` of at least the argument, in order.
+        cache: where states are remembered; None for a fold from event 0.
+        run: the run that the events are restricted to, or ``""``.
+        still_there: tells whether the event before *size* still has the hash *head*.
+
+    """
+    size, head, remembered = (0, "", b"")
+    if cache is not None:
+        size, head, remembered = cache.load(projection, run)
+        if size and not still_there(size, head):
+            size, remembered = 0, b""
+    try:
+        state = orjson.loads(remembered) if remembered else projection.initial()
+    except orjson.JSONDecodeError:
+        size, state = 0, projection.initial()
+    start = size
+    for event in events(size):
+        state = projection.apply(state, event)
+        size, head = event.seq + 1, event.hash
+    if cache is not None and size > start:
+        cache.save(projection, run, size, head, canonical(state))
+    return projection.view(state)

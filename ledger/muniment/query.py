@@ -1,0 +1,196 @@
+"""Audit queries: which events, in what order, since when.
+
+Rules:
+
+- Every filter narrows; globs (``llm.*``) work on types. The indexes are on type, run
+  and subject; time is searched by halving, since it never runs backwards.
+- Results are read in pages by position: no transaction stays open while a program looks
+  at them, and an append in between is seen or not, never half.
+- Times are RFC 3339 in UTC, or an age (``90s``, ``2h``, ``3d``), ``today``,
+  ``yesterday``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Literal, cast
+
+from sqlalchemy import Select, exists, or_
+from sqlmodel import col, select
+
+from muniment.blobs import ref_of
+from muniment.database import Database
+from muniment.errors import UsageError
+from muniment.events import Event, read_event, timestamp
+from muniment.schema import EventRow, SubjectRow
+
+__all__ = ["Filter", "moment", "read_events"]
+
+PAGE = 500
+
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+_COLUMNS = (
+    col(EventRow.payload),
+    col(EventRow.signature),
+    col(EventRow.key),
+    col(EventRow.hash),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """What `Ledger.events` can be asked for; every member narrows."""
+
+    type: str | None = None
+    run: str | None = None
+    since: str | datetime | None = None
+    until: str | datetime | None = None
+    subject: str | None = None
+    actor: str | None = None
+    tenant: str | None = None
+    grep: str | None = None
+    from_seq: int = 0
+    to_seq: int | None = None
+    limit: int | None = None
+    order: Literal["asc", "desc"] = "asc"
+
+
+def moment(text: str | datetime, now: datetime | None = None) -> datetime:
+    """Return the time that *text* names, aware.
+
+    Raises:
+        UsageError: it names none.
+
+    """
+    if isinstance(text, datetime):
+        return text if text.tzinfo else text.replace(tzinfo=UTC)
+    now = now or datetime.now(UTC)
+    midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    named = {"now": now, "today": midnight, "yesterday": midnight - timedelta(days=1)}
+    if text in named:
+        return named[text]
+    age = re.fullmatch(r"(\d+)([smhdw])", text)
+    if age:
+        return now - timedelta(**{_UNITS[age[2]]: int(age[1])})
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        raise UsageError(
+            f"{text!r} is not a time",
+            rule="query/time",
+            remedy="write 2026-11-20T07:00:00Z, 2026-11-20, 2h, 3d or yesterday",
+        ) from None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def read_events(database: Database, wanted: Filter) -> Iterator[Event]:
+    """Yield the events that *wanted* lets through."""
+    if wanted.order not in ("asc", "desc"):
+        raise UsageError("order is asc or desc", rule="query/order")
+    low, high = _bounds(database, wanted)
+    descending = wanted.order == "desc"
+    left = wanted.limit
+    keep = _python_filter(wanted)
+    while low < high and (left is None or left > 0):
+        page = _page(database, wanted, low, high)
+        for event in page:
+            if keep(event):
+                yield event
+                if left is not None:
+                    left -= 1
+                    if left == 0:
+                        return
+        if len(page) < PAGE:
+            return
+        if descending:
+            high = page[-1].seq
+        else:
+            low = page[-1].seq + 1
+
+
+def _page(database: Database, wanted: Filter, low: int, high: int) -> list[Event]:
+    seq = col(EventRow.seq)
+    query = select(*_COLUMNS).where(seq >= low, seq < high)
+    query = _sql_filter(query, wanted)
+    query = query.order_by(seq.desc() if wanted.order == "desc" else seq).limit(PAGE)
+    with database.reading() as connection:
+        rows = connection.execute(query).all()
+    return [read_event(*cast("tuple[bytes, bytes, bytes, bytes]", r)) for r in rows]
+
+
+def _sql_filter(
+    query: Select[tuple[bytes, ...]], wanted: Filter
+) -> Select[tuple[bytes, ...]]:
+    kind = col(EventRow.type)
+    if wanted.type is not None:
+        query = query.where(
+            or_(*(_type_is(kind, one) for one in wanted.type.split(",")))
+        )
+    if wanted.run is not None:
+        query = query.where(col(EventRow.run) == wanted.run)
+    if wanted.subject is not None:
+        digest = ref_of(wanted.subject)
+        query = query.where(
+            exists().where(
+                col(SubjectRow.seq) == col(EventRow.seq),
+                col(SubjectRow.digest) == digest,
+            )
+        )
+    return query
+
+
+def _type_is(column: object, wanted: str) -> object:
+    from sqlalchemy import ColumnElement
+
+    typed = cast("ColumnElement[str]", column)
+    if "*" not in wanted:
+        return typed == wanted
+    stem, _, rest = wanted.partition("*")
+    if rest == "" and stem:
+        # A range, which the index on the type serves; GLOB through a bind would not be.
+        return (typed >= stem) & (typed < stem[:-1] + chr(ord(stem[-1]) + 1))
+    return typed.op("GLOB")(wanted)
+
+
+def _python_filter(wanted: Filter) -> Callable[[Event], bool]:
+    def keep(event: Event) -> bool:
+        return (
+            (wanted.actor is None or event.actor == wanted.actor)
+            and (wanted.tenant is None or event.tenant == wanted.tenant)
+            and (wanted.grep is None or wanted.grep.encode() in event.payload)
+        )
+
+    return keep
+
+
+def _bounds(database: Database, wanted: Filter) -> tuple[int, int]:
+    with database.reading() as connection:
+        newest = connection.exec_driver_sql("SELECT max(seq) FROM event").scalar()
+    size = 0 if newest is None else cast("int", newest) + 1
+    low = max(0, wanted.from_seq)
+    high = size if wanted.to_seq is None else min(size, wanted.to_seq)
+    if wanted.since is not None:
+        low = max(low, _first_at(database, moment(wanted.since), size))
+    if wanted.until is not None:
+        high = min(high, _first_at(database, moment(wanted.until), size))
+    return low, high
+
+
+def _first_at(database: Database, wanted: datetime, size: int) -> int:
+    """Return the first position whose time is not before *wanted*, by halving."""
+    target, low, high = timestamp(wanted), 0, size
+    with database.reading() as connection:
+        while low < high:
+            middle = (low + high) // 2
+            row = connection.exec_driver_sql(
+                "SELECT payload, signature, key, hash FROM event WHERE seq = ?",
+                (middle,),
+            ).one()
+            if read_event(row[0], row[1], row[2], row[3]).time < target:
+                low = middle + 1
+            else:
+                high = middle
+    return low

@@ -1,0 +1,112 @@
+"""Single answers from the log: the head, one event, one content, one run's id.
+
+Rules: each costs O(log n) whatever the size of the ledger; ids may be given by any
+unique prefix.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from typing import cast
+
+from muniment.canonical import sha256_tag
+from muniment.database import Database
+from muniment.errors import StoreError, UsageError
+from muniment.events import Event, read_event
+from muniment.heads import Head
+from muniment.tree import last_row
+
+__all__ = ["event_at", "events_of_run", "has_head", "head_of", "ledger_id_of", "run_id"]
+
+_ROW = "SELECT payload, signature, key, hash FROM event WHERE seq = ?"
+_RUN = (
+    "SELECT payload, signature, key, hash FROM event WHERE run = ? AND seq >= ? "
+    "ORDER BY seq LIMIT 500"
+)
+_RUNS = "SELECT DISTINCT run FROM event WHERE run >= ? AND run < ? LIMIT 2"
+
+
+def ledger_id_of(database: Database) -> str:
+    """Return the id of the ledger in *database*: the hash of its genesis payload."""
+    with database.reading() as connection:
+        row = connection.exec_driver_sql(_ROW, (0,)).first()
+    if row is None:
+        raise StoreError(
+            "the ledger is empty; not even its genesis is there",
+            rule="event/genesis",
+            place=str(database.path),
+            remedy="run `muniment verify`; restore a backup",
+        )
+    return sha256_tag(row[0])
+
+
+def head_of(database: Database) -> Head:
+    """Return the size of the log and the leaf hash of its last event."""
+    with database.reading() as connection:
+        row = last_row(connection)
+    if row is None:
+        return Head(0, hashlib.sha256(b"").digest())
+    return Head(row[0] + 1, row[1])
+
+
+def event_at(database: Database, seq: int) -> Event:
+    """Return event number *seq*.
+
+    Raises:
+        UsageError: there is none.
+
+    """
+    with database.reading() as connection:
+        row = connection.exec_driver_sql(_ROW, (seq,)).first()
+    if row is None:
+        raise UsageError(
+            f"there is no event {seq}; the last is {head_of(database).size - 1}",
+            rule="event/unknown",
+            place=str(database.path),
+        )
+    return read_event(row[0], row[1], row[2], row[3])
+
+
+def has_head(database: Database, size: int, leaf: str) -> bool:
+    """Tell whether the event before *size* has the leaf hash *leaf* (hex)."""
+    with database.reading() as connection:
+        row = connection.exec_driver_sql(
+            "SELECT hash FROM event WHERE seq = ?", (size - 1,)
+        ).first()
+    return row is not None and cast("bytes", row[0]).hex() == leaf
+
+
+def events_of_run(database: Database, run: str) -> Iterator[Event]:
+    """Yield the events of a run, in pages, so that no transaction stays open."""
+    start = 0
+    while True:
+        with database.reading() as connection:
+            rows = connection.exec_driver_sql(_RUN, (run, start)).all()
+        for row in rows:
+            event = read_event(row[0], row[1], row[2], row[3])
+            start = event.seq + 1
+            yield event
+        if not rows:
+            return
+
+
+def run_id(database: Database, prefix: str) -> str:
+    """Return the id of the one run whose id begins with *prefix*.
+
+    Raises:
+        UsageError: there is none, or more than one.
+
+    """
+    wanted = prefix.upper()
+    with database.reading() as connection:
+        rows = connection.exec_driver_sql(_RUNS, (wanted, wanted + "~")).all()
+    if not wanted or len(rows) != 1:
+        found = "no run" if not rows else "more than one run"
+        raise UsageError(
+            f"{found} begins with {prefix!r}",
+            rule="run/unknown",
+            place=str(database.path),
+            remedy="`muniment runs` lists them",
+        )
+    return cast("str", rows[0][0])

@@ -1,0 +1,202 @@
+"""A recorded run, ready to answer: its facts by scope, its effects by match key.
+
+Rules:
+
+- An effect is found by (scope, kind, hash of the request, n-th occurrence), never by
+  global order: parallel calls whose latencies swapped still match.
+- A fact is found in its scope, in order where it is there, else wherever an equal one
+  stands; the latter is remembered as a finding of its own.
+- An effect that is answered consumes what its performer recorded inside, as one
+  subtree. Lifecycle events of the run answer nothing.
+- Nothing is answered twice; what is left at the end was not asked for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from muniment.canonical import JsonValue
+from muniment.comparing import (
+    EFFECT_SCOPE,
+    PLUGIN_SCOPE,
+    ReadContent,
+    comparable_event,
+    entry,
+)
+from muniment.event_types import EventTypes
+from muniment.events import BlobRef, Event
+
+__all__ = ["LIFECYCLE", "Item", "Recorded", "effect_scope", "match_key"]
+
+LIFECYCLE = frozenset(
+    {
+        "run.started",
+        "run.resumed",
+        "run.interrupted",
+        "run.completed",
+        "run.failed",
+    }
+)
+
+
+def effect_scope(scope: str, kind: str, ordinal: int) -> str:
+    """Return the scope of what the performer of that effect records."""
+    segment = f"{EFFECT_SCOPE}{kind}.{ordinal}"
+    return f"{scope}/{segment}" if scope else segment
+
+
+def match_key(kind: str, content: bytes) -> str:
+    """Return the key under which a request is found: kind and hash, in memory only."""
+    return f"{kind} {hashlib.sha256(content).hexdigest()}"
+
+
+@dataclass(slots=True)
+class Item:
+    """A recorded fact, or a recorded effect with its last outcome."""
+
+    event: Event
+    scope: str
+    ordinal: int
+    key: str
+    """The match key of an effect, the entry hash of a fact."""
+    kind: str = ""
+    """The kind of an effect; empty for a fact."""
+    outcome: Event | None = None
+    attempts: int = 1
+    used: bool = False
+
+    @property
+    def completed(self) -> bool:
+        """Whether the effect gave a value."""
+        return self.outcome is not None and self.outcome.type.endswith(".completed")
+
+
+@dataclass(slots=True)
+class Scope:
+    """The items of one scope, in the order of their ordinals."""
+
+    items: list[Item] = field(default_factory=list[Item])
+    facts: deque[Item] = field(default_factory=deque[Item])
+    effects: dict[str, deque[Item]] = field(default_factory=dict[str, deque[Item]])
+    next_ordinal: int = 0
+
+
+class Recorded:
+    """The events of one run, indexed for answering."""
+
+    def __init__(
+        self, events: Iterable[Event], types: EventTypes, read: ReadContent
+    ) -> None:
+        self._types = types
+        self._read = read
+        self.scopes: dict[str, Scope] = {}
+        self.events: list[Event] = []
+        self.reordered: list[Item] = []
+        open_effects: dict[tuple[str, int], Item] = {}
+        for event in events:
+            self.events.append(event)
+            self._index(event, open_effects)
+
+    def _index(self, event: Event, open_effects: dict[tuple[str, int], Item]) -> None:
+        name, ordinal = event.scope or "", event.ordinal or 0
+        scope = self.scopes.setdefault(name, Scope())
+        scope.next_ordinal = max(scope.next_ordinal, ordinal + 1)
+        stem, _, verb = event.type.rpartition(".")
+        if event.type in LIFECYCLE:
+            return
+        earlier = open_effects.get((name, ordinal))
+        if verb in ("completed", "failed") and earlier and earlier.kind == stem:
+            earlier.outcome = event
+        elif verb == "requested" and earlier is not None:
+            earlier.outcome, earlier.attempts = None, earlier.attempts + 1
+        elif verb == "requested":
+            key = match_key(stem, self._content(event, "request"))
+            item = Item(event, name, ordinal, key, stem)
+            open_effects[name, ordinal] = item
+            scope.items.append(item)
+            scope.effects.setdefault(key, deque()).append(item)
+        else:
+            item = Item(event, name, ordinal, self._entry(event))
+            scope.items.append(item)
+            scope.facts.append(item)
+
+    def _content(self, event: Event, name: str) -> bytes:
+        value = event.raw.get(name)
+        if isinstance(value, dict) and "$blob" in value:
+            return self._read(BlobRef.from_json(value))
+        return b"null"
+
+    def _entry(self, event: Event) -> str:
+        return entry(event.scope or "", event.type, self.data(event))
+
+    def data(self, event: Event) -> dict[str, JsonValue]:
+        """Return the data of *event* as it is compared."""
+        return comparable_event(event, self._types.find(event.type), self._read)
+
+    def fact(self, scope: str, kind: str, data: Mapping[str, JsonValue]) -> Item | None:
+        """Use up the recorded fact that equals this one; None where there is none."""
+        here = self.scopes.get(scope)
+        if here is None:
+            return None
+        key = entry(scope, kind, dict(data))
+        for position, item in enumerate(here.facts):
+            if item.key == key:
+                if position:
+                    self.reordered.append(item)
+                del here.facts[position]
+                item.used = True
+                return item
+        return None
+
+    def effect(self, scope: str, key: str) -> Item | None:
+        """Use up the next recorded effect with this match key, and its subtree."""
+        here = self.scopes.get(scope)
+        waiting = None if here is None else here.effects.get(key)
+        if not waiting:
+            return None
+        item = waiting.popleft()
+        item.used = True
+        inside = effect_scope(scope, item.kind, item.ordinal)
+        for name, other in self.scopes.items():
+            if name == inside or name.startswith(f"{inside}/"):
+                for one in other.items:
+                    one.used = True
+        return item
+
+    def was_fatal(self, item: Item) -> bool:
+        """Tell whether the run ended by the failure of this effect."""
+        for event in reversed(self.events):
+            if event.type in LIFECYCLE:
+                return event.raw.get("cause") == [item.scope, item.ordinal]
+        return False
+
+    def next_in(self, scope: str, *, effect: bool) -> Item | None:
+        """Return the earliest unused fact or effect of *scope*, for a report."""
+        here = self.scopes.get(scope)
+        for item in [] if here is None else here.items:
+            if not item.used and bool(item.kind) == effect:
+                return item
+        return None
+
+    def has_facts(self, scope: str) -> bool:
+        """Tell whether facts of *scope* still wait to be stated again."""
+        here = self.scopes.get(scope)
+        return here is not None and bool(here.facts)
+
+    def unused(self, active_plugins: Iterable[str]) -> Item | None:
+        """Return the first item that nobody asked for, in the order of the log."""
+        active = {f"{PLUGIN_SCOPE}/{name}" for name in active_plugins}
+        left = [
+            item
+            for name, scope in self.scopes.items()
+            for item in scope.items
+            if not item.used
+            and (
+                not name.startswith(f"{PLUGIN_SCOPE}/")
+                or "/".join(name.split("/")[:2]) in active
+            )
+        ]
+        return min(left, key=lambda item: item.event.seq, default=None)

@@ -1,0 +1,297 @@
+"""Deriving a result again from events, without providers, and saying where it parts.
+
+    report = replay(ledger, run)
+    report.verdict            "acceptable"
+    report.first_divergence   None, or a Divergence that names field, expected and got
+
+Rules:
+
+- The program runs again; effects are answered from the record, reproducible ones are
+  performed again and compared. Sockets, subprocesses and file writes are refused.
+- A failed run replays to the same failure; that is acceptable.
+- *strict* rejects any difference in what was stated, asked or returned; facts of one
+  scope in another order are a finding of their own, which warns. *bounded* rejects only
+  different outcomes and results; *observational* reports and rejects nothing.
+- What cannot be read (erased, unfinished, no program) is *cannot tell*, and raised.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, cast
+
+from muniment import executing
+from muniment.canonical import JsonValue, canonical, parse
+from muniment.comparing import comparable_event, first_difference
+from muniment.divergence import Divergence
+from muniment.errors import CannotTellError, ReplayDiverged, UsageError
+from muniment.events import Event
+from muniment.guarding import GUARDS, Guard, guarded
+from muniment.lanes import Lane
+from muniment.programs import Program
+from muniment.recorded import LIFECYCLE, Recorded
+from muniment.resuming import params_of, program_of, recorded_run
+from muniment.runs import Recording
+from muniment.values import encode
+
+if TYPE_CHECKING:
+    from muniment.ledger import Ledger
+
+__all__ = ["ReplayReport", "replay"]
+
+Mode = Literal["strict", "bounded", "observational"]
+Verdict = Literal["acceptable", "acceptable_with_warnings", "unacceptable"]
+
+_BLOCKING = {
+    "strict": frozenset(
+        {"fact", "effect", "outcome", "type", "extra", "missing", "result", "guard"}
+    ),
+    "bounded": frozenset({"outcome", "result", "guard"}),
+    "observational": frozenset[str](),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayReport:
+    """What a replay found."""
+
+    run_id: str
+    mode: str
+    verdict: Verdict
+    compared: int
+    """How many facts and effects were held against the record."""
+    guards: tuple[str, ...]
+    """What the program was kept from: sockets, subprocesses, file writes."""
+    findings: tuple[Divergence, ...]
+    result_digest: str | None
+    recorded_as: str | None = None
+    """The run that holds the verdict, where it was recorded."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether the verdict accepts the run."""
+        return self.verdict != "unacceptable"
+
+    @property
+    def first_divergence(self) -> Divergence | None:
+        """The first finding that is more than another order."""
+        return next((one for one in self.findings if one.what != "order"), None)
+
+    @property
+    def exit_code(self) -> int:
+        """0 when accepted, else 1."""
+        return 0 if self.ok else 1
+
+    def to_json(self) -> dict[str, JsonValue]:
+        """Return the report as plain JSON."""
+        first = self.first_divergence
+        return {
+            "run": self.run_id,
+            "mode": self.mode,
+            "verdict": self.verdict,
+            "compared": self.compared,
+            "guards": list(self.guards),
+            "first_divergence": None if first is None else first.to_json(),
+            "findings": [one.to_json() for one in self.findings],
+            "result_digest": self.result_digest,
+            "recorded_as": self.recorded_as,
+        }
+
+
+def replay(
+    ledger: Ledger,
+    run_id: str,
+    program: Program | None = None,
+    mode: Mode = "strict",
+    record: bool = False,
+) -> ReplayReport:
+    """Run the program of *run_id* again, answered from *ledger*, and compare.
+
+    Args:
+        ledger: the ledger that holds the run; opening it without keys is enough.
+        run_id: the run's id, or a unique prefix.
+        program: where it cannot be imported by its recorded name.
+        mode: ``strict``, ``bounded`` or ``observational``.
+        record: append the verdict as a new run that names the original.
+
+    Raises:
+        CannotTellError: the run has no end, lost contents, or an unknown program.
+
+    """
+    if mode not in _BLOCKING:
+        raise UsageError(
+            f"{mode!r} is not a mode of replay",
+            rule="replay/mode",
+            remedy="use strict, bounded or observational",
+        )
+    run = ledger.run_id(run_id)
+    replaying = _Replaying(ledger, run, program)
+    digest = replaying.perform()
+    findings = tuple(replaying.findings)
+    blocking = any(one.what in _BLOCKING[mode] for one in findings)
+    verdict: Verdict = (
+        "unacceptable"
+        if blocking
+        else "acceptable_with_warnings"
+        if findings
+        else "acceptable"
+    )
+    report = ReplayReport(
+        run, mode, verdict, replaying.recording.compared, GUARDS, findings, digest
+    )
+    return _recorded(ledger, report) if record else report
+
+
+class _Replaying:
+    """One program on its way through its record."""
+
+    def __init__(self, ledger: Ledger, run: str, program: Program | None) -> None:
+        self.ledger = ledger
+        self.record: Recorded = recorded_run(ledger, run)
+        started = self.record.events[0]
+        self.end = _end_of(self.record, run)
+        self.program = program_of(ledger, run, started, program)
+        self.params = params_of(ledger, started)
+        self.findings: list[Divergence] = []
+        self.recording = Recording(
+            ledger.port,
+            run,
+            cast("str", started.raw["name"]),
+            mode="replay",
+            seed=cast("str", started.raw["seed"]),
+            tenant=started.tenant,
+            record=self.record,
+        )
+
+    def perform(self) -> str | None:
+        """Call the program and gather the findings; return its result digest."""
+        with guarded() as guard:
+            self.recording.permit = guard.lifted
+            outcome, digest = self._outcome(guard)
+        self.findings += self.recording.divergences
+        self.findings += [
+            Divergence("guard", "", None, name, None, what)
+            for name, what in guard.attempts
+        ]
+        if not self.findings:
+            self._compare_end(outcome)
+        left = self.record.unused(self.ledger.plugins.versions)
+        if left is not None and not self.findings:
+            self.findings.append(_missing(left.scope, left.event))
+        self.findings += [
+            Divergence("order", one.scope, one.event.seq, "position", None, None)
+            for one in self.record.reordered
+        ]
+        return digest
+
+    def _outcome(self, guard: Guard) -> tuple[dict[str, JsonValue], str | None]:
+        """Return the end of the program as its end event would say it, compared."""
+        try:
+            value = _run(self.recording, self.program, self.params, guard)
+            result = parse(canonical(encode(value, self.ledger.port.values)))
+        except (ReplayDiverged, CannotTellError) as error:
+            if isinstance(error, CannotTellError):
+                raise
+            return {}, None
+        except Exception as error:  # noqa: BLE001 - a failed run replays to its failure
+            name, text = type(error).__name__, executing.printable(error)
+            digest = self.recording.digest.result({"error": [name, text]})
+            return {"type": "run.failed", "error_type": name, "message": text}, digest
+        ended: dict[str, JsonValue] = {"type": "run.completed"}
+        if result is not None:
+            ended["result"] = result
+        return ended, self.recording.digest.result(result)
+
+    def _compare_end(self, got: dict[str, JsonValue]) -> None:
+        event_type = self.ledger.port.types.find(self.end.type)
+        data = comparable_event(self.end, event_type, self.ledger.get_blob)
+        names = ("result", "error_type", "message")
+        expected: JsonValue = {
+            "type": self.end.type,
+            **{name: data[name] for name in names if name in data},
+        }
+        difference = first_difference(expected, got)
+        if difference is not None:
+            self.findings.append(Divergence("result", "", self.end.seq, *difference))
+
+
+def _run(
+    recording: Recording, program: Program, params: Mapping[str, object], guard: Guard
+) -> object:
+    lane = Lane(recording)
+    with lane:
+        value = program(lane, **params)
+        if inspect.iscoroutine(value):
+            return _drive(value, guard)
+    return value
+
+
+def _drive(program: Coroutine[object, object, object], guard: Guard) -> object:
+    """Run an async *program* on a loop of its own, in a thread if one is running."""
+    import asyncio  # noqa: PLC0415 - only async programs need it
+    import contextvars  # noqa: PLC0415
+
+    with guard.lifted():
+        loop = asyncio.new_event_loop()
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        try:
+            return loop.run_until_complete(program)
+        finally:
+            loop.close()
+    return _in_thread(loop.run_until_complete, program, contextvars.copy_context())
+
+
+def _in_thread(
+    run: Callable[[Coroutine[object, object, object]], object],
+    program: Coroutine[object, object, object],
+    context: object,
+) -> object:
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415
+
+    enter = cast("Callable[..., object]", getattr(context, "run"))  # noqa: B009
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(enter, run, program).result()
+
+
+def _end_of(record: Recorded, run: str) -> Event:
+    last = [event for event in record.events if event.type in LIFECYCLE][-1]
+    if last.type in ("run.completed", "run.failed"):
+        return last
+    raise CannotTellError(
+        "the run has no end; what it would have come to is not recorded",
+        rule="replay/open",
+        place=f"run {run}",
+        remedy=f"`muniment resume {run}` goes on with it",
+    )
+
+
+def _missing(scope: str, event: Event) -> Divergence:
+    return Divergence("missing", scope, event.seq, "type", event.type, None)
+
+
+def _recorded(ledger: Ledger, report: ReplayReport) -> ReplayReport:
+    """Append the verdict as a run of its own, and return the report that names it."""
+    _, recording = ledger.port.start(
+        None, None, f"replay of {report.run_id}", None, "default", "live", None
+    )
+    recording.write_lifecycle(
+        "replay.judged",
+        {
+            "replay_of": report.run_id,
+            "mode": report.mode,
+            "verdict": report.verdict,
+            "compared": report.compared,
+            "guards": list(report.guards),
+            "findings": [one.to_json() for one in report.findings],
+        },
+    )
+    recording.write_lifecycle(
+        "run.completed", {**recording.completeness(), "result": report.verdict}
+    )
+    ledger.checkpoint()
+    values = {name: getattr(report, name) for name in ReplayReport.__slots__}
+    return ReplayReport(**{**values, "recorded_as": recording.run_id})

@@ -1,0 +1,146 @@
+"""Going on with a run that was cut off, fenced against a second owner.
+
+Rules:
+
+- ``run.resumed`` raises the run's generation in the same transaction that refuses an
+  older one: of two resumers one wins, the other is told so and has written nothing.
+- An owner that is alive is not overtaken without ``take_over``; an owner on another
+  host may be alive, for all that can be known here.
+- The program runs from its beginning; what it recorded before is answered, not written
+  again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from muniment.canonical import JsonValue
+from muniment.errors import RefusedError, RunFenced
+from muniment.events import BlobRef, Event
+from muniment.executing import is_alive, owner
+from muniment.programs import Program, describe, find
+from muniment.reading import events_of_run
+from muniment.recorded import LIFECYCLE, Recorded
+from muniment.runs import Recording
+from muniment.store import Fence
+
+if TYPE_CHECKING:
+    from muniment.ledger import Ledger
+
+__all__ = ["Resumption", "program_of", "recorded_run"]
+
+
+def recorded_run(ledger: Ledger, run: str) -> Recorded:
+    """Return the record of *run*, ready to answer.
+
+    Raises:
+        ErasedError: a content that is needed was erased.
+
+    """
+    return Recorded(
+        events_of_run(ledger.store.database, run),
+        ledger.port.types,
+        ledger.get_blob,
+    )
+
+
+def program_of(
+    ledger: Ledger, run: str, started: Event, program: Program | None
+) -> Program:
+    """Return the program of a recorded run: given, rebuilt by a plugin, or imported."""
+    if program is not None:
+        return program
+    for _, rebuilt in ledger.plugins.ask("rebuild_program", ledger=ledger, run=run):
+        if rebuilt is not None:
+            return cast("Program", rebuilt)
+    described = started.raw.get("program")
+    return find(cast("dict[str, JsonValue] | None", described), run)
+
+
+def params_of(ledger: Ledger, started: Event) -> Mapping[str, object]:
+    """Return the params that a run was started with."""
+    ref = started.data.get("params")
+    if not isinstance(ref, BlobRef):
+        return {}
+    return cast("Mapping[str, object]", ledger.value(ref))
+
+
+@dataclass(frozen=True, slots=True)
+class Resumption:
+    """A run that this process owns now, and what it needs to go on."""
+
+    recording: Recording
+    program: Program
+    params: Mapping[str, object]
+
+    @classmethod
+    def take(
+        cls,
+        ledger: Ledger,
+        run: str,
+        program: Program | None,
+        take_over: bool,
+        decide: Callable[[str, object], str] | None,
+    ) -> Resumption:
+        """Own *run* under a new generation, or raise."""
+        record = recorded_run(ledger, run)
+        started = record.events[0]
+        _refuse_complete(record, run)
+        _refuse_alive(ledger, record, run, take_over)
+        chosen = program_of(ledger, run, started, program)
+        recording = Recording(
+            ledger.port,
+            run,
+            cast("str", started.raw["name"]),
+            mode="resume",
+            seed=cast("str", started.raw["seed"]),
+            tenant=started.tenant,
+            actor=ledger.port.actor,
+            record=record,
+        )
+        recording.decide = decide
+        generations = [e.seq for e in record.events if e.type == "run.resumed"]
+        recording.fence = Fence(run, (generations or [started.seq])[-1])
+        resumed = recording.write_lifecycle(
+            "run.resumed",
+            {
+                "generation": len(generations) + 1,
+                "program": describe(chosen),
+                "owner": owner(),
+                "took_over": take_over,
+            },
+        )
+        recording.fence = Fence(run, resumed.seq)
+        return cls(recording, chosen, params_of(ledger, started))
+
+
+def _refuse_complete(record: Recorded, run: str) -> None:
+    if any(event.type == "run.completed" for event in record.events):
+        raise RefusedError(
+            "the run is complete",
+            rule="run/complete",
+            place=f"run {run}",
+            remedy=f"`muniment replay {run}` derives its result again",
+        )
+
+
+def _refuse_alive(ledger: Ledger, record: Recorded, run: str, take_over: bool) -> None:
+    last = [event for event in record.events if event.type in LIFECYCLE][-1]
+    if last.type not in ("run.started", "run.resumed") or take_over:
+        return
+    described = cast("dict[str, JsonValue]", last.raw.get("owner", {}))
+    alive = is_alive(described)
+    if alive is False:
+        return
+    if described.get("pid") == owner()["pid"] and run not in ledger.port.active:
+        return
+    where = f"process {described.get('pid')} on {described.get('host')}"
+    doubt = "is alive" if alive else "cannot be looked at from here"
+    raise RunFenced(
+        f"the run is owned by {where}, which {doubt}",
+        rule="run/owned",
+        place=f"run {run}",
+        remedy="let it finish, or resume with --take-over",
+    )

@@ -1,0 +1,379 @@
+"""The log itself: append, head, checkpoints. The only writer.
+
+Rules:
+
+- One transaction reads the head and inserts (``BEGIN IMMEDIATE``): two writers wait for
+  each other and never fork. Everything is validated before it begins, and a failed one
+  leaves nothing behind.
+- An append returns after a durable commit (``synchronous=FULL``). Then the head memory
+  in the trust home moves forward; an append finds it behind the log or equal, else the
+  file is an older copy and refuses to grow.
+- ``time`` is ``max(now, time of the head)``, taken inside the transaction.
+- A checkpoint is signed over committed events only, under the append lock, never for a
+  size below an earlier one: on demand, at the end of a run, at close, and at the latest
+  every 1,000 events or 10 seconds of appending.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import cast
+
+from sqlalchemy import Connection
+
+from muniment.batch import Batch, Draft, build
+from muniment.blobs import Blobs
+from muniment.checkpoint import Checkpoint, origin, sign_checkpoint
+from muniment.database import Database, translated
+from muniment.errors import (
+    AppendRefused,
+    KeyRefused,
+    RunFenced,
+    StoreError,
+    WrongError,
+)
+from muniment.events import Event, read_event
+from muniment.heads import HeadMemory
+from muniment.keyring import Keyring
+from muniment.keys import PublicKey
+from muniment.signing import Signer
+from muniment.tree import Tail, tail_of
+
+__all__ = ["Fence", "Store"]
+
+CHECKPOINT_EVENTS = 1000
+CHECKPOINT_SECONDS = 10.0
+
+_KEY_EVENTS = (
+    "SELECT payload, signature, key, hash FROM event WHERE type IN "
+    "('ledger.opened', 'key.enrolled', 'key.revoked', 'key.rotated') ORDER BY seq"
+)
+_INSERT = (
+    "INSERT INTO event (seq, type, run, payload, signature, key, hash) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?)"
+)
+_INSERT_SUBJECT = "INSERT INTO subject (seq, digest) VALUES (?, ?)"
+_INSERT_TILE = "INSERT INTO tile (level, idx, hash) VALUES (?, ?, ?)"
+_INSERT_CHECKPOINT = "INSERT INTO checkpoint (size, note) VALUES (?, ?)"
+_LAST_CHECKPOINT = "SELECT size, note FROM checkpoint ORDER BY size DESC LIMIT 1"
+
+_NEWER_GENERATION = (
+    "SELECT seq FROM event INDEXED BY event_by_type "
+    "WHERE type = 'run.resumed' AND seq > ? AND run = ? LIMIT 1"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """A run, and the event since when its owner is the owner."""
+
+    run: str
+    since: int
+
+
+class Store:
+    """Appends to the ledger *ledger_id* in *database*, signing with *writer*."""
+
+    def __init__(
+        self,
+        database: Database,
+        ledger_id: str,
+        memory: HeadMemory | None,
+        *,
+        writer: Signer | None = None,
+        checkpointer: Signer | None = None,
+    ) -> None:
+        self.database = database
+        self.ledger_id = ledger_id
+        self.blobs = Blobs(database.path)
+        self.published: Callable[[bytes], None] = _nothing
+        """Called with each new checkpoint note, after its commit."""
+        self.step: Callable[[str], None] = _nothing
+        """Called with the name of each step of an append; crash tests kill there."""
+        self._writer = writer
+        self._checkpointer = checkpointer
+        self._memory = memory
+        self._tail = Tail()
+        self._keyring: Keyring | None = None
+        self._lock = threading.RLock()
+        self._connection: Connection | None = None
+        self._process = os.getpid()
+        self._checkpointed = (0, time.monotonic())
+
+    @property
+    def place(self) -> str:
+        """The path, for messages."""
+        return str(self.database.path)
+
+    @property
+    def writable(self) -> bool:
+        """Whether there is a key to write with."""
+        return self._writer is not None and not self.database.readonly
+
+    def append(
+        self,
+        drafts: Sequence[Draft],
+        *,
+        fence: Fence | None = None,
+        also: Callable[[Connection], None] | None = None,
+        signer: Signer | None = None,
+    ) -> list[Event]:
+        """Write *drafts* in one commit and return their events; durable on return.
+
+        Args:
+            drafts: at least one.
+            fence: refuses when a newer generation took the run over.
+            also: further writes that belong to the same commit.
+            signer: signs instead of the writer (a root, for key events).
+
+        Raises:
+            AppendRefused: read-only, an older copy, or too large.
+            KeyRefused: the signer may not sign such events.
+            StoreError: the database is locked, full, read-only or corrupt.
+
+        """
+        with self._lock:
+            with self._transaction() as connection:
+                tail = self._current_tail(connection)
+                if fence is not None:
+                    _refuse_fenced(connection, fence)
+                chosen = self._signer(drafts, signer)
+                batch = build(drafts, tail, chosen, self.ledger_id)
+                self.step("signed")
+                self._insert(connection, batch)
+                if also is not None:
+                    also(connection)
+                self.step("inserted")
+            self.step("committed")
+            self._settle(tail, batch)
+            self.step("remembered")
+            if self._checkpoint_due():
+                self.checkpoint()
+            return batch.events
+
+    def checkpoint(self) -> bytes | None:
+        """Sign the tree of all committed events; None without a checkpoint key.
+
+        The newest note is returned as it is where nothing was appended since.
+        """
+        if self._checkpointer is None or self.database.readonly:
+            return self.last_checkpoint()[1]
+        with self._lock:
+            with self._transaction(durable=False) as connection:
+                tail = self._current_tail(connection)
+                last = connection.exec_driver_sql(_LAST_CHECKPOINT).first()
+                if last is not None and last[0] == tail.size:
+                    self._checkpointed = (tail.size, time.monotonic())
+                    return cast("bytes", last[1])
+                head = Checkpoint(
+                    origin(self.ledger_id), tail.size, tail.frontier.root()
+                )
+                note = sign_checkpoint(head, self._checkpointer)
+                connection.exec_driver_sql(_INSERT_CHECKPOINT, (tail.size, note))
+                self.step("checkpoint signed")
+            self.step("checkpoint committed")
+            self._tail = tail
+            self._checkpointed = (tail.size, time.monotonic())
+            if self._memory is not None:
+                self._memory.sync()
+            self.published(note)
+            self.step("checkpoint published")
+            return note
+
+    def read_blob(self, ref: str) -> bytes:
+        """Return the content behind the commitment *ref*; see `Blobs.read`."""
+        with self.database.reading() as connection:
+            return self.blobs.read(connection, ref)
+
+    def keyring(self) -> Keyring:
+        """Return the keys of the ledger, as its key events say."""
+        with self.database.reading() as connection:
+            return self._fold_keys(connection)
+
+    def last_checkpoint(self) -> tuple[int, bytes | None]:
+        """Return the size and note of the newest checkpoint in the file."""
+        with self.database.reading() as connection:
+            row = connection.exec_driver_sql(_LAST_CHECKPOINT).first()
+            return (0, None) if row is None else (row[0], row[1])
+
+    def truncate_wal(self) -> bool:
+        """Move everything from the write-ahead log into the file; True when done."""
+        with self._lock, translated(self.place):
+            row = (
+                self._connected()
+                .exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+                .one()
+            )
+            return cast("int", row[0]) == 0
+
+    def close(self) -> None:
+        """Sign a last checkpoint where there is something new, and let go."""
+        with self._lock:
+            writes = self._connection is not None and os.getpid() == self._process
+            if writes and self._tail.size > self._checkpointed[0]:
+                self.checkpoint()
+            if writes:
+                self.truncate_wal()
+                cast("Connection", self._connection).close()
+            self._connection = None
+            self.database.dispose()
+            if self._memory is not None:
+                self._memory.close()
+
+    def _signer(self, drafts: Sequence[Draft], signer: Signer | None) -> Signer:
+        chosen = signer or self._writer
+        if chosen is None:
+            raise KeyRefused(
+                "the ledger was opened without a signing key",
+                rule="key/none",
+                place=self.place,
+                remedy="`muniment keys list` shows whose keys it has; "
+                "set MUNIMENT_KEY or use the trust home that made it",
+            )
+        raw = chosen.public.raw
+        for kind in {draft.prepared.type.name for draft in drafts}:
+            if self._keyring is not None and not self._keyring.may_sign(raw, kind):
+                raise KeyRefused(
+                    f"{chosen.public.keyid} may not sign {kind} events here",
+                    rule="key/role",
+                    place=self.place,
+                    remedy="`muniment keys enrol` by a root, or sign with another key",
+                )
+        return chosen
+
+    def _current_tail(self, connection: Connection) -> Tail:
+        """Return a fresh copy of the log's tail, refusing an older copy of the file."""
+        tail = tail_of(connection, self._tail)
+        if tail is not self._tail:
+            self._keyring = self._fold_keys(connection)
+        self._tail = tail
+        self._refuse_older_copy(connection, tail)
+        return tail.copy()
+
+    def _refuse_older_copy(self, connection: Connection, tail: Tail) -> None:
+        remembered = None if self._memory is None else self._memory.read()
+        if remembered is None or (remembered.size, remembered.hash) == (
+            tail.size,
+            tail.hash,
+        ):
+            return
+        if remembered.size > tail.size:
+            raise AppendRefused(
+                f"this is an older copy, {remembered.size - tail.size} events behind "
+                "what the trust home remembers",
+                rule="head/rolled-back",
+                place=self.place,
+                remedy="restore the newest copy, or continue in a successor: "
+                "`muniment init --continues OLD --reason R`",
+            )
+        row = connection.exec_driver_sql(
+            "SELECT hash FROM event WHERE seq = ?", (remembered.size - 1,)
+        ).first()
+        if remembered.size and (row is None or row[0] != remembered.hash):
+            raise WrongError(
+                "the history differs from the one that the trust home remembers",
+                rule="head/forked",
+                seq=remembered.size - 1,
+                place=self.place,
+                remedy="run `muniment verify`; do not write to this file",
+            )
+
+    def _fold_keys(self, connection: Connection) -> Keyring:
+        keyring: Keyring | None = None
+        for row in connection.exec_driver_sql(_KEY_EVENTS):
+            event = read_event(row[0], row[1], row[2], row[3])
+            signer = PublicKey(event.key)
+            if keyring is None:
+                keyring = Keyring.genesis(event.raw, signer, self.ledger_id)
+            else:
+                keyring.apply(event.seq, event.type, event.raw, signer)
+        if keyring is None:
+            raise StoreError(
+                "the ledger has no genesis",
+                rule="event/genesis",
+                place=self.place,
+                remedy="run `muniment verify`",
+            )
+        return keyring
+
+    def _insert(self, connection: Connection, batch: Batch) -> None:
+        self.blobs.write(connection, batch.staged)
+        self.step("contents written")
+        connection.exec_driver_sql(_INSERT, batch.rows)
+        if batch.subjects:
+            connection.exec_driver_sql(_INSERT_SUBJECT, batch.subjects)
+        if batch.tiles:
+            connection.exec_driver_sql(_INSERT_TILE, batch.tiles)
+
+    def _settle(self, tail: Tail, batch: Batch) -> None:
+        self._tail = tail
+        batch.staged.settle()
+        for event in batch.events:
+            if event.type.startswith("key.") and self._keyring is not None:
+                self._keyring.apply(
+                    event.seq, event.type, event.raw, PublicKey(event.key)
+                )
+        if self._memory is not None:
+            self._memory.advance(tail.size, tail.hash)
+
+    def _checkpoint_due(self) -> bool:
+        size, moment = self._checkpointed
+        return self._checkpointer is not None and (
+            self._tail.size - size >= CHECKPOINT_EVENTS
+            or time.monotonic() - moment >= CHECKPOINT_SECONDS
+        )
+
+    def _connected(self) -> Connection:
+        if self.database.readonly:
+            raise AppendRefused(
+                "the ledger was opened read-only",
+                rule="store/read-only",
+                place=self.place,
+                remedy="open it for writing, with its signing key",
+            )
+        if os.getpid() != self._process:
+            self.database.forget_connections()
+            self._connection, self._process = None, os.getpid()
+        if self._connection is None:
+            self._connection = self.database.engine.connect()
+        return self._connection
+
+    @contextmanager
+    def _transaction(self, *, durable: bool = True) -> Iterator[Connection]:
+        """One write transaction; a checkpoint row alone need not be durable."""
+        with translated(self.place):
+            connection = self._connected()
+            if not durable:
+                connection.exec_driver_sql("PRAGMA synchronous=NORMAL")
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                connection.exec_driver_sql("COMMIT")
+            except BaseException:
+                connection.exec_driver_sql("ROLLBACK")
+                raise
+            finally:
+                if not durable:
+                    connection.exec_driver_sql("PRAGMA synchronous=FULL")
+
+
+def _refuse_fenced(connection: Connection, fence: Fence) -> None:
+    row = connection.exec_driver_sql(
+        _NEWER_GENERATION, (fence.since, fence.run)
+    ).first()
+    if row is not None:
+        raise RunFenced(
+            "the run was resumed by somebody else; this owner may not write any more",
+            rule="run/fenced",
+            place=f"run {fence.run}, event {row[0]}",
+            remedy="let the newer owner finish",
+        )
+
+
+def _nothing(_: object) -> None:
+    """Observe nothing."""

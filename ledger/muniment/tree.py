@@ -1,0 +1,96 @@
+"""The tree of a stored log: where it ends, and the nodes that proofs ask for.
+
+Rules:
+
+- The writer keeps the frontier (the roots of the complete subtrees) in memory and
+  brings it up to date inside each transaction; other processes may have appended.
+- The root of every complete subtree of 256^level leaves is a row of ``tile``, so a
+  node costs at most 256 rows to compute and a proof O(log n) of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import cast
+
+from sqlalchemy import Connection
+
+from muniment.errors import WrongError
+from muniment.events import read_event
+from muniment.merkle import TILE_HEIGHT, Frontier, decompose, node_hash
+
+__all__ = ["Tail", "last_row", "node_reader", "tail_of"]
+
+_LAST = "SELECT seq, hash, payload, signature, key FROM event ORDER BY seq DESC LIMIT 1"
+_HASHES = "SELECT hash FROM event WHERE seq >= ? AND seq < ? ORDER BY seq"
+_TILES = "SELECT hash FROM tile WHERE level = ? AND idx >= ? AND idx < ? ORDER BY idx"
+
+
+@dataclass(slots=True)
+class Tail:
+    """Where the log ends: its size, last leaf hash and time, and the frontier."""
+
+    size: int = 0
+    hash: bytes = b""
+    time: str = ""
+    frontier: Frontier = field(default_factory=Frontier)
+
+    def copy(self) -> Tail:
+        """Return a tail that can be grown and thrown away."""
+        return Tail(self.size, self.hash, self.time, self.frontier.copy())
+
+
+def last_row(connection: Connection) -> tuple[int, bytes, bytes, bytes, bytes] | None:
+    """Return seq, hash, payload, signature and key of the last event."""
+    row = connection.exec_driver_sql(_LAST).first()
+    return None if row is None else cast("tuple[int, bytes, bytes, bytes, bytes]", row)
+
+
+def tail_of(connection: Connection, known: Tail) -> Tail:
+    """Return the tail of the log behind *connection*, reusing what is *known*."""
+    row = last_row(connection)
+    if row is None:
+        return Tail()
+    seq, leaf, payload, signature, key = row
+    if known.size == seq + 1 and known.hash == leaf:
+        return known
+    time = read_event(payload, signature, key, leaf).time
+    return Tail(seq + 1, leaf, time, _frontier(connection, seq + 1))
+
+
+def _frontier(connection: Connection, size: int) -> Frontier:
+    node = node_reader(connection)
+    return Frontier.from_nodes(
+        size, [node(level, index) for level, index in decompose(0, size)]
+    )
+
+
+class node_reader:  # noqa: N801 - reads as the function that it is
+    """``node(level, index)``: the root of that complete subtree, from stored rows."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def __call__(self, level: int, index: int) -> bytes:
+        """Return the root of the leaves ``index << level`` and 2^level onwards."""
+        tiles, height = divmod(level, TILE_HEIGHT)
+        first, count = index << height, 1 << height
+        query, values = (
+            (_HASHES, (first, first + count))
+            if tiles == 0
+            else (_TILES, (tiles, first, first + count))
+        )
+        rows = self._connection.exec_driver_sql(query, values)
+        hashes = [cast("bytes", row[0]) for row in rows]
+        if len(hashes) != count:
+            raise WrongError(
+                f"the tree lacks nodes below ({level}, {index})",
+                rule="tile/missing",
+                seq=first << (tiles * TILE_HEIGHT),
+                remedy="run `muniment verify`",
+            )
+        while len(hashes) > 1:
+            hashes = [
+                node_hash(hashes[i], hashes[i + 1]) for i in range(0, len(hashes), 2)
+            ]
+        return hashes[0]
