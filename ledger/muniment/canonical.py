@@ -43,6 +43,8 @@ MAX_DEPTH = 64
 MAX_INTEGER = 2**53 - 1
 
 _SORTED = orjson.OPT_SORT_KEYS
+_EXPONENT_FROM = 1e21
+"""From here on RFC 8785 writes an exponent, so that a float is not read as an int."""
 
 
 def canonical(value: JsonValue) -> bytes:
@@ -160,7 +162,7 @@ def _refuse_foreign(value: object, place: str, depth: int) -> None:
     elif kind is float:
         if value != value or value in (float("inf"), float("-inf")):  # noqa: PLR0124
             _refuse("float", f"the number {value} has no JSON form", place)
-        if MAX_INTEGER < abs(value) < 1e21:  # type: ignore[arg-type, operator]
+        if MAX_INTEGER < abs(value) < _EXPONENT_FROM:  # type: ignore[arg-type]
             _refuse("integer", "a float that would be read as a large integer", place)
     elif kind is dict or kind is list:
         if depth >= MAX_DEPTH:

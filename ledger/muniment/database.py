@@ -15,11 +15,10 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import quote
 
 from sqlalchemy import Connection, Engine, create_engine
 from sqlalchemy.exc import DBAPIError
@@ -69,7 +68,7 @@ _FAULTS: tuple[tuple[str, str, str, str], ...] = (
 
 
 @contextmanager
-def translated(place: str) -> Iterator[None]:
+def translated(place: str) -> Generator[None]:
     """Turn a fault of SQLite or SQLAlchemy into a `StoreError` at *place*."""
     try:
         yield
@@ -152,7 +151,7 @@ class Database:
         return database
 
     @contextmanager
-    def reading(self) -> Iterator[Connection]:
+    def reading(self) -> Generator[Connection]:
         """Lend a read-only connection."""
         with translated(str(self.path)), self.readers.connect() as connection:
             yield connection
@@ -194,7 +193,7 @@ def _require_file(path: Path) -> None:
 
 def _writer(path: Path, timeout: float) -> sqlite3.Connection:
     connection = sqlite3.connect(
-        f"file:{quote(str(path))}?mode=rw",
+        f"{path.absolute().as_uri()}?mode=rw",
         uri=True,
         timeout=timeout,
         isolation_level=None,
@@ -208,7 +207,7 @@ def _writer(path: Path, timeout: float) -> sqlite3.Connection:
 
 def _reader(path: Path, timeout: float) -> sqlite3.Connection:
     connection = sqlite3.connect(
-        f"file:{quote(str(path))}?mode=ro{_immutable(path)}",
+        f"{path.absolute().as_uri()}?mode=ro{_immutable(path)}",
         uri=True,
         timeout=timeout,
         isolation_level=None,

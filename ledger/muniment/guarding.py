@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -63,7 +63,7 @@ class Guard:
     """The guard and the audit event, with its first argument."""
 
     @contextmanager
-    def lifted(self) -> Iterator[None]:
+    def lifted(self) -> Generator[None]:
         """Permit everything in this context, while an effect is performed again."""
         token = _LIFTED.set(True)
         try:
@@ -113,7 +113,7 @@ def _writes(arguments: tuple[object, ...]) -> bool:
 
 
 @contextmanager
-def guarded() -> Iterator[Guard]:
+def guarded() -> Generator[Guard]:
     """Guard the process while the body runs."""
     if not _HOOK.installed:
         sys.addaudithook(_HOOK)

@@ -45,9 +45,9 @@ class EffectKind:
     magnitude: Magnitude = "medium"
     reproducible: bool = False
     on_doubt: Doubt = "refuse"
-    request_model: object = None
-    """A type that requests are validated against (any that pydantic understands)."""
-    response_model: object = None
+    request_model: type | None = None
+    """A class that requests are validated against, as pydantic does."""
+    response_model: type | None = None
     about_request: Describe = _nothing
     """Non-personal facts of a request that stand inline, such as the model's name."""
     about_response: Describe = _nothing
@@ -62,11 +62,11 @@ class EffectKind:
         """Refuse a *response* that the kind's model does not allow."""
         self._check(self.response_model, response, "response")
 
-    def _check(self, model: object, value: object, part: str) -> None:
+    def _check(self, model: type | None, value: object, part: str) -> None:
         if model is None:
             return
         try:
-            TypeAdapter[object](model).validate_python(value)
+            TypeAdapter(model).validate_python(value)
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             path = ".".join(str(step) for step in first["loc"])

@@ -140,7 +140,7 @@ class Plugins:
         """Call *hook* of one plugin after the other; yield its name and its answer."""
         for plugin, implementation in self.implementations(hook):
             wanted = {name: arguments[name] for name in implementation.argnames}
-            yield plugin, cast("object", implementation.function(**wanted))
+            yield plugin, implementation.function(**wanted)
 
     def signer(self, uri: str) -> Signer:
         """Return the signer that *uri* names, with the schemes of plugins."""

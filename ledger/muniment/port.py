@@ -161,7 +161,7 @@ class LedgerPort:
     def _observe(self, event: Event) -> None:
         for plugin, hook in self.plugins.implementations("after_append"):
             try:
-                hook.function(**{name: event for name in hook.argnames})
+                hook.function(**dict.fromkeys(hook.argnames, event))
             except Exception as error:  # noqa: BLE001 - isolated, and recorded
                 self._note_failure(plugin, "after_append", error, event.seq)
 
@@ -197,7 +197,7 @@ class LedgerPort:
         arguments = {"run": Lane(run, scope), "kind": kind, "request": request}
         for plugin, hook in hooks:
             wanted = {name: arguments[name] for name in hook.argnames}
-            given = cast("object", hook.function(**wanted))
+            given = hook.function(**wanted)
             if isinstance(given, Answer):
                 version = self.plugins.versions.get(plugin, "")
                 by = {"who": "plugin", "name": plugin, "version": version}

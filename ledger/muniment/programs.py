@@ -16,6 +16,7 @@ import importlib
 import inspect
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeAlias, cast
 
@@ -35,10 +36,8 @@ def describe(program: Program) -> dict[str, object]:
     digest = source_digest(program)
     if digest is not None:
         described["source"] = digest
-    try:
+    with suppress(TypeError):  # builtins have no file; the import path is all there is
         described["file"] = Path(inspect.getfile(program)).name
-    except TypeError:
-        pass  # builtins and instances have no file; the import path is all there is
     return described
 
 

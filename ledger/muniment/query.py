@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Literal, cast
 
-from sqlalchemy import Select, exists, or_
+from sqlalchemy import ColumnElement, and_, exists, or_
 from sqlmodel import col, select
 
 from muniment.blobs import ref_of
@@ -113,46 +113,38 @@ def read_events(database: Database, wanted: Filter) -> Iterator[Event]:
 
 def _page(database: Database, wanted: Filter, low: int, high: int) -> list[Event]:
     seq = col(EventRow.seq)
-    query = select(*_COLUMNS).where(seq >= low, seq < high)
-    query = _sql_filter(query, wanted)
-    query = query.order_by(seq.desc() if wanted.order == "desc" else seq).limit(PAGE)
+    query = (
+        select(*_COLUMNS)
+        .where(seq >= low, seq < high, *_conditions(wanted))
+        .order_by(seq.desc() if wanted.order == "desc" else seq)
+        .limit(PAGE)
+    )
     with database.reading() as connection:
         rows = connection.execute(query).all()
-    return [read_event(*cast("tuple[bytes, bytes, bytes, bytes]", r)) for r in rows]
+    return [read_event(*row) for row in rows]
 
 
-def _sql_filter(
-    query: Select[tuple[bytes, ...]], wanted: Filter
-) -> Select[tuple[bytes, ...]]:
-    kind = col(EventRow.type)
+def _conditions(wanted: Filter) -> Iterator[ColumnElement[bool]]:
     if wanted.type is not None:
-        query = query.where(
-            or_(*(_type_is(kind, one) for one in wanted.type.split(",")))
-        )
+        yield or_(*(_type_is(one.strip()) for one in wanted.type.split(",")))
     if wanted.run is not None:
-        query = query.where(col(EventRow.run) == wanted.run)
+        yield col(EventRow.run) == wanted.run
     if wanted.subject is not None:
-        digest = ref_of(wanted.subject)
-        query = query.where(
-            exists().where(
-                col(SubjectRow.seq) == col(EventRow.seq),
-                col(SubjectRow.digest) == digest,
-            )
+        yield exists().where(
+            col(SubjectRow.seq) == col(EventRow.seq),
+            col(SubjectRow.digest) == ref_of(wanted.subject),
         )
-    return query
 
 
-def _type_is(column: object, wanted: str) -> object:
-    from sqlalchemy import ColumnElement
-
-    typed = cast("ColumnElement[str]", column)
-    if "*" not in wanted:
-        return typed == wanted
-    stem, _, rest = wanted.partition("*")
-    if rest == "" and stem:
-        # A range, which the index on the type serves; GLOB through a bind would not be.
-        return (typed >= stem) & (typed < stem[:-1] + chr(ord(stem[-1]) + 1))
-    return typed.op("GLOB")(wanted)
+def _type_is(wanted: str) -> ColumnElement[bool]:
+    column = col(EventRow.type)
+    stem, star, rest = wanted.partition("*")
+    if not star:
+        return column == wanted
+    if rest or not stem:
+        return column.op("GLOB", is_comparison=True)(wanted)
+    # A range is served by the index on the type; GLOB on a bound value is not.
+    return and_(column >= stem, column < stem[:-1] + chr(ord(stem[-1]) + 1))
 
 
 def _python_filter(wanted: Filter) -> Callable[[Event], bool]:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, cast
 
 from muniment import executing
@@ -293,5 +293,4 @@ def _recorded(ledger: Ledger, report: ReplayReport) -> ReplayReport:
         "run.completed", {**recording.completeness(), "result": report.verdict}
     )
     ledger.checkpoint()
-    values = {name: getattr(report, name) for name in ReplayReport.__slots__}
-    return ReplayReport(**{**values, "recorded_as": recording.run_id})
+    return replace(report, recorded_as=recording.run_id)

@@ -12,10 +12,8 @@ Rules:
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from sqlalchemy import Connection
-from sqlalchemy.orm import registry
+from sqlalchemy.orm import declared_attr, registry
 from sqlmodel import Field, SQLModel
 
 from muniment.errors import StoreError
@@ -25,13 +23,16 @@ __all__ = ["BlobRow", "CheckpointRow", "EventRow", "SubjectRow", "TileRow", "mig
 
 
 class Row(SQLModel, registry=registry()):
-    """The base of all rows, with a registry of their own."""
+    """The base of all rows; the table of an ``EventRow`` is ``event``."""
+
+    @declared_attr.directive
+    def __tablename__(cls) -> str:  # noqa: N805 - SQLAlchemy calls it with the class
+        """Return the name of the table."""
+        return cls.__name__.removesuffix("Row").lower()
 
 
 class EventRow(Row, table=True):
     """One event: its signed bytes, and the two columns that queries filter by."""
-
-    __tablename__: ClassVar[str] = "event"
 
     seq: int = Field(primary_key=True)
     type: str
@@ -45,16 +46,12 @@ class EventRow(Row, table=True):
 class SubjectRow(Row, table=True):
     """One subject of a statement."""
 
-    __tablename__: ClassVar[str] = "subject"
-
     seq: int = Field(primary_key=True)
     digest: bytes = Field(primary_key=True)
 
 
 class BlobRow(Row, table=True):
     """One salted content, or its empty place after an erasure."""
-
-    __tablename__: ClassVar[str] = "blob"
 
     id: int = Field(primary_key=True)
     digest: bytes = Field(index=True, unique=True)
@@ -65,8 +62,6 @@ class BlobRow(Row, table=True):
 class TileRow(Row, table=True):
     """The root of one complete subtree of 256^level leaves."""
 
-    __tablename__: ClassVar[str] = "tile"
-
     level: int = Field(primary_key=True)
     idx: int = Field(primary_key=True)
     hash: bytes
@@ -74,8 +69,6 @@ class TileRow(Row, table=True):
 
 class CheckpointRow(Row, table=True):
     """One signed tree head."""
-
-    __tablename__: ClassVar[str] = "checkpoint"
 
     size: int = Field(primary_key=True)
     note: bytes

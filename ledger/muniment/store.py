@@ -19,7 +19,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import cast
@@ -344,7 +344,7 @@ class Store:
         return self._connection
 
     @contextmanager
-    def _transaction(self, *, durable: bool = True) -> Iterator[Connection]:
+    def _transaction(self, *, durable: bool = True) -> Generator[Connection]:
         """One write transaction; a checkpoint row alone need not be durable."""
         with translated(self.place):
             connection = self._connected()
