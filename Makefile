@@ -1,0 +1,62 @@
+# make demo   builds .venv, installs the package, runs the tour
+# make test   the whole suite        make lint   style, types, contracts
+# make bench  measurements           make clean  removes what was built
+#
+# Needs Python 3.11 or newer, git and make; uses uv where there is one.
+# BASE=python3.12 chooses the interpreter, WORKERS=4 the test processes.
+
+BASE ?= python3
+WORKERS ?= auto
+
+VENV := .venv
+BIN := $(VENV)/bin
+PYTHON := $(BIN)/python
+UV := $(shell command -v uv 2>/dev/null)
+
+ifdef UV
+MAKE_VENV = $(UV) venv --quiet --python $(BASE) $(VENV)
+INSTALL = $(UV) pip install --quiet --python $(PYTHON)
+else
+MAKE_VENV = $(BASE) -m venv $(VENV)
+INSTALL = $(PYTHON) -m pip install --quiet --disable-pip-version-check
+endif
+
+.DELETE_ON_ERROR:
+.PHONY: help demo test lint bench clean
+
+help:
+	@sed -n 's/^# \{0,1\}//p;/^$$/q' Makefile
+
+demo: $(VENV)/.installed
+	$(BIN)/muniment demo
+
+test: $(VENV)/.dev
+	$(PYTHON) -m pytest -q -n $(WORKERS) --dist worksteal
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/pyright --warnings
+	$(BIN)/lint-imports
+
+bench: $(VENV)/.dev
+	$(PYTHON) tools/bench.py
+
+clean:
+	rm -rf $(VENV) build dist .hypothesis .import_linter_cache \
+	  .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Not a dependency on the interpreter's time stamp: its link is older than everything.
+$(PYTHON):
+	$(MAKE_VENV)
+
+# The stamps are newer than pyproject.toml once its dependencies are installed.
+$(VENV)/.installed: pyproject.toml | $(PYTHON)
+	$(INSTALL) -e .
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml | $(PYTHON)
+	$(INSTALL) -e '.[dev]'
+	@touch $@ $(VENV)/.installed
