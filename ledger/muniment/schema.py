@@ -26,7 +26,9 @@ class Row(SQLModel, registry=registry()):
     """The base of all rows; the table of an ``EventRow`` is ``event``."""
 
     @declared_attr.directive
-    def __tablename__(cls) -> str:  # noqa: N805 - SQLAlchemy calls it with the class
+    def __tablename__(  # pyright: ignore[reportIncompatibleVariableOverride]
+        cls,  # noqa: N805 - SQLAlchemy calls it with the class
+    ) -> str:
         """Return the name of the table."""
         return cls.__name__.removesuffix("Row").lower()
 
