@@ -94,30 +94,11 @@ def build(
         batch.tiles += tail.frontier.append(leaf)
         tail.size, tail.hash, tail.time = seq + 1, leaf, now
         run = None if place is None else place.run
-        batch.rows.append((seq, kind.name, run, payload, signature, public, leaf))
+        row = (seq, kind.name, run, payload, signature, public, leaf)
+        batch.rows.append(row)
         if subjects:
             batch.subjects += _subject_rows(seq, subjects)
-        batch.events.append(
-            Event(
-                seq=seq,
-                type=kind.name,
-                version=kind.version,
-                time=now,
-                actor=draft.actor,
-                tenant=draft.tenant,
-                hash=leaf.hex(),
-                run=run,
-                scope=None if place is None else place.scope,
-                ordinal=None if place is None else place.ordinal,
-                prev=prev,
-                ledger=position.ledger,
-                subject=subjects,
-                payload=payload,
-                signature=signature,
-                key=public,
-                _data=inline,
-            )
-        )
+        batch.events.append(_event(row, draft, position, subjects, inline))
     return batch
 
 
@@ -135,6 +116,37 @@ def _placed(
         inline[name] = ref.to_json()
         subjects = (*subjects, Subject(name, ref.digest))
     return inline, subjects
+
+
+def _event(
+    row: tuple[int, str, str | None, bytes, bytes, bytes, bytes],
+    draft: Draft,
+    position: Position,
+    subjects: tuple[Subject, ...],
+    inline: dict[str, JsonValue],
+) -> Event:
+    """Return the event that *row* holds, without parsing what was just written."""
+    seq, kind, run, payload, signature, key, leaf = row
+    place = draft.place
+    return Event(
+        seq=seq,
+        type=kind,
+        version=draft.prepared.type.version,
+        time=position.time,
+        actor=draft.actor,
+        tenant=draft.tenant,
+        hash=leaf.hex(),
+        run=run,
+        scope=None if place is None else place.scope,
+        ordinal=None if place is None else place.ordinal,
+        prev=position.prev,
+        ledger=position.ledger,
+        subject=subjects,
+        payload=payload,
+        signature=signature,
+        key=key,
+        _data=inline,
+    )
 
 
 def _subject_rows(seq: int, subjects: tuple[Subject, ...]) -> set[tuple[int, bytes]]:
