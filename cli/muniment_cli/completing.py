@@ -1,0 +1,62 @@
+"""Shell completion from the ledger: run ids and event types.
+
+Rules: completion answers what it can and is silent about the rest; it writes nothing.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+from urllib.parse import quote
+
+import click
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+__all__ = ["complete_runs", "complete_types"]
+
+_RUNS = (
+    "SELECT run, max(seq) AS last FROM event WHERE run >= ? AND run < ? "
+    "GROUP BY run ORDER BY last DESC LIMIT 50"
+)
+_TYPES = "SELECT DISTINCT type FROM event WHERE type >= ? AND type < ? ORDER BY type"
+
+
+def complete_runs(
+    ctx: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Offer the newest runs whose ids begin with *incomplete*."""
+    del parameter
+    return _ask(ctx, _RUNS, incomplete.upper())
+
+
+def complete_types(
+    ctx: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Offer the event types of the ledger that begin with *incomplete*."""
+    del parameter
+    return _ask(ctx, _TYPES, incomplete)
+
+
+def _ask(ctx: click.Context, query: str, prefix: str) -> list[CompletionItem]:
+    from click.shell_completion import CompletionItem
+
+    from muniment.errors import MunimentError
+    from muniment_cli.context import Session
+
+    try:
+        place = ctx.ensure_object(Session).place()
+        rows = _rows(place, query, prefix)
+    except (MunimentError, OSError, sqlite3.Error):
+        return []  # a shell that completes has nobody to complain to
+    return [CompletionItem(cast("str", row[0])) for row in rows]
+
+
+def _rows(place: Path, query: str, prefix: str) -> list[tuple[object, ...]]:
+    uri = f"file:{quote(str(place))}?mode=ro"
+    with closing(sqlite3.connect(uri, uri=True, timeout=0.2)) as connection:
+        connection.execute("PRAGMA trusted_schema=OFF")
+        return connection.execute(query, (prefix, prefix + "\U0010ffff")).fetchall()

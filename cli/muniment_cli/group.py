@@ -1,0 +1,206 @@
+"""Click groups that load late, guess what was meant, and take options anywhere.
+
+Rules:
+
+- A command is imported when it is called (or when its own help is asked for).
+- The global options stand before the command or behind it.
+- A group with a default goes there when no command of it is named.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from collections.abc import Iterable
+from typing import cast
+
+import click
+
+from muniment_cli.context import Session
+from muniment_cli.table import SECTIONS, Entry, entries, plugin_entries
+
+__all__ = ["DefaultGroup", "MainGroup", "command_line"]
+
+
+class _Guessing(click.Group):
+    """A group that names the command that was probably meant."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command, or say which ones are near."""
+        name = args[0]
+        if self.get_command(ctx, name) is None and not name.startswith("-"):
+            near = difflib.get_close_matches(name, self.list_commands(ctx), n=2)
+            hint = f"; did you mean {' or '.join(near)}?" if near else ""
+            raise click.UsageError(f"no command is called {name!r}{hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+
+class DefaultGroup(_Guessing):
+    """A group where ``muniment GROUP [OPTIONS]`` means ``GROUP list [OPTIONS]``."""
+
+    default = "list"
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put the default command where no command is named."""
+        at = 0
+        while at < len(args) and args[at].startswith("-"):
+            if args[at] in ctx.help_option_names:
+                return super().parse_args(ctx, args)
+            if args[at] == "--ledger":
+                at += 2
+            elif args[at] in _SWITCHES or args[at].startswith("--ledger="):
+                at += 1
+            else:
+                break
+        if at >= len(args) or args[at].startswith("-"):
+            args = [*args[:at], self.default, *args[at:]]
+        return super().parse_args(ctx, args)
+
+
+class MainGroup(_Guessing):
+    """``muniment``: every command by name, none loaded before it is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names, plugins' last."""
+        del ctx
+        return [*entries(), *(entry.name for entry in plugin_entries())]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the command *cmd_name*."""
+        del ctx
+        entry = entries().get(cmd_name) or next(
+            (one for one in plugin_entries() if one.name == cmd_name), None
+        )
+        return None if entry is None else _load(entry)
+
+    def format_commands(
+        self, ctx: click.Context, formatter: click.HelpFormatter
+    ) -> None:
+        """Write the sections of the table; import nothing."""
+        del ctx
+        sections: list[tuple[str, Iterable[Entry]]] = [*SECTIONS]
+        offered = list(plugin_entries())
+        if offered:
+            sections.append(("Plugins", offered))
+        width = max(len(one.name) for _, section in sections for one in section)
+        for title, section in sections:
+            with formatter.section(title):
+                formatter.write_dl(
+                    [(one.name.ljust(width), one.help) for one in section]
+                )
+
+    def shell_complete(
+        self, ctx: click.Context, incomplete: str
+    ) -> list[click.shell_completion.CompletionItem]:
+        """Offer the names of the table; import nothing."""
+        from click.shell_completion import CompletionItem
+
+        known = [*entries().values(), *plugin_entries()]
+        found = [
+            CompletionItem(one.name, help=one.help)
+            for one in known
+            if one.name.startswith(incomplete)
+        ]
+        return found + click.Command.shell_complete(self, ctx, incomplete)
+
+
+def _load(entry: Entry) -> click.Command:
+    module, _, attribute = entry.target.partition(":")
+    command = cast("object", getattr(importlib.import_module(module), attribute))
+    if not isinstance(command, click.Command):
+        raise click.ClickException(
+            f"the plugin command {entry.name} ({entry.target}) is not a click command"
+        )
+    return _with_globals(command)
+
+
+def _with_globals(command: click.Command) -> click.Command:
+    """Let *command* take the global options too, behind its name."""
+    taken = {name for parameter in command.params for name in parameter.opts}
+    command.params += [
+        one for one in _global_options(hidden=True) if not taken & set(one.opts)
+    ]
+    if isinstance(command, click.Group):
+        for name in list(command.commands):
+            _with_globals(command.commands[name])
+    return command
+
+
+def _set_ledger(ctx: click.Context, _: click.Parameter, value: str | None) -> None:
+    if value is not None:
+        ctx.ensure_object(Session).ledger_url = value
+
+
+def _set_debug(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+    if value:
+        ctx.ensure_object(Session).debug = True
+
+
+def _set_color(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+    if value:
+        ctx.ensure_object(Session).plain = True
+        ctx.find_root().color = ctx.color = False
+
+
+_SWITCHES = ("--debug", "--no-color")
+
+
+def _global_options(*, hidden: bool) -> list[click.Parameter]:
+    """Return fresh global options; they fill the session and reach no function."""
+    return [
+        click.Option(
+            ["--ledger"],
+            metavar="URL",
+            callback=_set_ledger,
+            expose_value=False,
+            help="The ledger: a path or sqlite:///PATH.  [env: MUNIMENT_LEDGER]",
+        ),
+        click.Option(
+            ["--no-color"],
+            is_flag=True,
+            callback=_set_color,
+            expose_value=False,
+            hidden=hidden,
+            help="Print without colours.  [env: NO_COLOR]",
+        ),
+        click.Option(
+            ["--debug"],
+            is_flag=True,
+            callback=_set_debug,
+            expose_value=False,
+            hidden=hidden,
+            help="Show everything that is known about an error.",
+        ),
+    ]
+
+
+def command_line() -> MainGroup:
+    """Return the command ``muniment``."""
+    group = MainGroup(
+        "muniment",
+        invoke_without_command=True,
+        callback=_help_without_command,
+        help="A signed, hash-chained record of what programs and models did: "
+        "audit it, prove it, replay it.",
+        epilog="\b\nExamples:\n"
+        "  muniment demo\n"
+        "  muniment init && muniment run experiment.py\n"
+        "  muniment verify\n",
+        context_settings={
+            "help_option_names": ["-h", "--help"],
+            "max_content_width": 100,
+        },
+    )
+    group.params += _global_options(hidden=False)
+    version = click.version_option(
+        package_name="muniment", message="%(prog)s %(version)s"
+    )
+    return version(group)
+
+
+def _help_without_command() -> None:
+    ctx = click.get_current_context()
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())

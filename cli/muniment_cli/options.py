@@ -1,0 +1,41 @@
+"""Options and arguments that several commands share.
+
+Rules: ``--json`` is one document, ``--jsonl`` a stream of them, one a line; the exit
+code is the same with and without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import click
+
+from muniment_cli.completing import complete_runs
+
+__all__ = ["examples", "json_option", "jsonl_option", "run_argument"]
+
+F = TypeVar("F", bound=Callable[..., object])
+
+
+def examples(*lines: str) -> str:
+    """Return the epilog of a command's help."""
+    title = "Example:" if len(lines) == 1 else "Examples:"
+    return "\n".join(["\b", title, *(f"  {line}" for line in lines)])
+
+
+def json_option(function: F) -> F:
+    """Add ``--json`` as the parameter ``as_json``."""
+    text = "Print one JSON document."
+    return click.option("--json", "as_json", is_flag=True, help=text)(function)
+
+
+def jsonl_option(function: F) -> F:
+    """Add ``--jsonl`` as the parameter ``as_jsonl``."""
+    text = "Print one JSON document a line."
+    return click.option("--jsonl", "as_jsonl", is_flag=True, help=text)(function)
+
+
+def run_argument(function: F) -> F:
+    """Add the argument RUN (an id or a unique prefix) as the parameter ``run``."""
+    return click.argument("run", metavar="RUN", shell_complete=complete_runs)(function)

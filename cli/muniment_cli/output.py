@@ -1,0 +1,262 @@
+"""How answers look: tables and trees for people, JSON for machines.
+
+Rules:
+
+- Answers go to stdout, everything else to stderr.
+- Colour where stdout is a terminal, and neither ``--no-color`` nor ``NO_COLOR`` says
+  otherwise. Without a terminal tables are plain columns, never cut.
+- What stands in a ledger is data: control characters are shown, never sent to the
+  terminal, and no markup in it is interpreted.
+- rich is imported when a terminal is there to see it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, cast
+
+import click
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+__all__ = [
+    "Cell",
+    "age",
+    "clean",
+    "complain",
+    "console",
+    "fields",
+    "hint",
+    "interactive",
+    "plain_json",
+    "progress",
+    "say",
+    "show_json",
+    "show_jsonl",
+    "styled",
+    "table",
+    "when",
+]
+
+Cell = str | tuple[str, str]
+"""A text, or a text and its rich style, such as ``("wrong", "bold red")``."""
+
+PROGRESS_DELAY = 0.5
+
+
+def interactive() -> bool:
+    """Tell whether a person looks at stdout."""
+    return sys.stdout.isatty()
+
+
+def clean(text: object) -> str:
+    """Return *text* with control characters shown instead of obeyed."""
+    return "".join(
+        char
+        if char.isprintable() or char == "\n"
+        else char.encode("unicode_escape").decode()
+        for char in str(text)
+    )
+
+
+def say(text: object = "", style: str = "") -> None:
+    """Print *text* to stdout, in a rich *style* where a terminal shows it."""
+    if style and interactive():
+        console().print(styled((str(text), style)), soft_wrap=True)
+    else:
+        click.echo(clean(text))
+
+
+def hint(text: str) -> None:
+    """Print a remark to stderr."""
+    click.secho(clean(text), dim=True, err=True, color=_colour())
+
+
+def complain(word: str, message: str) -> None:
+    """Print one line ``word: message`` to stderr."""
+    colour = "red" if word == "error" else "yellow"
+    label = click.style(f"{word}:", fg=colour, bold=True)
+    click.echo(f"{label} {clean(message)}", err=True, color=_colour())
+
+
+def table(
+    headings: Sequence[str],
+    rows: Iterable[Sequence[Cell]],
+    *,
+    right: Sequence[str] = (),
+) -> None:
+    """Print a table; *right* names the headings whose columns are numbers."""
+    body = [list(row) for row in rows]
+    if not interactive():
+        _plain_table(headings, body, right)
+        return
+    from rich.table import Table
+
+    shown = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    for heading in headings:
+        numeric = heading in right
+        shown.add_column(
+            heading, justify="right" if numeric else "left", overflow="fold"
+        )
+    for row in body:
+        shown.add_row(*map(styled, row))
+    console().print(shown)
+
+
+def fields(pairs: Iterable[tuple[str, Cell]]) -> None:
+    """Print names and values below each other."""
+    listed = list(pairs)
+    width = max((len(name) for name, _ in listed), default=0)
+    if not interactive():
+        for name, value in listed:
+            click.echo(f"{name:<{width}}  {clean(_text(value))}")
+        return
+    from rich.table import Table
+
+    shown = Table.grid(padding=(0, 2, 0, 0))
+    shown.add_column(style="dim", no_wrap=True)
+    shown.add_column(overflow="fold")
+    for name, value in listed:
+        shown.add_row(name, styled(value))
+    console().print(shown)
+
+
+def styled(cell: Cell) -> Text:
+    """Return *cell* as rich text; nothing in it is markup."""
+    from rich.text import Text
+
+    return Text(clean(_text(cell)), "" if isinstance(cell, str) else cell[1])
+
+
+def console() -> Console:
+    """Return the rich console of stdout, for trees and the like."""
+    from rich.console import Console
+
+    class _Console(Console):
+        def on_broken_pipe(self) -> None:
+            """Leave it to the one place that handles it."""
+            raise BrokenPipeError
+
+    return _Console(
+        no_color=_colour() is False,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        width=None if interactive() else 1000,
+    )
+
+
+def show_json(value: object) -> None:
+    """Print *value* as the one document of the answer."""
+    text = json.dumps(value, default=plain_json, ensure_ascii=False, indent=2)
+    _write_json(text)
+
+
+def show_jsonl(values: Iterable[object]) -> None:
+    """Print *values* as they come, each on a line of its own."""
+    for value in values:
+        text = json.dumps(
+            value, default=plain_json, ensure_ascii=False, separators=(",", ":")
+        )
+        _write_json(text)
+        sys.stdout.flush()
+
+
+def plain_json(value: object) -> object:
+    """Return what JSON has for a value that it has not."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {
+            one.name: cast("object", getattr(value, one.name))
+            for one in dataclasses.fields(value)
+        }
+    match value:
+        case bytes():
+            return value.hex()
+        case datetime():
+            return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
+        case set() | frozenset():
+            return sorted(cast("frozenset[str]", value))
+        case _:
+            return str(value)
+
+
+def when(text: str) -> str:
+    """Return an event's time to the second."""
+    return text[:19] + "Z" if len(text) > len("2026-11-20T07:23:41Z") else text
+
+
+def age(text: str, now: datetime | None = None) -> str:
+    """Return how long ago an RFC 3339 time was: ``12 s ago``, ``3 h ago``."""
+    seconds = (
+        (now or datetime.now(UTC)) - datetime.fromisoformat(text)
+    ).total_seconds()
+    if seconds < 0:
+        return "in the future"
+    for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= length:
+            return f"{int(seconds // length)} {unit} ago"
+    return f"{int(seconds)} s ago"
+
+
+@contextmanager
+def progress(label: str) -> Generator[Callable[[int, int], None] | None]:
+    """Yield what takes (done, total): a bar on stderr, where work is long and seen."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    begun = time.monotonic()
+    bar = Progress(
+        console=Console(stderr=True, no_color=_colour() is False), transient=True
+    )
+    task = bar.add_task(label, total=None)
+
+    def advance(done: int, total: int) -> None:
+        if not bar.live.is_started and time.monotonic() - begun >= PROGRESS_DELAY:
+            bar.start()
+        bar.update(task, completed=done, total=total)
+
+    try:
+        yield advance
+    finally:
+        bar.stop()
+
+
+def _plain_table(
+    headings: Sequence[str], rows: list[list[Cell]], right: Sequence[str]
+) -> None:
+    lines = [list(headings), *([clean(_text(cell)) for cell in row] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
+        cells = (
+            cell.rjust(width) if heading in right else cell.ljust(width)
+            for cell, width, heading in zip(line, widths, headings, strict=True)
+        )
+        click.echo("  ".join(cells).rstrip())
+
+
+def _write_json(text: str) -> None:
+    # A lone surrogate stands in no ledger; in a path it may, and must not end a stream.
+    click.echo(text.encode("utf-8", "backslashreplace"))
+
+
+def _text(cell: Cell) -> str:
+    return cell if isinstance(cell, str) else cell[0]
+
+
+def _colour() -> bool | None:
+    ctx = click.get_current_context(silent=True)
+    if ctx is not None and ctx.find_root().color is not None:
+        return ctx.find_root().color
+    return False if os.environ.get("NO_COLOR") else None
