@@ -86,6 +86,11 @@ def rebuild_program(ledger: Ledger, run: str) -> Callable[..., object] | None:
 
 
 @hookspec(firstresult=True)
+def check_code(request: Mapping[str, object]) -> Mapping[str, object] | None:
+    """Read untrusted code, run nothing of it, and say if it stays within its bounds."""
+
+
+@hookspec(firstresult=True)
 def execute_code(run: Lane, request: Mapping[str, object]) -> object:
     """Run untrusted code under limits and return what happened, or None."""
 

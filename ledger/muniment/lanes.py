@@ -190,6 +190,15 @@ class Lane:
             raise call.fail(error) from error
         return call.complete(value)
 
+    def hook(self, name: str, **arguments: object) -> object:
+        """Ask the ledger's plugins; the first answer counts. They get this lane as run.
+
+        Raises:
+            CannotTellError: no active plugin answers.
+
+        """
+        return self._recording.port.hook(name, run=self, **arguments)
+
     def now(self) -> datetime:
         """Return the time, aware, in UTC; a replay gives the recorded one."""
         return when(self._recording.read_clock(self.scope_path, timestamp))

@@ -142,6 +142,23 @@ class Plugins:
             wanted = {name: arguments[name] for name in implementation.argnames}
             yield plugin, implementation.function(**wanted)
 
+    def first(self, hook: str, **arguments: object) -> object:
+        """Return the first answer to *hook*.
+
+        Raises:
+            CannotTellError: no active plugin answers.
+
+        """
+        for _, answer in self.ask(hook, **arguments):
+            if answer is not None:
+                return answer
+        raise CannotTellError(
+            f"no active plugin answers {hook}",
+            rule="plugin/unanswered",
+            place=", ".join(self.versions) or "no plugin is active",
+            remedy=f"install one that does, or allow it in {ALLOW_VARIABLE}",
+        )
+
     def signer(self, uri: str) -> Signer:
         """Return the signer that *uri* names, with the schemes of plugins."""
         if uri.partition(":")[0] in ("file", "env") or ":" not in uri:

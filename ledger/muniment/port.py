@@ -208,6 +208,10 @@ class LedgerPort:
                 )
         return None
 
+    def hook(self, name: str, **arguments: object) -> object:
+        """Return the first plugin's answer to the hook *name*, or raise."""
+        return self.plugins.first(name, **arguments)
+
     def erase(
         self, what: list[str], reason: str, legal_basis: str | None, home: TrustHome
     ) -> Event:
@@ -222,7 +226,7 @@ class LedgerPort:
         data = {"blobs": refs, "reason": reason, "legal_basis": legal_basis}
         draft = Draft(self.prepare("blob.erased", data, None), self.actor)
         event = self.store.append(
-            [draft], also=lambda connection: self.store.blobs.erase(connection, refs)
+            [draft], also=lambda driver: self.store.blobs.erase(driver, refs)
         )[0]
         home.record_erasure(self.store.ledger_id, refs, reason)
         self.store.truncate_wal()

@@ -79,6 +79,10 @@ class Port(Protocol):
         """Ask the plugins; None when nobody answers; raise when one refuses."""
         ...
 
+    def hook(self, name: str, **arguments: object) -> object:
+        """Return the first plugin's answer to the hook *name*, or raise."""
+        ...
+
 
 @dataclass(slots=True)
 class Handle:

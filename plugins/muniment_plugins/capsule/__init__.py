@@ -27,6 +27,7 @@ __all__ = [
     "Capsule",
     "Execution",
     "Policy",
+    "check_code",
     "execute_code",
 ]
 
@@ -48,6 +49,17 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module  # noqa: PLC0415 - lazy is the point
 
     return getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)
+
+
+@hookimpl
+def check_code(request: Mapping[str, Any]) -> dict[str, JsonValue]:
+    """Answer *read this code*: accepted, or the error that a run would say.
+
+    *request* is that of `execute_code`, without data.
+    """
+    from muniment_plugins.capsule import requests  # noqa: PLC0415 - lazy is the point
+
+    return requests.check(request)
 
 
 @hookimpl

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from typing import NoReturn
 
+from muniment.canonical import JsonValue
 from muniment.errors import RefusedError
 
 __all__ = ["BoundedExecutionError", "refuse"]
@@ -29,6 +30,17 @@ class BoundedExecutionError(RefusedError):
         super().__init__(message, rule=f"capsule/{rule}", place=place, remedy=remedy)
         self.line = line
         self.column = column
+
+    def to_json(self) -> dict[str, JsonValue]:
+        """Return the refusal as executions carry it."""
+        return {
+            "column": self.column,
+            "line": self.line,
+            "message": self.message,
+            "remedy": self.remedy,
+            "rule": self.rule,
+            "type": type(self).__name__,
+        }
 
 
 def refuse(node: ast.AST, rule: str, message: str, remedy: str) -> NoReturn:

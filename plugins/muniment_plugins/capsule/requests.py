@@ -15,9 +15,10 @@ from typing import Any
 from muniment.canonical import JsonValue
 from muniment.errors import UsageError
 from muniment_plugins.capsule.policy import Policy
+from muniment_plugins.capsule.refusals import BoundedExecutionError
 from muniment_plugins.capsule.running import Capsule
 
-__all__ = ["execute", "policy_of"]
+__all__ = ["check", "execute", "policy_of"]
 
 _BOUNDS = ("allow_dangerous", "allowed_imports", "require", "seed")
 _RESOURCES = ("mem_mb", "time_s")
@@ -37,6 +38,16 @@ def execute(request: Mapping[str, Any]) -> dict[str, JsonValue]:
         _refuse(f"the request has no {', '.join(sorted(missing))}")
     entrypoint = request.get("entrypoint") or "fit_and_eval"
     return Capsule(policy).run(request["code"], request["data"], entrypoint).to_json()
+
+
+def check(request: Mapping[str, Any]) -> dict[str, JsonValue]:
+    """Say of the code in *request* whether a run would begin, and if not, why."""
+    entrypoint = request.get("entrypoint") or "fit_and_eval"
+    try:
+        Capsule(policy_of(request)).validate(request["code"], entrypoint)
+    except BoundedExecutionError as error:
+        return {"accepted": False, "error": error.to_json()}
+    return {"accepted": True}
 
 
 def policy_of(request: Mapping[str, Any]) -> Policy:

@@ -123,14 +123,7 @@ class Capsule:
         return Execution(
             status="rejected",
             metrics=None,
-            error={
-                "column": error.column,
-                "line": error.line,
-                "message": error.message,
-                "remedy": error.remedy,
-                "rule": error.rule,
-                "type": type(error).__name__,
-            },
+            error=error.to_json(),
             layers={"validation": True},
             level="none",
             seed=self.policy.seed,
