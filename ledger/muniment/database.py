@@ -15,10 +15,11 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Protocol, TypeAlias
 
 from sqlalchemy import Connection, Engine, create_engine
 from sqlalchemy.exc import DBAPIError
@@ -27,7 +28,38 @@ from sqlalchemy.pool import QueuePool
 from muniment.errors import MunimentError, StoreError, UsageError, WrongError
 from muniment.layout import APPLICATION_ID, LAYOUT_VERSION, SCHEMA
 
-__all__ = ["Database", "sqlite_path", "translated"]
+__all__ = ["Database", "Driver", "Execute", "Rows", "sqlite_path", "translated"]
+
+
+class Rows(Protocol):
+    """What a statement gives: rows, one after the other."""
+
+    def fetchone(self) -> Any:
+        """Return the next row, or None."""
+        ...
+
+    def fetchall(self) -> list[Any]:
+        """Return all rows that are left."""
+        ...
+
+    def __iter__(self) -> Iterator[Any]: ...
+
+
+Execute: TypeAlias = Callable[..., Rows]
+"""Runs one statement with its parameters: of a driver, or of SQLAlchemy."""
+
+
+class Driver(Protocol):
+    """The writing connection without SQLAlchemy around it, which costs 12 µs a call."""
+
+    def execute(self, sql: str, parameters: Sequence[object] = (), /) -> Rows:
+        """Run one statement."""
+        ...
+
+    def executemany(self, sql: str, rows: Sequence[Sequence[object]], /) -> Rows:
+        """Run one statement for each of *rows*."""
+        ...
+
 
 _FAULTS: tuple[tuple[str, str, str, str], ...] = (
     (
@@ -135,7 +167,7 @@ class Database:
             ),
             create_engine(
                 "sqlite://",
-                creator=lambda: _reader(path, timeout),
+                creator=lambda: open_reader(path, timeout),
                 poolclass=QueuePool,
                 pool_size=4,
                 max_overflow=60,
@@ -205,7 +237,8 @@ def _writer(path: Path, timeout: float) -> sqlite3.Connection:
     return connection
 
 
-def _reader(path: Path, timeout: float) -> sqlite3.Connection:
+def open_reader(path: Path, timeout: float) -> sqlite3.Connection:
+    """Return a connection to *path* that cannot write, and never checkpoints."""
     connection = sqlite3.connect(
         f"{path.absolute().as_uri()}?mode=ro{_immutable(path)}",
         uri=True,
