@@ -22,9 +22,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
-from sqlalchemy import Connection
-
 from muniment.canonical import parse
+from muniment.database import Driver, Execute
 from muniment.errors import CannotTellError, ErasedError, UsageError, WrongError
 from muniment.event_types import Content
 from muniment.events import BlobRef
@@ -93,7 +92,7 @@ class Blobs:
     def __init__(self, database: Path) -> None:
         self._directory = Path(blob_directory(str(database)))
 
-    def write(self, connection: Connection, staged: Staged) -> None:
+    def write(self, driver: Driver, staged: Staged) -> None:
         """Insert the staged rows; large contents go to files first."""
         if not staged.rows:
             return
@@ -101,9 +100,9 @@ class Blobs:
             (digest, seq, None if self._kept_apart(digest, data) else data)
             for digest, seq, data in staged.rows
         ]
-        connection.exec_driver_sql(_INSERT, rows)
+        driver.executemany(_INSERT, rows)
 
-    def read(self, connection: Connection, ref: str) -> bytes:
+    def read(self, execute: Execute, ref: str) -> bytes:
         """Return the content behind the commitment *ref* (``sha256:<hex>``).
 
         Raises:
@@ -113,7 +112,7 @@ class Blobs:
 
         """
         digest = ref_of(ref)
-        row = connection.exec_driver_sql(_SELECT, (digest,)).first()
+        row = execute(_SELECT, (digest,)).fetchone()
         if row is None:
             raise UsageError(
                 "the ledger refers to no such content",
@@ -141,11 +140,11 @@ class Blobs:
             )
         return data[SALT_SIZE:]
 
-    def erase(self, connection: Connection, refs: list[str]) -> None:
+    def erase(self, driver: Driver, refs: list[str]) -> None:
         """Empty the rows of *refs* and remove their files."""
         for ref in refs:
             digest = ref_of(ref)
-            connection.exec_driver_sql(_EMPTY, (digest,))
+            driver.execute(_EMPTY, (digest,))
             self._path(digest).unlink(missing_ok=True)
 
     def _path(self, digest: bytes) -> Path:

@@ -38,7 +38,7 @@ class Rows(Protocol):
         """Return the next row, or None."""
         ...
 
-    def fetchall(self) -> list[Any]:
+    def fetchall(self) -> Sequence[Any]:
         """Return all rows that are left."""
         ...
 

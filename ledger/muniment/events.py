@@ -262,7 +262,7 @@ def read_event(payload: bytes, signature: bytes, key: bytes, leaf: bytes) -> Eve
 
 def timestamp(moment: datetime) -> str:
     """Return *moment* as RFC 3339 in UTC with six decimals."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return moment.astimezone(UTC).isoformat(timespec="microseconds")[:26] + "Z"
 
 
 def when(text: str) -> datetime:

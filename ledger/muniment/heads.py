@@ -145,6 +145,8 @@ class HeadMemory:
 
         """
         try:
+            if self._file is not None and os.getpid() == self._pid:
+                return self._read_open()
             with self.path.open("rb", buffering=0) as file:
                 lock_file(file.fileno(), shared=True)
                 _, head = self._newest(_read(file.fileno()))
@@ -153,6 +155,21 @@ class HeadMemory:
         except OSError as error:
             raise self._unusable("read", error) from None
         return head
+
+    def _read_open(self) -> Head | None:
+        """Read through the open file: what each append asks for before it grows."""
+        with self._guard:
+            fd = self._descriptor()
+            try:
+                lock_file(fd, shared=True)
+                stored = _read(fd)
+            finally:
+                unlock_file(fd)
+            if stored != self._bytes:
+                self._counter, head = self._newest(stored)
+                self._size, self._hash = (head.size, head.hash) if head else (0, b"")
+                self._bytes = stored
+            return Head(self._size, self._hash) if self._size else None
 
     def advance(self, size: int, leaf_hash: bytes) -> None:
         """Remember that the ledger has *size* events, the last with *leaf_hash*.

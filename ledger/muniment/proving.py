@@ -42,7 +42,7 @@ def prove(store: Store, seq: int) -> TlogProof:
             remedy="run `muniment checkpoint` where the key is",
         )
     with store.database.reading() as connection:
-        hashes = inclusion_proof(seq, covered, node_reader(connection))
+        hashes = inclusion_proof(seq, covered, node_reader(connection.exec_driver_sql))
     return TlogProof(seq, tuple(hashes), note)
 
 
@@ -58,4 +58,4 @@ def newest_checkpoint(store: Store) -> Checkpoint | None:
 def consistency(store: Store, old: int, new: int) -> list[bytes]:
     """Return the proof that the first *old* of *new* events were never changed."""
     with store.database.reading() as connection:
-        return consistency_proof(old, new, node_reader(connection))
+        return consistency_proof(old, new, node_reader(connection.exec_driver_sql))

@@ -44,7 +44,7 @@ def ledger_id_of(database: Database) -> str:
 def head_of(database: Database) -> Head:
     """Return the size of the log and the leaf hash of its last event."""
     with database.reading() as connection:
-        row = last_row(connection)
+        row = last_row(connection.exec_driver_sql)
     if row is None:
         return Head(0, hashlib.sha256(b"").digest())
     return Head(row[0] + 1, row[1])

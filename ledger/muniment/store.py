@@ -29,7 +29,7 @@ from sqlalchemy import Connection
 from muniment.batch import Batch, Draft, build
 from muniment.blobs import Blobs
 from muniment.checkpoint import Checkpoint, origin, sign_checkpoint
-from muniment.database import Database, translated
+from muniment.database import Database, Driver, Execute, translated
 from muniment.errors import (
     AppendRefused,
     KeyRefused,
@@ -120,7 +120,7 @@ class Store:
         drafts: Sequence[Draft],
         *,
         fence: Fence | None = None,
-        also: Callable[[Connection], None] | None = None,
+        also: Callable[[Driver], None] | None = None,
         signer: Signer | None = None,
     ) -> list[Event]:
         """Write *drafts* in one commit and return their events; durable on return.
@@ -138,16 +138,16 @@ class Store:
 
         """
         with self._lock:
-            with self._transaction() as connection:
-                tail = self._current_tail(connection)
+            with self._transaction() as driver:
+                tail = self._current_tail(driver)
                 if fence is not None:
-                    _refuse_fenced(connection, fence)
+                    _refuse_fenced(driver, fence)
                 chosen = self._signer(drafts, signer)
                 batch = build(drafts, tail, chosen, self.ledger_id)
                 self.step("signed")
-                self._insert(connection, batch)
+                self._insert(driver, batch)
                 if also is not None:
-                    also(connection)
+                    also(driver)
                 self.step("inserted")
             self.step("committed")
             self._settle(tail, batch)
@@ -164,9 +164,9 @@ class Store:
         if self._checkpointer is None or self.database.readonly:
             return self.last_checkpoint()[1]
         with self._lock:
-            with self._transaction(durable=False) as connection:
-                tail = self._current_tail(connection)
-                last = connection.exec_driver_sql(_LAST_CHECKPOINT).first()
+            with self._transaction(durable=False) as driver:
+                tail = self._current_tail(driver)
+                last = driver.execute(_LAST_CHECKPOINT).fetchone()
                 if last is not None and last[0] == tail.size:
                     self._checkpointed = (tail.size, time.monotonic())
                     return cast("bytes", last[1])
@@ -174,7 +174,7 @@ class Store:
                     origin(self.ledger_id), tail.size, tail.frontier.root()
                 )
                 note = sign_checkpoint(head, self._checkpointer)
-                connection.exec_driver_sql(_INSERT_CHECKPOINT, (tail.size, note))
+                driver.execute(_INSERT_CHECKPOINT, (tail.size, note))
                 self.step("checkpoint signed")
             self.step("checkpoint committed")
             self._tail = tail
@@ -188,12 +188,12 @@ class Store:
     def read_blob(self, ref: str) -> bytes:
         """Return the content behind the commitment *ref*; see `Blobs.read`."""
         with self.database.reading() as connection:
-            return self.blobs.read(connection, ref)
+            return self.blobs.read(connection.exec_driver_sql, ref)
 
     def keyring(self) -> Keyring:
         """Return the keys of the ledger, as its key events say."""
         with self.database.reading() as connection:
-            return self._fold_keys(connection)
+            return self._fold_keys(connection.exec_driver_sql)
 
     def last_checkpoint(self) -> tuple[int, bytes | None]:
         """Return the size and note of the newest checkpoint in the file."""
@@ -246,16 +246,16 @@ class Store:
                 )
         return chosen
 
-    def _current_tail(self, connection: Connection) -> Tail:
+    def _current_tail(self, driver: Driver) -> Tail:
         """Return a fresh copy of the log's tail, refusing an older copy of the file."""
-        tail = tail_of(connection, self._tail)
+        tail = tail_of(driver.execute, self._tail)
         if tail is not self._tail:
-            self._keyring = self._fold_keys(connection)
+            self._keyring = self._fold_keys(driver.execute)
         self._tail = tail
-        self._refuse_older_copy(connection, tail)
+        self._refuse_older_copy(driver, tail)
         return tail.copy()
 
-    def _refuse_older_copy(self, connection: Connection, tail: Tail) -> None:
+    def _refuse_older_copy(self, driver: Driver, tail: Tail) -> None:
         remembered = None if self._memory is None else self._memory.read()
         if remembered is None or (remembered.size, remembered.hash) == (
             tail.size,
@@ -271,9 +271,9 @@ class Store:
                 remedy="restore the newest copy, or continue in a successor: "
                 "`muniment init --continues OLD --reason R`",
             )
-        row = connection.exec_driver_sql(
+        row = driver.execute(
             "SELECT hash FROM event WHERE seq = ?", (remembered.size - 1,)
-        ).first()
+        ).fetchone()
         if remembered.size and (row is None or row[0] != remembered.hash):
             raise WrongError(
                 "the history differs from the one that the trust home remembers",
@@ -283,9 +283,9 @@ class Store:
                 remedy="run `muniment verify`; do not write to this file",
             )
 
-    def _fold_keys(self, connection: Connection) -> Keyring:
+    def _fold_keys(self, execute: Execute) -> Keyring:
         keyring: Keyring | None = None
-        for row in connection.exec_driver_sql(_KEY_EVENTS):
+        for row in execute(_KEY_EVENTS):
             event = read_event(row[0], row[1], row[2], row[3])
             signer = PublicKey(event.key)
             if keyring is None:
@@ -301,14 +301,14 @@ class Store:
             )
         return keyring
 
-    def _insert(self, connection: Connection, batch: Batch) -> None:
-        self.blobs.write(connection, batch.staged)
+    def _insert(self, driver: Driver, batch: Batch) -> None:
+        self.blobs.write(driver, batch.staged)
         self.step("contents written")
-        connection.exec_driver_sql(_INSERT, batch.rows)
+        driver.executemany(_INSERT, batch.rows)
         if batch.subjects:
-            connection.exec_driver_sql(_INSERT_SUBJECT, batch.subjects)
+            driver.executemany(_INSERT_SUBJECT, batch.subjects)
         if batch.tiles:
-            connection.exec_driver_sql(_INSERT_TILE, batch.tiles)
+            driver.executemany(_INSERT_TILE, batch.tiles)
 
     def _settle(self, tail: Tail, batch: Batch) -> None:
         self._tail = tail
@@ -344,28 +344,26 @@ class Store:
         return self._connection
 
     @contextmanager
-    def _transaction(self, *, durable: bool = True) -> Generator[Connection]:
+    def _transaction(self, *, durable: bool = True) -> Generator[Driver]:
         """One write transaction; a checkpoint row alone need not be durable."""
         with translated(self.place):
-            connection = self._connected()
+            driver = cast("Driver", self._connected().connection.driver_connection)
             if not durable:
-                connection.exec_driver_sql("PRAGMA synchronous=NORMAL")
-            connection.exec_driver_sql("BEGIN IMMEDIATE")
+                driver.execute("PRAGMA synchronous=NORMAL")
+            driver.execute("BEGIN IMMEDIATE")
             try:
-                yield connection
-                connection.exec_driver_sql("COMMIT")
+                yield driver
+                driver.execute("COMMIT")
             except BaseException:
-                connection.exec_driver_sql("ROLLBACK")
+                driver.execute("ROLLBACK")
                 raise
             finally:
                 if not durable:
-                    connection.exec_driver_sql("PRAGMA synchronous=FULL")
+                    driver.execute("PRAGMA synchronous=FULL")
 
 
-def _refuse_fenced(connection: Connection, fence: Fence) -> None:
-    row = connection.exec_driver_sql(
-        _NEWER_GENERATION, (fence.since, fence.run)
-    ).first()
+def _refuse_fenced(driver: Driver, fence: Fence) -> None:
+    row = driver.execute(_NEWER_GENERATION, (fence.since, fence.run)).fetchone()
     if row is not None:
         raise RunFenced(
             "the run was resumed by somebody else; this owner may not write any more",

@@ -13,14 +13,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import cast
 
-from sqlalchemy import Connection
-
+from muniment.database import Execute
 from muniment.errors import WrongError
 from muniment.events import read_event
 from muniment.merkle import TILE_HEIGHT, Frontier, decompose, node_hash
 
 __all__ = ["Tail", "last_row", "node_reader", "tail_of"]
 
+_HEAD = "SELECT seq, hash FROM event ORDER BY seq DESC LIMIT 1"
 _LAST = "SELECT seq, hash, payload, signature, key FROM event ORDER BY seq DESC LIMIT 1"
 _HASHES = "SELECT hash FROM event WHERE seq >= ? AND seq < ? ORDER BY seq"
 _TILES = "SELECT hash FROM tile WHERE level = ? AND idx >= ? AND idx < ? ORDER BY idx"
@@ -40,26 +40,26 @@ class Tail:
         return Tail(self.size, self.hash, self.time, self.frontier.copy())
 
 
-def last_row(connection: Connection) -> tuple[int, bytes, bytes, bytes, bytes] | None:
+def last_row(execute: Execute) -> tuple[int, bytes, bytes, bytes, bytes] | None:
     """Return seq, hash, payload, signature and key of the last event."""
-    row = connection.exec_driver_sql(_LAST).first()
+    row = execute(_LAST).fetchone()
     return None if row is None else cast("tuple[int, bytes, bytes, bytes, bytes]", row)
 
 
-def tail_of(connection: Connection, known: Tail) -> Tail:
-    """Return the tail of the log behind *connection*, reusing what is *known*."""
-    row = last_row(connection)
+def tail_of(execute: Execute, known: Tail) -> Tail:
+    """Return the tail of the log behind *execute*, reusing what is *known*."""
+    if known.size and execute(_HEAD).fetchone() == (known.size - 1, known.hash):
+        return known
+    row = last_row(execute)
     if row is None:
         return Tail()
     seq, leaf, payload, signature, key = row
-    if known.size == seq + 1 and known.hash == leaf:
-        return known
     time = read_event(payload, signature, key, leaf).time
-    return Tail(seq + 1, leaf, time, _frontier(connection, seq + 1))
+    return Tail(seq + 1, leaf, time, _frontier(execute, seq + 1))
 
 
-def _frontier(connection: Connection, size: int) -> Frontier:
-    node = node_reader(connection)
+def _frontier(execute: Execute, size: int) -> Frontier:
+    node = node_reader(execute)
     return Frontier.from_nodes(
         size, [node(level, index) for level, index in decompose(0, size)]
     )
@@ -68,8 +68,8 @@ def _frontier(connection: Connection, size: int) -> Frontier:
 class node_reader:  # noqa: N801 - reads as the function that it is
     """``node(level, index)``: the root of that complete subtree, from stored rows."""
 
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
+    def __init__(self, execute: Execute) -> None:
+        self._execute = execute
 
     def __call__(self, level: int, index: int) -> bytes:
         """Return the root of the leaves ``index << level`` and 2^level onwards."""
@@ -80,7 +80,7 @@ class node_reader:  # noqa: N801 - reads as the function that it is
             if tiles == 0
             else (_TILES, (tiles, first, first + count))
         )
-        rows = self._connection.exec_driver_sql(query, values)
+        rows = self._execute(query, values)
         hashes = [cast("bytes", row[0]) for row in rows]
         if len(hashes) != count:
             raise WrongError(
