@@ -20,7 +20,7 @@ import hashlib
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from muniment.layout import blob_directory
 from muniment.verifying_report import Findings
@@ -43,7 +43,9 @@ class Subjects:
     def __init__(self, snapshot: Snapshot, findings: Findings) -> None:
         self._findings = findings
         self._rows = snapshot.connection.execute(
-            "SELECT seq, digest FROM subject ORDER BY seq, digest"
+            "SELECT CASE typeof(seq) WHEN 'integer' THEN seq END, "
+            "CASE typeof(digest) WHEN 'blob' THEN digest END "
+            "FROM subject ORDER BY seq, digest"
         )
         self._row: Any = None
         self.next: Any = -1
@@ -123,9 +125,12 @@ class Blobs:
         self._erased: dict[bytes, int] = {}
         self._absent: dict[bytes, int] = {}
         self._id = 0
-        content = "length(data), typeof(data)" if fast else "data, typeof(data)"
+        content = "length(data)" if fast else "data"
         self._rows: Iterator[Any] = snapshot.connection.execute(
-            f"SELECT id, digest, seq, {content} FROM blob ORDER BY id"  # noqa: S608
+            "SELECT id, CASE typeof(digest) WHEN 'blob' THEN digest END, "  # noqa: S608 - our names
+            "CASE typeof(seq) WHEN 'integer' THEN seq END, "
+            f"CASE typeof(data) WHEN 'blob' THEN {content} END, typeof(data) "
+            "FROM blob ORDER BY id"
         )
         self._row: Any = None
         self.next: int = -1
@@ -176,9 +181,11 @@ class Blobs:
         for name, value in data.items():
             if type(value) is not dict or "$blob" not in value:
                 continue
-            tag, size, media = value["$blob"], value.get("size"), value.get("media", "")
+            reference = cast("dict[str, object]", value)
+            tag, size = reference["$blob"], reference.get("size")
+            media = reference.get("media", "")
             match = _TAG.fullmatch(tag) if isinstance(tag, str) else None
-            known = value.keys() <= {"$blob", "media", "size"}
+            known = reference.keys() <= {"$blob", "media", "size"}
             if (
                 match is None
                 or type(size) is not int
@@ -193,7 +200,9 @@ class Blobs:
 
     def _check_earlier(self, seq: int, digest: bytes, size: int) -> None:
         row = self._snapshot.connection.execute(
-            "SELECT seq, length(data) FROM blob WHERE digest = ?", (digest,)
+            "SELECT CASE typeof(seq) WHEN 'integer' THEN seq END, length(data) "
+            "FROM blob WHERE digest = ?",
+            (digest,),
         ).fetchone()
         if row is None:
             self._add("blob/missing", "there is no row for it", seq, digest)
@@ -205,7 +214,7 @@ class Blobs:
 
     def _check_content(self, row: Any, size: int) -> None:
         _, digest, seq, data, kind = row
-        if data is None:
+        if kind == "null":
             self._check_file(seq, digest, size)
             return
         if kind != "blob":
@@ -231,7 +240,8 @@ class Blobs:
     def erase(self, seq: int, data: Any) -> None:
         """Remember what the ``blob.erased`` event *seq* says is gone."""
         listed = data.get("blobs")
-        for tag in listed if isinstance(listed, list) else ():
+        tags = cast("list[object]", listed) if isinstance(listed, list) else []
+        for tag in tags:
             match = _TAG.fullmatch(tag) if isinstance(tag, str) else None
             if match is None:
                 self._add("blob/erased", "it names no blob", seq)

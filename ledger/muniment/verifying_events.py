@@ -162,6 +162,8 @@ class EventPass:
     ) -> tuple[Any, bool]:
         """Return the statement of a row that is as it must be, else ``None``."""
         try:
+            if len(payload) > MAX_PAYLOAD:
+                return None, False
             statement = loads(payload)
             chain = statement["predicate"]["muniment"]
             prev = chain["prev"].encode() if self._any_prev and seq else self._prev
@@ -184,7 +186,6 @@ class EventPass:
                 )
                 and (kind in self._names or self._is_new_name(kind))
                 and (run == self._run or run is None or self._is_new_run(run))
-                and len(payload) <= MAX_PAYLOAD
             ):
                 self._time = stamp
                 self._any_prev = False
@@ -279,10 +280,11 @@ class EventPass:
 
     def _claim(self, seq: int) -> object:
         """Return the seq that the row at *seq* says it has."""
-        payload = self._snapshot.value("SELECT payload FROM event WHERE seq = ?", seq)
+        sql = "SELECT CASE typeof(payload) WHEN 'blob' THEN payload END FROM event "
         try:
-            return loads(payload)["predicate"]["muniment"]["seq"]  # type: ignore[arg-type]
-        except _ODD:
+            payload: Any = self._snapshot.value(f"{sql} WHERE seq = ?", seq)
+            return loads(payload)["predicate"]["muniment"]["seq"]
+        except (*_ODD, OverflowError):
             return None
 
     def _doubt(self, row: Row, leaf: bytes | None) -> None:

@@ -42,6 +42,7 @@ KINDS = (
 )
 
 _KEPT_PER_RULE = 20
+_SHOWN = 300
 _COMPLETENESS = frozenset({"forked", "rolled-back", "truncated"})
 _AUTHENTICITY = frozenset({"foreign"})
 
@@ -95,7 +96,8 @@ class Findings:
         self._counts[rule] += 1
         if self._counts[rule] <= _KEPT_PER_RULE:
             where = place or (f"event {seq}" if seq is not None else "")
-            self._found.append(Finding(kind, rule, seq, where, message, remedy))
+            found = Finding(kind, rule, seq, _plain(where), _plain(message), remedy)
+            self._found.append(found)
 
     def add_error(
         self, kind: str, error: MunimentError, seq: int | None = None, place: str = ""
@@ -121,6 +123,12 @@ class Findings:
         return tuple(
             sorted(self._found, key=lambda one: end if one.seq is None else one.seq)
         )
+
+
+def _plain(text: str) -> str:
+    """Return *text* without what a hostile file could do to a terminal."""
+    shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in shown)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,7 +21,7 @@ import hashlib
 import os
 import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -70,9 +70,10 @@ class Snapshot:
     def renew(self) -> None:
         """End the read transaction and begin one that sees the present."""
         self.connection.execute("COMMIT")
-        self._begin()
+        self.begin()
 
-    def _begin(self) -> None:
+    def begin(self) -> None:
+        """Begin the read transaction; from here on the file stands still."""
         self.connection.execute("BEGIN")
         self.connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
 
@@ -158,7 +159,7 @@ class Snapshot:
 
 
 @contextmanager
-def open_snapshot(path: Path) -> Iterator[Snapshot]:
+def open_snapshot(path: Path) -> Generator[Snapshot]:
     """Open *path* read-only, and close it whatever happens.
 
     Raises:
@@ -181,7 +182,7 @@ def open_snapshot(path: Path) -> Iterator[Snapshot]:
         for pragma in ("trusted_schema=OFF", "cell_size_check=ON", "query_only=ON"):
             connection.execute(f"PRAGMA {pragma}")
         snapshot = Snapshot(path, connection)
-        snapshot._begin()  # noqa: SLF001 - the other half of this class
+        snapshot.begin()
         yield snapshot
     except (sqlite3.DatabaseError, OSError) as error:
         raise StoreError(

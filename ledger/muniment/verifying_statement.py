@@ -73,7 +73,10 @@ _ASK = "compare with a copy or an anchor; trust nothing from here on"
 _ALWAYS = frozenset({"actor", "seq", "tenant", "time", "type", "version"})
 _CHAIN = frozenset({"ledger", "prev"})
 _PLACE = frozenset({"ordinal", "run", "scope"})
-_TOP = ("_type", "predicate", "predicateType", "subject")
+_PREDICATE = frozenset({"data", "muniment"})
+_TOP = frozenset({"_type", "predicate", "predicateType", "subject"})
+
+_Object = dict[str, Any]
 
 
 @dataclass(slots=True)
@@ -111,7 +114,7 @@ def rewrite(statement: Any, seq: int, ledger: bytes, prev: bytes) -> tuple[bytes
     ):
         raise TypeError
     flat = _FLAT.issuperset(map(type, data.values()))
-    content = dumps(data, _STRICT)
+    content = dumps(data, None, _STRICT)
     if not content.isascii() or not (flat or _is_plain(data.values(), _NESTING)):
         canonical(statement)  # the depth of the whole counts
         content = canonical(data)
@@ -201,6 +204,7 @@ def explain(row: Row, expected: Expected, findings: Findings) -> Any:
         return None
     if len(payload) > MAX_PAYLOAD:
         say("event/size", f"the payload has {len(payload)} bytes, over {MAX_PAYLOAD}")
+        return None
     statement = _explain_bytes(payload, say)
     if statement is None:
         return None
@@ -262,35 +266,35 @@ def _explain_bytes(payload: bytes, say: _Sayer) -> Any:
 
 
 def _explain_shape(statement: Any, expected: Expected, say: _Sayer) -> Any:
-    if not isinstance(statement, dict):
+    if type(statement) is not dict:
         say("event/shape", "the payload is not an object", place="payload")
         return None
-    _members(statement, set(_TOP), "", say)
-    if statement.get("_type") != _TYPE:
+    top = cast("_Object", statement)
+    _members(top, _TOP, "", say)
+    if top.get("_type") != _TYPE:
         say("event/shape", "not an in-toto Statement v1", place="_type")
-    predicate = statement.get("predicate")
-    if not isinstance(predicate, dict):
-        say("event/shape", "the predicate is not an object", place="predicate")
-        return None
-    _members(predicate, {"data", "muniment"}, "predicate.", say)
-    if not isinstance(predicate.get("data"), dict):
+    predicate = _object(top.get("predicate"))
+    _members(predicate, _PREDICATE, "predicate.", say)
+    if type(predicate.get("data")) is not dict:
         say("event/shape", "data is not an object", place="predicate.data")
-    chain = predicate.get("muniment")
-    if not isinstance(chain, dict):
-        say("event/shape", "not an object", place="predicate.muniment")
-        return None
-    wanted = set(_ALWAYS) | (_CHAIN if expected.ledger is not None else set())
+    chain = _object(predicate.get("muniment"))
+    wanted = _ALWAYS if expected.ledger is None else _ALWAYS | _CHAIN
     if chain.keys() & _PLACE:
         wanted |= _PLACE
     _members(chain, wanted, "predicate.muniment.", say)
     name = f"urn:muniment:event:{chain.get('type')}:v{chain.get('version')}"
-    if statement.get("predicateType") != name:
+    if top.get("predicateType") != name:
         say("event/predicate-type", f"not {name}", place="predicateType")
     _explain_types(chain, say)
     return chain
 
 
-def _members(value: Any, wanted: set[str], at: str, say: _Sayer) -> None:
+def _object(value: Any) -> _Object:
+    """Return *value*; for what is no object one without members, all then missing."""
+    return cast("_Object", value) if type(value) is dict else {}
+
+
+def _members(value: _Object, wanted: frozenset[str], at: str, say: _Sayer) -> None:
     for name in sorted(wanted - value.keys()):
         say("event/shape", "the member is missing", place=f"{at}{name}")
     for name in sorted(value.keys() - wanted):
@@ -322,8 +326,8 @@ def _explain_place(chain: Any, expected: Expected, say: _Sayer) -> None:
     seq, at = chain.get("seq"), "predicate.muniment."
     if seq != expected.seq or isinstance(seq, bool):
         later = isinstance(seq, int) and seq > expected.seq
-        swapped = isinstance(seq, int) and expected.claim is not None
-        swapped = swapped and expected.claim(seq) == expected.seq
+        claim = expected.claim if isinstance(seq, int) else None
+        swapped = claim is not None and claim(seq) == expected.seq
         kind = "reordered" if swapped else "missing" if later else "inserted"
         say("event/seq", f"the row says it is event {seq}", place=at + "seq", kind=kind)
     if expected.ledger is not None and chain.get("ledger") != expected.ledger:
@@ -340,25 +344,22 @@ def _explain_place(chain: Any, expected: Expected, say: _Sayer) -> None:
 
 
 def _explain_subject(statement: Any, say: _Sayer) -> None:
-    subject = statement.get("subject")
-    if not isinstance(subject, list) or not subject:
+    subject: Any = statement.get("subject")
+    if type(subject) is not list or not subject:
         say("event/subject", "not a list of subjects", place="subject")
         return
     try:
         own = sha256(canonical(statement["predicate"]["data"])).hexdigest()
     except (KeyError, TypeError, ValueRefused):
         return
-    for number, one in enumerate(subject):
+    for number, item in enumerate(cast("list[Any]", subject)):
         where = f"subject[{number}]"
-        digest = one.get("digest") if isinstance(one, dict) else None
-        value = digest.get("sha256") if isinstance(digest, dict) else None
-        if (
-            not isinstance(value, str)
-            or not _DIGEST.fullmatch(value)
-            or set(one) != {"digest", "name"}
-            or set(digest) != {"sha256"}
-            or not isinstance(one["name"], str)
-        ):
+        one = _object(item)
+        digest = _object(one.get("digest"))
+        value, name = digest.get("sha256"), one.get("name")
+        shaped = one.keys() == {"digest", "name"} and digest.keys() == {"sha256"}
+        hashed = isinstance(value, str) and _DIGEST.fullmatch(value)
+        if not (shaped and hashed and isinstance(name, str)):
             say("event/subject", "not a name and a SHA-256", place=where)
-        elif one["name"] == "data.json" and value != own:
+        elif name == "data.json" and value != own:
             say("event/subject", "not the digest of the event's data", place=where)

@@ -53,7 +53,6 @@ class Tree:
         "_note",
         "_notes",
         "_snapshot",
-        "_tiles",
         "broken",
         "frontier",
         "last_checkpoint",
@@ -67,13 +66,13 @@ class Tree:
         self._findings = findings
         self._ledger = ledger
         self._marks = sorted(marks, key=lambda mark: -mark.size)
-        self._tiles = 0
         self.frontier = Frontier()
         self.broken = False
         """Rows are missing or out of place: no root can be told from here on."""
         self.last_checkpoint = 0
         self._notes = snapshot.connection.execute(
-            "SELECT size, note FROM checkpoint ORDER BY size"
+            "SELECT size, CASE typeof(note) WHEN 'blob' THEN note END "
+            "FROM checkpoint ORDER BY size"
         )
         self._note: Any = None
         self.next = _END
@@ -101,11 +100,13 @@ class Tree:
         """Compare one complete subtree with its row."""
         if self.broken:
             return
-        self._tiles += 1
         seq = self.frontier.size - 1
         place = f"event {seq} tile {level}/{index}"
         stored = self._snapshot.value(
-            "SELECT hash FROM tile WHERE level = ? AND idx = ?", level, index
+            "SELECT CASE typeof(hash) WHEN 'blob' THEN hash ELSE '' END "
+            "FROM tile WHERE level = ? AND idx = ?",
+            level,
+            index,
         )
         if stored is None:
             self._bad("missing", "tile/missing", "the tile is missing", seq, place)
@@ -200,7 +201,10 @@ class Tree:
         return count
 
     def _find_extra_tiles(self, size: int) -> None:
-        rows = self._snapshot.connection.execute("SELECT level, idx FROM tile")
+        rows = self._snapshot.connection.execute(
+            "SELECT CASE typeof(level) WHEN 'integer' THEN level END, "
+            "CASE typeof(idx) WHEN 'integer' THEN idx END FROM tile"
+        )
         for level, index in rows:
             known = isinstance(level, int) and isinstance(index, int)
             if known and 1 <= level <= 7 and 0 <= index < size >> (8 * level):  # noqa: PLR2004 - 256^8 is beyond 2^63
