@@ -90,6 +90,10 @@ class Content:
     media: str = "application/json"
 
 
+_SHORT = Content(b"")
+"""For a value that is inline by its length alone."""
+
+
 @dataclass(frozen=True, slots=True)
 class Prepared:
     """Validated data, split into what is inline and what stands outside."""
@@ -98,6 +102,35 @@ class Prepared:
     inline: dict[str, JsonValue]
     contents: dict[str, Content]
     subjects: tuple[Subject, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Placing:
+    """The marks of a field, looked at once: where a value of it goes."""
+
+    blob: bool
+    large: bool
+    text: bool
+    public: bool
+    plain: bool
+
+    @classmethod
+    def of(cls, marks: frozenset[Mark]) -> _Placing:
+        stored = marks & {BLOB, LARGE, TEXT, PUBLIC}
+        return cls(
+            BLOB in marks, LARGE in marks, TEXT in marks, PUBLIC in marks, not stored
+        )
+
+    def written(self, value: object, types: ValueTypes) -> tuple[JsonValue, Content]:
+        """Return *value* as inline JSON and as content."""
+        if self.text:
+            text = cast("str", value)
+            return text, Content(text.encode(), "text/plain; charset=utf-8")
+        encoded = encode(value, types)
+        short = type(value) is str and len(value) < INLINE_LIMIT // 8
+        if short and not self.blob and not self.public:
+            return encoded, _SHORT
+        return encoded, Content(canonical(encoded))
 
 
 @dataclass(frozen=True)
@@ -149,19 +182,23 @@ class EventType:
         for name, value in values.items():
             if value is None:
                 continue
-            marks = self.marks[name]
-            if not marks:
+            how = self._placing[name]
+            if how.plain:
                 inline[name] = encode(value, types)
                 continue
-            text, content = _written(value, marks, types)
-            if BLOB in marks or (LARGE in marks and len(content.data) > INLINE_LIMIT):
+            text, content = how.written(value, types)
+            if how.blob or (how.large and len(content.data) > INLINE_LIMIT):
                 contents[name] = content
             else:
                 inline[name] = text
-            if PUBLIC in marks:
+            if how.public:
                 digest = hashlib.sha256(content.data).hexdigest()
                 subjects.append(Subject(name, f"sha256:{digest}"))
         return Prepared(self, inline, contents, tuple(subjects))
+
+    @cached_property
+    def _placing(self) -> Mapping[str, _Placing]:
+        return {name: _Placing.of(marks) for name, marks in self.marks.items()}
 
     def upcast(self, version: int, data: dict[str, JsonValue]) -> dict[str, JsonValue]:
         """Return the *data* of an older *version* in the form of this one."""
@@ -169,21 +206,6 @@ class EventType:
             data = self.upcasters[version](data)
             version += 1
         return data
-
-
-def _written(
-    value: object, marks: frozenset[Mark], types: ValueTypes
-) -> tuple[JsonValue, Content]:
-    """Return *value* as inline JSON and as content; each computed only where used."""
-    if TEXT in marks:
-        text = cast("str", value)
-        return text, Content(text.encode(), "text/plain; charset=utf-8")
-    if type(value) is str and LARGE in marks and len(value) < INLINE_LIMIT // 8:
-        return value, Content(b"")
-    encoded = encode(value, types)
-    if BLOB not in marks and LARGE not in marks and PUBLIC not in marks:
-        return encoded, Content(b"")
-    return encoded, Content(canonical(encoded))
 
 
 def _refusal(name: str, error: ValidationError) -> RefusedError:

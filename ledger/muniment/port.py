@@ -52,6 +52,8 @@ class LedgerPort:
         self._types = EventTypes(KERNEL_TYPES)
         self._kinds: dict[str, EffectKind] = {}
         self._extended = False
+        self._free: set[str] = set()
+        """Names that were found not to be reserved."""
         for kind in KERNEL_KINDS:
             self.register(kind)
         publish = store.published
@@ -106,6 +108,7 @@ class LedgerPort:
 
     def refuse_reserved(self, name: str) -> None:
         """Refuse types that only the kernel writes."""
+        self._extend()
         stem, _, verb = name.rpartition(".")
         outcome = verb in ("requested", "completed", "failed") and stem in self._kinds
         if name.startswith(_RESERVED) or outcome:
@@ -126,8 +129,9 @@ class LedgerPort:
         actor: str | None = None,
     ) -> Draft:
         """Return a valid, permitted event outside of any run."""
-        self._extend()
-        self.refuse_reserved(name)
+        if name not in self._free:
+            self.refuse_reserved(name)
+            self._free.add(name)
         prepared = self.prepare(name, data, None)
         return Draft(prepared, actor or self.actor, tenant, None, subjects)
 
