@@ -5,7 +5,7 @@
 Rules:
 
 - Everything is recomputed from the stored bytes; the columns are claims about them.
-- A sound row costs one comparison (`verifying_statement.rewrite`). Any doubt goes the
+- A sound row costs one comparison (`verifying_rewrite`). Any doubt goes the
   slow way, which names each broken rule, and then goes on: later rows are judged too.
 - From the first bad row on, roots and counts are not compared any more: they would only
   repeat that finding. Statements, columns, keys and signatures still are.
@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
+from binascii import hexlify
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -27,6 +28,7 @@ from muniment.signing import entry_hash
 from muniment.verifying_contents import Blobs, Subjects
 from muniment.verifying_keys import KeyCheck
 from muniment.verifying_report import Findings
+from muniment.verifying_rewrite import Rewriter
 from muniment.verifying_runs import Runs
 from muniment.verifying_signatures import SignatureCheck
 from muniment.verifying_snapshot import Snapshot
@@ -36,10 +38,7 @@ from muniment.verifying_statement import (
     Row,
     explain,
     explain_columns,
-    is_run_id,
     is_time,
-    is_type_name,
-    rewrite,
 )
 from muniment.verifying_tree import Mark, Tree
 
@@ -48,10 +47,21 @@ __all__ = ["EventPass"]
 _COLUMNS = "seq, type, run, payload, signature, key, hash"
 _SIGNATURE = 64
 _SECOND = len("2026-11-20T07:23:41.")
-_TIME = len("2026-11-20T07:23:41.096123Z")
+_MICROSECOND = len("2026-11-20T07:23:41.096123")
 _TICK = 2048
 _SECONDS_BETWEEN = 0.05
 _ASK = "compare with a copy or an anchor; trust nothing from here on"
+_FOLLOWED = frozenset(
+    {
+        "blob.erased",
+        "ledger.opened",
+        "run.completed",
+        "run.failed",
+        "run.interrupted",
+        "run.resumed",
+        "run.started",
+    }
+)
 _ODD = (AttributeError, IndexError, KeyError, TypeError, ValueError)
 
 
@@ -76,6 +86,7 @@ class EventPass:
         self._signatures = signatures
         self.keys = KeyCheck(findings, signatures, ledger, self._covered)
         self.tree = Tree(snapshot, findings, ledger, marks)
+        self._grow = self.tree.frontier.append
         self.runs = Runs(findings, fast=fast)
         self.subjects = Subjects(snapshot, findings)
         self.blobs = Blobs(snapshot, findings, fast=fast)
@@ -85,13 +96,14 @@ class EventPass:
         self.size = 0
         """The seq that the next event would have."""
         self._ledger_id = ledger
-        self._ledger = b""
+        self._rewriter = Rewriter()
         self._prev = b""
         self._any_prev = False
         self._time = ""
         self._second = ""
-        self._run: str | None = None
-        self._names: set[str] = set()
+        self._next = 0
+        """The seq of the next row of `subject` or `blob`."""
+        self._aim()
 
     def run(self, total: int, progress: Callable[[int, int], None] | None) -> None:
         """Judge every row; call *progress* at most twenty times a second."""
@@ -114,13 +126,12 @@ class EventPass:
         connection, start = self._snapshot.connection, -1 << 63
         while True:
             try:
-                for row in connection.execute(sql, (start,)):
-                    start = row[0] + 1
-                    yield row
+                yield from connection.execute(sql, (start,))
             except sqlite3.OperationalError as error:
                 if "decode" not in str(error) or connection.text_factory is not str:
                     raise
                 connection.text_factory = _lenient
+                start = self.size if self.events else start
             else:
                 return
 
@@ -128,7 +139,7 @@ class EventPass:
         seq, kind, run, payload, signature, key, stored = row
         if seq != self.size:
             self._skip_to(seq)
-        statement, flat = self._sound_statement(seq, kind, run, payload)
+        statement, plain = self._sound_statement(seq, kind, run, payload)
         spki = self.keys.spki.get(key)
         if (
             statement is not None
@@ -149,10 +160,15 @@ class EventPass:
         self.size = seq + 1
         self.events += 1
         self.head = leaf
-        self._prev = leaf.hex().encode()
-        if statement is not None:
-            self._follow(row, statement, leaf, flat=flat)
-        for level, index, root in self.tree.frontier.append(leaf):
+        self._prev = hexlify(leaf)
+        if statement is not None and (
+            not plain
+            or self._next <= seq
+            or kind in _FOLLOWED
+            or (run is not None and not self._fast)
+        ):
+            self._follow(row, statement, leaf)
+        for level, index, root in self._grow(leaf):
             self.tree.tile(level, index, root)
         if self.size == self.tree.next:
             self.tree.compare(self.keys.keyring, leaf)
@@ -167,7 +183,7 @@ class EventPass:
             statement = loads(payload)
             chain = statement["predicate"]["muniment"]
             prev = chain["prev"].encode() if self._any_prev and seq else self._prev
-            again, flat = rewrite(statement, seq, self._ledger, prev)
+            again, plain = self._rewriter.rewrite(statement, seq, prev)
             stamp = chain["time"]
             if (
                 again == payload
@@ -177,19 +193,16 @@ class EventPass:
                 and (
                     (
                         stamp[:_SECOND] == self._second
-                        and stamp[_SECOND:-1].isdigit()
-                        and stamp[-1] == "Z"
-                        and len(stamp) == _TIME
+                        and stamp[_SECOND:_MICROSECOND].isdigit()
+                        and stamp[_MICROSECOND:] == "Z"
                         and stamp.isascii()
                     )
                     or self._is_new_second(stamp)
                 )
-                and (kind in self._names or self._is_new_name(kind))
-                and (run == self._run or run is None or self._is_new_run(run))
             ):
                 self._time = stamp
                 self._any_prev = False
-                return statement, flat
+                return statement, plain
         except (*_ODD, ValueRefused):
             return None, False  # `explain` says what is odd
         return None, False
@@ -200,23 +213,12 @@ class EventPass:
         self._second = stamp[:_SECOND]
         return True
 
-    def _is_new_name(self, kind: str) -> bool:
-        if is_type_name(kind):
-            self._names.add(kind)
-        return kind in self._names
-
-    def _is_new_run(self, run: str) -> bool:
-        if is_run_id(run):
-            self._run = run
-        return run == self._run
-
     def _judge_odd(self, row: Row, statement: Any) -> bytes:
         """Judge a row with a new key, or one where something is wrong."""
         seq, kind, _, payload, signature, key, stored = row
         if statement is None:
             self._explain(row)
-            self.subjects.skip(seq)
-            self.blobs.skip(seq)
+            self._pass_over(seq)
         data = None if statement is None else statement["predicate"]["data"]
         spki = self.keys.spki.get(key) or self.keys.learn(seq, key)
         leaf = None
@@ -230,26 +232,23 @@ class EventPass:
             return leaf
         return stored if isinstance(stored, bytes) else b""
 
-    def _follow(self, row: Row, statement: Any, leaf: bytes, *, flat: bool) -> None:
+    def _follow(self, row: Row, statement: Any, leaf: bytes) -> None:
         """Compare what a sound statement points at."""
         seq, kind, run = row[:3]
-        subject = statement["subject"]
-        if (
-            self.subjects.next <= seq
-            or len(subject) != 1
-            or subject[0]["name"] != "data.json"
-        ):
-            self.subjects.check(seq, subject)
-        if self.blobs.next <= seq or not flat:
-            self.blobs.check(seq, statement["predicate"]["data"])
+        predicate = statement["predicate"]
+        data = predicate["data"]
+        self.subjects.check(seq, statement["subject"])
+        self.blobs.check(seq, data)
         if kind == "blob.erased":
-            self.blobs.erase(seq, statement["predicate"]["data"])
-        if run is not None and (not self._fast or kind.startswith("run.")):
-            predicate = statement["predicate"]
-            scope, data = predicate["muniment"]["scope"], predicate["data"]
-            self.runs.add(seq, run, scope, kind, data, leaf)
-        if not seq:
-            self._ledger = self._ledger_id.encode()
+            self.blobs.erase(seq, data)
+        if run is not None and (not self._fast or kind in _FOLLOWED):
+            self.runs.add(seq, run, predicate["muniment"]["scope"], kind, data, leaf)
+        if kind == "ledger.opened":
+            self._rewriter.expect(self._ledger_id)
+        self._aim()
+
+    def _aim(self) -> None:
+        self._next = min(self.subjects.next, self.blobs.next)
 
     def _skip_to(self, seq: int) -> None:
         if seq > self.size:
@@ -259,10 +258,14 @@ class EventPass:
             self._add("missing", "event/seq", what, self.size)
         else:
             self._add("inserted", "event/seq", "no event has this number", seq)
-        self.subjects.skip(seq - 1)
-        self.blobs.skip(seq - 1)
-        self._ledger = self._ledger_id.encode()
+        self._pass_over(seq - 1)
+        self._rewriter.expect(self._ledger_id)
         self._break(seq)
+
+    def _pass_over(self, seq: int) -> None:
+        self.subjects.skip(seq)
+        self.blobs.skip(seq)
+        self._aim()
 
     def _explain(self, row: Row) -> None:
         seq = row[0]
@@ -275,7 +278,7 @@ class EventPass:
             self._claim,
         )
         explain(row, expected, self._findings)
-        self._ledger = self._ledger_id.encode()
+        self._rewriter.expect(self._ledger_id)
         self._break(seq)
 
     def _claim(self, seq: int) -> object:

@@ -62,7 +62,7 @@ class Runs:
                 del self._runs[run]
                 self._done.add(run)
                 return
-        elif kind.startswith("run."):
+        elif kind == "run.resumed":
             state.ended = False
         if not self._fast:
             state.counts[scope] = state.counts.get(scope, 0) + 1

@@ -1,34 +1,31 @@
-"""One row of the log against the one spelling that its statement can have.
+"""What is wrong with a row of the log, rule by rule.
 
-    {"_type":"https://in-toto.io/Statement/v1","predicate":{"data":…,"muniment":{"actor":…,
-    "ledger":…,"ordinal":…,"prev":…,"run":…,"scope":…,"seq":…,"tenant":…,"time":…,
-    "type":…,"version":…}},"predicateType":"urn:muniment:event:…:v…","subject":[…]}
+    seq 12 → event/prev    predicate.muniment.prev is not the hash of the event before
+             event/column  the column says type 'note.added'
 
 Rules:
 
-- A row is sound when the statement, written anew from the few values that an event is
-  free to choose and from the place where it stands, gives the stored bytes again. That
-  one comparison proves shape, canonical form, seq, prev, ledger and predicate type.
-- Only a row that is not is taken apart (`explain`), to name each broken rule.
-- Time is RFC 3339 in UTC with six decimals.
+- Only rows that are not sound (`muniment.verifying_rewrite`) come here: this is about
+  naming every broken rule and its place, not about speed.
+- What the file says is never trusted to have a shape: each step looks first.
+- Time is RFC 3339 in UTC with six decimals, and a real moment.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
 from typing import Any, cast
 
-from orjson import OPT_SORT_KEYS, OPT_STRICT_INTEGER, dumps
-
-from muniment.canonical import JsonValue, canonical, parse, parse_canonical
+from muniment.canonical import canonical, parse, parse_canonical
 from muniment.errors import ValueRefused, WrongError
 from muniment.verifying_report import Findings
 
 __all__ = [
+    "MAX_INTEGER",
     "MAX_PAYLOAD",
     "Expected",
     "Row",
@@ -37,7 +34,6 @@ __all__ = [
     "is_run_id",
     "is_time",
     "is_type_name",
-    "rewrite",
 ]
 
 MAX_PAYLOAD = 64 * 1024
@@ -47,23 +43,9 @@ Row = tuple[Any, Any, Any, Any, Any, Any, Any]
 """seq, type, run, payload, signature, key, hash, whatever SQLite hands out."""
 
 _TYPE = "https://in-toto.io/Statement/v1"
-_HEAD = b'{"_type":"https://in-toto.io/Statement/v1","predicate":{"data":%b,"muniment":'
-_OWN = b'[{"digest":{"sha256":"%b"},"name":"data.json"}]'
-_TAIL = (
-    b'"tenant":%b,"time":"%b","type":"%b","version":%d}},'
-    b'"predicateType":"urn:muniment:event:%b:v%d","subject":%b}'
-)
-_IN_RUN = _HEAD + (
-    b'{"actor":%b,"ledger":"%b","ordinal":%d,"prev":"%b","run":"%b","scope":%b,'
-    b'"seq":%d,' + _TAIL
-)
-_ALONE = _HEAD + b'{"actor":%b,"ledger":"%b","prev":"%b","seq":%d,' + _TAIL
-_GENESIS = _HEAD + b'{"actor":%b,"seq":%d,' + _TAIL
 
-_MAX_INTEGER = 2**53 - 1
-_NESTING = 50
-_FLAT = frozenset({str, int, bool, type(None)})
-_STRICT = OPT_SORT_KEYS | OPT_STRICT_INTEGER
+MAX_INTEGER = 2**53 - 1
+"""RFC 8785 knows no larger integer."""
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII)
 _NAME = re.compile(r"[a-z][a-z0-9_-]*(\.[a-z][a-z0-9_-]*)+")
 _RUN = re.compile(r"[A-Za-z0-9_-]{1,128}")
@@ -91,83 +73,6 @@ class Expected:
     time: str = ""
     claim: Callable[[int], object] | None = None
     """Says which seq the row at a seq says it has."""
-
-
-def rewrite(statement: Any, seq: int, ledger: bytes, prev: bytes) -> tuple[bytes, bool]:
-    """Return the bytes of the statement that has these free values at this place.
-
-    *ledger* and *prev* are empty for the genesis. Raises whatever odd shapes raise
-    (`KeyError`, `TypeError`, `AttributeError`, `ValueRefused`): then it is not sound.
-
-    Returns:
-        The bytes, and whether no member of ``data`` is an object or a list.
-
-    """
-    predicate = statement["predicate"]
-    chain, data = predicate["muniment"], predicate["data"]
-    actor, tenant, version = chain["actor"], chain["tenant"], chain["version"]
-    kind = chain["type"].encode()
-    if (
-        type(actor) is not str
-        or type(tenant) is not str
-        or not 0 < version <= _MAX_INTEGER
-    ):
-        raise TypeError
-    flat = _FLAT.issuperset(map(type, data.values()))
-    content = dumps(data, None, _STRICT)
-    if not content.isascii() or not (flat or _is_plain(data.values(), _NESTING)):
-        canonical(statement)  # the depth of the whole counts
-        content = canonical(data)
-    subject = statement["subject"]
-    if len(subject) == 1 and subject[0]["name"] == "data.json":
-        about = _OWN % sha256(content).hexdigest().encode()
-    else:
-        about = _written_subject(subject, content)
-    tail = (dumps(tenant), chain["time"].encode(), kind, version, kind, version, about)
-    if "run" in chain:
-        scope, ordinal = chain["scope"], chain["ordinal"]
-        if type(scope) is not str or not 0 <= ordinal <= _MAX_INTEGER or not prev:
-            raise TypeError
-        run = chain["run"].encode()
-        place = (content, dumps(actor), ledger, ordinal, prev, run, dumps(scope), seq)
-        return _IN_RUN % (*place, *tail), flat
-    if prev:
-        return _ALONE % (content, dumps(actor), ledger, prev, seq, *tail), flat
-    return _GENESIS % (content, dumps(actor), seq, *tail), flat
-
-
-def _is_plain(values: Iterable[object], depth: int) -> bool:
-    """Tell whether orjson, which wrote ASCII, wrote these as RFC 8785 does.
-
-    Only floats are left to differ; integers beyond 2^53 it has refused, and it sorts
-    ASCII names as RFC 8785 does.
-    """
-    for value in values:
-        kind = type(value)
-        if kind in _FLAT:
-            continue
-        if kind is float or not depth:
-            return False
-        inner = cast("dict[str, object] | list[object]", value)
-        items = inner.values() if isinstance(inner, dict) else inner
-        if not (_FLAT.issuperset(map(type, items)) or _is_plain(items, depth - 1)):
-            return False
-    return True
-
-
-def _written_subject(subject: Any, content: bytes) -> bytes:
-    digest = sha256(content).hexdigest()
-    again: list[JsonValue] = []
-    for one in subject:
-        name, value = one["name"], one["digest"]["sha256"]
-        if type(name) is not str or not _DIGEST.fullmatch(value):
-            raise TypeError
-        if name == "data.json" and value != digest:
-            raise TypeError
-        again.append({"digest": {"sha256": value}, "name": name})
-    if not again:
-        raise TypeError
-    return canonical(again)
 
 
 def is_time(text: str) -> bool:
@@ -310,7 +215,7 @@ def _explain_types(chain: Any, say: _Sayer) -> None:
             bad(name, "text")
     for name, least in (("ordinal", 0), ("seq", 0), ("version", 1)):
         value = chain.get(name, least)
-        if type(value) is not int or not least <= value <= _MAX_INTEGER:
+        if type(value) is not int or not least <= value <= MAX_INTEGER:
             bad(name, f"an integer from {least}")
     for name, form, what in (
         ("type", _NAME, "the name of an event type"),

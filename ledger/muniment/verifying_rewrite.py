@@ -1,0 +1,188 @@
+"""A row of the log against the one spelling that its statement can have.
+
+    {"_type":"https://in-toto.io/Statement/v1","predicate":{"data":…,"muniment":{"actor":…,
+    "ledger":…,"ordinal":…,"prev":…,"run":…,"scope":…,"seq":…,"tenant":…,"time":…,
+    "type":…,"version":…}},"predicateType":"urn:muniment:event:…:v…","subject":[…]}
+
+Rules:
+
+- A statement is sound when, written anew from the few values that an event is free to
+  choose and from the place where it stands, it gives the stored bytes again. That one
+  comparison proves shape, canonical form, seq, prev, ledger and predicate type.
+- Free are data, actor, ordinal, run, scope, tenant, time, type, version and subjects.
+  Each is checked here for what the comparison cannot prove: its own type and form.
+- Pieces that come again in event after event (who, where, of which type) are checked
+  and written once.
+"""
+
+from __future__ import annotations
+
+import re
+from binascii import hexlify
+from collections.abc import Iterable
+from hashlib import sha256
+from typing import Any, cast
+
+from orjson import OPT_STRICT_INTEGER, dumps
+
+from muniment.canonical import JsonValue, canonical
+from muniment.verifying_statement import MAX_INTEGER, is_run_id, is_type_name
+
+__all__ = ["Rewriter"]
+
+_HEAD = b'{"_type":"https://in-toto.io/Statement/v1","predicate":{"data":'
+_OWN = b'[{"digest":{"sha256":"%b"},"name":"data.json"}]}'
+_KIND = (
+    b'","type":"%b","version":%d}},"predicateType":"urn:muniment:event:%b:v%d",'
+    b'"subject":'
+)
+_IN_RUN = _HEAD + b'%b%b"ordinal":%d,"prev":"%b%b%d%b%b%b%b'
+_ALONE = _HEAD + b'%b%b"prev":"%b","seq":%d%b%b%b%b'
+_GENESIS = _HEAD + b'%b%b"seq":0%b%b%b%b'
+
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+_NESTING = 50
+_FLAT = frozenset({str, int, bool, type(None)})
+_REMEMBERED = 4096
+
+
+class Rewriter:
+    """Writes statements of one ledger anew."""
+
+    __slots__ = ("_actors", "_kinds", "_ledger", "_places", "_tenants")
+
+    def __init__(self) -> None:
+        self._ledger = b""
+        self._actors: dict[object, bytes] = {}
+        self._tenants: dict[object, bytes] = {}
+        self._kinds: dict[tuple[object, object], bytes] = {}
+        self._places: dict[tuple[object, object], bytes] = {}
+
+    def expect(self, ledger: str) -> None:
+        """Write the ledger id into every statement from here on: after the genesis."""
+        self._ledger = b'"ledger":"%b",' % ledger.encode()
+        self._actors.clear()
+
+    def rewrite(self, statement: Any, seq: int, prev: bytes) -> tuple[bytes, bool]:
+        """Return the bytes of the statement that has these free values at this place.
+
+        Raises what odd shapes raise (`KeyError`, `TypeError`, `AttributeError`,
+        `ValueRefused`, …): then the statement is not sound.
+
+        Args:
+            statement: the parsed payload.
+            seq: where it stands.
+            prev: the leaf hash before in hex; empty for the genesis.
+
+        Returns:
+            The bytes, and whether it is *plain*: about nothing but its own data, which
+            holds neither objects nor lists.
+
+        """
+        predicate = statement["predicate"]
+        chain, data = predicate["muniment"], predicate["data"]
+        plain = _FLAT.issuperset(map(type, data.values()))
+        content = dumps(data, None, OPT_STRICT_INTEGER)
+        if (
+            not content.isascii()
+            or [*data] != sorted(data)
+            or not (plain or _is_plain(data.values(), _NESTING))
+        ):
+            canonical(statement)  # the depth of the whole counts
+            content = canonical(data)
+        subject = statement["subject"]
+        if len(subject) == 1 and subject[0]["name"] == "data.json":
+            about = _OWN % hexlify(sha256(content).digest())
+        else:
+            plain, about = False, _written_subject(subject, content)
+        actor, tenant = chain["actor"], chain["tenant"]
+        kind = chain["type"], chain["version"]
+        who = self._actors.get(actor) or self._learn_actor(actor)
+        tail = (
+            self._tenants.get(tenant) or self._learn_tenant(tenant),
+            chain["time"].encode(),
+            self._kinds.get(kind) or self._learn_kind(*kind),
+            about,
+        )
+        if "run" in chain:
+            lane, ordinal = (chain["run"], chain["scope"]), chain["ordinal"]
+            where = self._places.get(lane) or self._learn_place(*lane)
+            if not 0 <= ordinal <= MAX_INTEGER or not prev:
+                raise TypeError
+            return _IN_RUN % (content, who, ordinal, prev, where, seq, *tail), plain
+        if prev:
+            return _ALONE % (content, who, prev, seq, *tail), plain
+        return _GENESIS % (content, who, *tail), plain
+
+    def _learn_actor(self, actor: object) -> bytes:
+        text = b',"muniment":{"actor":%b,%b' % (_quoted(actor), self._ledger)
+        return _remember(self._actors, actor, text)
+
+    def _learn_tenant(self, tenant: object) -> bytes:
+        return _remember(
+            self._tenants, tenant, b',"tenant":%b,"time":"' % _quoted(tenant)
+        )
+
+    def _learn_kind(self, name: Any, version: Any) -> bytes:
+        if not (is_type_name(name) and 0 < version <= MAX_INTEGER):
+            raise TypeError
+        text = _KIND % (name.encode(), version, name.encode(), version)
+        return _remember(self._kinds, (name, version), text)
+
+    def _learn_place(self, run: Any, scope: object) -> bytes:
+        if not is_run_id(run):
+            raise TypeError
+        text = b'","run":"%b","scope":%b,"seq":' % (run.encode(), _quoted(scope))
+        return _remember(self._places, (run, scope), text)
+
+
+def _remember(known: dict[Any, bytes], key: object, text: bytes) -> bytes:
+    if len(known) >= _REMEMBERED:
+        known.clear()
+    known[key] = text
+    return text
+
+
+def _quoted(value: object) -> bytes:
+    if type(value) is not str:
+        raise TypeError
+    return dumps(value)
+
+
+def _is_plain(values: Iterable[object], depth: int) -> bool:
+    """Tell whether orjson, which wrote ASCII, wrote these as RFC 8785 does.
+
+    Floats and the order of names are left to differ; integers beyond 2^53 it has
+    refused, and ASCII names sort in Python as in RFC 8785.
+    """
+    for value in values:
+        kind = type(value)
+        if kind in _FLAT:
+            continue
+        if kind is float or not depth:
+            return False
+        inner = cast("dict[str, object] | list[object]", value)
+        if isinstance(inner, dict):
+            if [*inner] != sorted(inner):
+                return False
+            items: Iterable[object] = inner.values()
+        else:
+            items = inner
+        if not (_FLAT.issuperset(map(type, items)) or _is_plain(items, depth - 1)):
+            return False
+    return True
+
+
+def _written_subject(subject: Any, content: bytes) -> bytes:
+    digest = sha256(content).hexdigest()
+    again: list[JsonValue] = []
+    for one in subject:
+        name, value = one["name"], one["digest"]["sha256"]
+        if type(name) is not str or not _DIGEST.fullmatch(value):
+            raise TypeError
+        if name == "data.json" and value != digest:
+            raise TypeError
+        again.append({"digest": {"sha256": value}, "name": name})
+    if not again:
+        raise TypeError
+    return canonical(again) + b"}"
