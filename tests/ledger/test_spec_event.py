@@ -1,0 +1,180 @@
+"""The page on events shows what the code writes, byte for byte."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from muniment.canonical import canonical, parse_canonical, sha256_tag
+from muniment.event_types import BLOB, LARGE, VOLATILE
+from muniment.events import (
+    BlobRef,
+    Place,
+    Position,
+    Subject,
+    read_event,
+    statement,
+    subjects_json,
+)
+from muniment.keyentries import enrolment, genesis_context, next_root_commitment
+from muniment.keyring import Keyring
+from muniment.keys import PrivateKey
+from muniment.layout import LAYOUT_VERSION, SCHEMA
+from muniment.signing import Envelope, entry_hash, sign_payload, spki_base64
+from muniment.vocabulary import KERNEL_TYPES
+
+PAGE = Path(__file__).parents[2] / "docs" / "spec" / "event.md"
+WRITER = PrivateKey.from_seed(bytes(range(32)))
+LOG = PrivateKey.from_seed(bytes(range(32, 64)))
+ROOT = PrivateKey.from_seed(bytes(range(64, 96)))
+NEXT_ROOT = PrivateKey.from_seed(bytes(range(96, 128)))
+NONCE = "00112233445566778899aabbccddeeff" * 2
+SALT = bytes(range(128, 160))
+CONTENT = b'{"name":"search","query":"T-7"}'
+RUN = "01JD3Z8M6Q4W0V9K2T7N5RYXCB"
+
+
+def genesis() -> bytes:
+    """Return the payload of event 0."""
+    context = genesis_context(NONCE)
+    data = canonical(
+        {
+            "formats": {"checkpoint": 1, "event": 1, "layout": 1},
+            "keys": [
+                enrolment(ROOT, ["root"], context, "root"),
+                enrolment(WRITER, ["writer"], context, "writer"),
+                enrolment(LOG, ["checkpoint"], context, "checkpoint"),
+            ],
+            "next_root": next_root_commitment(NEXT_ROOT.public),
+            "nonce": NONCE,
+        }
+    )
+    position = Position(0, None, None, "2026-11-20T07:23:40.000000Z")
+    return statement("ledger.opened", 1, data, position)
+
+
+def leaf(payload: bytes, key: PrivateKey) -> bytes:
+    """Return the leaf hash of *payload*, signed with *key*."""
+    signed = sign_payload(payload, key)
+    return entry_hash(payload, signed.signature, spki_base64(key.public))
+
+
+def request() -> bytes:
+    """Return the payload of event 1."""
+    commitment = "sha256:" + hashlib.sha256(SALT + CONTENT).hexdigest()
+    data = canonical(
+        {
+            "about": {"name": "search"},
+            "attempt": 1,
+            "request": BlobRef(commitment, len(CONTENT)).to_json(),
+        }
+    )
+    position = Position(
+        1,
+        leaf(genesis(), ROOT).hex(),
+        sha256_tag(genesis()),
+        "2026-11-20T07:23:41.096123Z",
+    )
+    subject = subjects_json((Subject("request", commitment),))
+    return statement(
+        "tool.requested", 1, data, position, Place(RUN, "map/3", 0), subject
+    )
+
+
+def blocks() -> dict[str, str]:
+    """Return the fenced blocks of the page by their label."""
+    text = PAGE.read_text(encoding="utf-8")
+    return dict(
+        re.findall(r"^```([a-z-]+)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    )
+
+
+def expected() -> dict[str, str]:
+    """Return what the code writes for each block."""
+    first, second = genesis(), request()
+    signed = [sign_payload(first, ROOT), sign_payload(second, WRITER)]
+    leaves = [leaf(first, ROOT), leaf(second, WRITER)]
+    return {
+        "genesis": first.decode() + "\n",
+        "payload": second.decode() + "\n",
+        "signatures": "".join(
+            base64.b64encode(one.signature).decode() + "\n" for one in signed
+        ),
+        "leaves": "".join(one.hex() + "\n" for one in leaves),
+        "ledger": sha256_tag(first) + "\n",
+        "blob": (SALT + CONTENT).hex() + "\n",
+        "tables": "".join(f"{sql}\n" for sql in SCHEMA.values()),
+    }
+
+
+@pytest.mark.parametrize("label", sorted(expected()))
+def test_blocks(label: str) -> None:
+    """Each block of the page is what the code writes."""
+    assert blocks()[label] == expected()[label]
+
+
+def test_no_block_is_unknown() -> None:
+    """Every labelled block is compared; the first example repeats the payload."""
+    assert blocks().keys() == expected().keys() | {"json"}
+    assert json.loads(blocks()["json"]) == json.loads(blocks()["payload"])
+
+
+def test_the_example_is_evidence() -> None:
+    """What the page prints verifies: form, signatures, keys, chain, commitment."""
+    shown = blocks()
+    first, second = shown["genesis"].encode()[:-1], shown["payload"].encode()[:-1]
+    signatures = [base64.b64decode(line) for line in shown["signatures"].split()]
+    opening = read_event(first, signatures[0], ROOT.public.raw, b"")
+    keyring = Keyring.genesis(opening.raw, ROOT.public, sha256_tag(first))
+
+    for payload, signature, key in zip(
+        (first, second), signatures, (ROOT, WRITER), strict=True
+    ):
+        assert canonical(parse_canonical(payload)) == payload
+        assert Envelope(payload, key.public.keyid, signature).verify(key.public)
+    event = read_event(second, signatures[1], WRITER.public.raw, b"")
+    assert keyring.may_sign(event.key, event.type)
+    assert event.ledger == sha256_tag(first)
+    assert event.prev == shown["leaves"].split()[0]
+    blob = bytes.fromhex(shown["blob"])
+    reference = event.data["request"]
+    assert isinstance(reference, BlobRef)
+    assert reference.digest == sha256_tag(blob)
+    assert reference.size == len(blob) - 32
+
+
+def test_limits_and_versions() -> None:
+    """The page names the layout's version, and no limit that the code lacks."""
+    text = PAGE.read_text(encoding="utf-8")
+
+    assert f"`user_version` is {LAYOUT_VERSION}" in text
+    assert "65,536 bytes" in text
+
+
+def test_texts_that_may_be_personal() -> None:
+    """Whatever the kernel's types keep in free form can be erased, or is named here.
+
+    The exceptions are words of whoever keeps the ledger: notes, claims, reasons.
+    """
+    inline = {
+        f"{one.name}.{field}"
+        for one in KERNEL_TYPES
+        for field, marks in one.marks.items()
+        if LARGE in marks and BLOB not in marks and VOLATILE not in marks
+    }
+
+    assert inline == {
+        "blob.erased.reason",
+        "claim.stated.acceptance",
+        "claim.stated.text",
+        "note.added.text",
+        "spec.issued.contracts",
+        "spec.issued.properties",
+        "synthesis.attempted.code",
+        "verdict.reached.result",
+    }
