@@ -10,34 +10,55 @@ Rules:
 - Equal content is shared within a run only, so that equality across runs is not shown.
 - Contents above 1 MiB stand in a directory beside the database, written and synced
   before the commit that refers to them.
-- Erasing empties the row, zeroes the bytes in the file (``secure_delete``) and removes
-  the content's file; the event that says so is written in the same transaction.
+- Erasing empties the row and zeroes the bytes in the file (``secure_delete``) in the
+  transaction that says so; the files of large contents go after its commit, and with
+  them what an append that was cut off left behind.
 """
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
+import re
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
 from muniment.canonical import parse
 from muniment.database import Driver, Execute
-from muniment.errors import CannotTellError, ErasedError, UsageError, WrongError
+from muniment.errors import (
+    CannotTellError,
+    ErasedError,
+    StoreError,
+    UsageError,
+    WrongError,
+)
 from muniment.event_types import Content
 from muniment.events import BlobRef
 from muniment.layout import BLOB_FILE_THRESHOLD, blob_directory
 from muniment.value_types import ValueTypes
 from muniment.values import decode
 
-__all__ = ["SALT_SIZE", "Blobs", "Shared", "Staged", "content_value", "ref_of"]
+__all__ = [
+    "SALT_SIZE",
+    "Blobs",
+    "Shared",
+    "Staged",
+    "content_value",
+    "ref_of",
+    "sync_directory",
+]
 
 SALT_SIZE = 32
 
 _INSERT = "INSERT INTO blob (digest, seq, data) VALUES (?, ?, ?)"
 _SELECT = "SELECT seq, data FROM blob WHERE digest = ?"
 _EMPTY = "UPDATE blob SET data = NULL WHERE digest = ?"
+_ERASURES = "SELECT payload FROM event WHERE type = 'blob.erased'"
+_NAME = re.compile("[0-9a-f]{64}")
 
 
 @dataclass(slots=True)
@@ -92,15 +113,26 @@ class Blobs:
     def __init__(self, database: Path) -> None:
         self._directory = Path(blob_directory(str(database)))
 
-    def write(self, driver: Driver, staged: Staged) -> None:
-        """Insert the staged rows; large contents go to files first."""
+    @contextmanager
+    def written(self, driver: Driver, staged: Staged) -> Generator[None]:
+        """Insert the staged rows; what fails in the body removes their files again."""
         if not staged.rows:
+            yield
             return
-        rows = [
-            (digest, seq, None if self._kept_apart(digest, data) else data)
-            for digest, seq, data in staged.rows
-        ]
-        driver.executemany(_INSERT, rows)
+        apart = [digest for digest, _, data in staged.rows if _is_large(data)]
+        try:
+            for digest, _, data in staged.rows:
+                if _is_large(data):
+                    self._keep_apart(digest, data)
+            rows = [
+                (digest, seq, None if _is_large(data) else data)
+                for digest, seq, data in staged.rows
+            ]
+            driver.executemany(_INSERT, rows)
+            yield
+        except BaseException:
+            self.remove(apart)
+            raise
 
     def read(self, execute: Execute, ref: str) -> bytes:
         """Return the content behind the commitment *ref* (``sha256:<hex>``).
@@ -114,22 +146,12 @@ class Blobs:
         digest = ref_of(ref)
         row = execute(_SELECT, (digest,)).fetchone()
         if row is None:
-            raise UsageError(
-                "the ledger refers to no such content",
-                rule="blob/unknown",
-                place=ref,
-                remedy="`muniment events show SEQ` prints the references of an event",
-            )
+            raise _unknown(ref)
         data = cast("bytes | None", row[1])
         if data is None:
             data = self._from_file(digest)
         if data is None:
-            raise ErasedError(
-                "the content was erased",
-                rule="blob/erased",
-                place=ref,
-                remedy="`muniment events --type blob.erased` says by whom and why",
-            )
+            raise _absent(execute, digest, ref)
         if hashlib.sha256(data).digest() != digest:
             raise WrongError(
                 "the content is not what was committed to",
@@ -140,28 +162,81 @@ class Blobs:
             )
         return data[SALT_SIZE:]
 
-    def erase(self, driver: Driver, refs: list[str]) -> None:
-        """Empty the rows of *refs* and remove their files."""
-        for ref in refs:
-            digest = ref_of(ref)
-            driver.execute(_EMPTY, (digest,))
-            self._path(digest).unlink(missing_ok=True)
+    def holds(self, execute: Execute, ref: str, *, known: bool = False) -> bool:
+        """Tell whether any byte of the content behind *ref* is left.
+
+        Raises:
+            UsageError: it should be *known*, and the ledger has no such commitment.
+
+        """
+        digest = ref_of(ref)
+        row = execute(_SELECT, (digest,)).fetchone()
+        if row is None:
+            if known:
+                raise _unknown(ref)
+            return False
+        return row[1] is not None or self._path(digest).exists()
+
+    def empty(self, driver: Driver, refs: Iterable[str]) -> None:
+        """Empty the rows of *refs*; after the commit, `remove` their files."""
+        driver.executemany(_EMPTY, [(ref_of(ref),) for ref in refs])
+
+    def orphans(self, driver: Driver) -> list[str]:
+        """Name the files that no row refers to, in a write transaction: all are dead.
+
+        A writer that was killed leaves them; nobody else is writing now.
+        """
+        if not self._directory.is_dir():
+            return []
+        return [
+            path.name
+            for path in self._directory.iterdir()
+            if not _NAME.fullmatch(path.name)
+            or driver.execute(_SELECT, (bytes.fromhex(path.name),)).fetchone() is None
+        ]
+
+    def remove(self, names: Iterable[bytes | str]) -> None:
+        """Remove files by digest or name; those that are not there are done with.
+
+        Raises:
+            CannotTellError: the directory cannot be written.
+
+        """
+        for name in names:
+            path = self._directory / (name if isinstance(name, str) else name.hex())
+            try:
+                path.unlink(missing_ok=True)
+            except OSError as error:
+                raise CannotTellError(
+                    f"the content's file cannot be removed ({error.strerror})",
+                    rule="blob/unremovable",
+                    place=str(path),
+                    remedy="make its directory writable, and erase it again",
+                ) from error
 
     def _path(self, digest: bytes) -> Path:
         return self._directory / digest.hex()
 
-    def _kept_apart(self, digest: bytes, data: bytes) -> bool:
-        if len(data) <= BLOB_FILE_THRESHOLD + SALT_SIZE:
-            return False
-        self._directory.mkdir(mode=0o700, exist_ok=True)
+    def _keep_apart(self, digest: bytes, data: bytes) -> None:
         target = self._path(digest)
         partial = target.with_suffix(f".{os.getpid()}")
-        with partial.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(target)
-        return True
+        try:
+            self._directory.mkdir(mode=0o700, exist_ok=True)
+            with partial.open("wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            partial.replace(target)
+            sync_directory(self._directory)
+        except OSError as error:
+            with suppress(OSError):
+                partial.unlink(missing_ok=True)
+            raise StoreError(
+                f"a large content cannot be written ({error.strerror})",
+                rule="store/full" if error.errno == errno.ENOSPC else "store/io",
+                place=str(target),
+                remedy="make room, or make the directory writable; try again",
+            ) from error
 
     def _from_file(self, digest: bytes) -> bytes | None:
         try:
@@ -175,6 +250,48 @@ class Blobs:
                 place=str(self._path(digest)),
                 remedy="check the permissions",
             ) from error
+
+
+def _is_large(data: bytes) -> bool:
+    return len(data) > BLOB_FILE_THRESHOLD + SALT_SIZE
+
+
+def _unknown(ref: str) -> UsageError:
+    return UsageError(
+        "the ledger refers to no such content",
+        rule="blob/unknown",
+        place=ref,
+        remedy="`muniment events show SEQ` prints the references of an event",
+    )
+
+
+def _absent(execute: Execute, digest: bytes, ref: str) -> CannotTellError:
+    """Say why a content is not there: an event says so, or something took it."""
+    tag = f'"sha256:{digest.hex()}"'.encode()
+    if any(tag in row[0] for row in execute(_ERASURES)):
+        return ErasedError(
+            "the content was erased",
+            rule="blob/erased",
+            place=ref,
+            remedy="`muniment events --type blob.erased` says by whom and why",
+        )
+    return CannotTellError(
+        "the content is gone, and no event says that it was erased",
+        rule="blob/missing",
+        place=ref,
+        remedy="restore it from a backup; `muniment verify` says more",
+    )
+
+
+def sync_directory(path: Path) -> None:
+    """Make the names in the directory *path* durable, where the system can."""
+    if os.name != "posix":
+        return
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
 
 
 def ref_of(ref: str) -> bytes:

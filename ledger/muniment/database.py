@@ -8,6 +8,7 @@ Rules:
   asked for only where no write-ahead log exists and none can be made.
 - ``trusted_schema=OFF``, and the schema text is compared before the file is used:
   triggers and views that somebody planted never run.
+- A child process begins with connections of its own: SQLite's locks are not inherited.
 - Every fault of the database is one of ours, with a remedy.
 """
 
@@ -23,6 +24,7 @@ from typing import Any, Protocol, TypeAlias
 
 from sqlalchemy import Connection, Engine, create_engine
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.pool import QueuePool
 
 from muniment.errors import MunimentError, StoreError, UsageError, WrongError
@@ -104,7 +106,7 @@ def translated(place: str) -> Generator[None]:
     """Turn a fault of SQLite or SQLAlchemy into a `StoreError` at *place*."""
     try:
         yield
-    except (DBAPIError, sqlite3.Error) as error:
+    except (DBAPIError, sqlite3.Error, PoolTimeout, OverflowError) as error:
         text = str(error.orig if isinstance(error, DBAPIError) else error)
         for sign, rule, message, remedy in _FAULTS:
             if sign in text.lower():
@@ -125,10 +127,16 @@ def sqlite_path(url: str | os.PathLike[str]) -> Path:
     """
     text = os.fspath(url)
     if text.startswith("sqlite:///"):
-        return Path(text.removeprefix("sqlite:///"))
-    if "://" in text:
+        text = text.removeprefix("sqlite:///").partition("?")[0]
+    elif "://" in text:
         raise UsageError(
             f"{text.split('://', 1)[0]} ledgers are not supported by this version",
+            rule="store/url",
+            remedy="give a path, or sqlite:///PATH",
+        )
+    if text in {"", ":memory:"}:
+        raise UsageError(
+            "a ledger is a file",
             rule="store/url",
             remedy="give a path, or sqlite:///PATH",
         )
@@ -189,14 +197,9 @@ class Database:
             yield connection
 
     def dispose(self) -> None:
-        """Close every connection; a forked child leaves its parent's alone."""
+        """Close every connection that nobody is using."""
         self.engine.dispose()
         self.readers.dispose()
-
-    def forget_connections(self) -> None:
-        """After a fork: drop the parent's connections without closing them."""
-        self.engine.dispose(close=False)
-        self.readers.dispose(close=False)
 
 
 def create_file(path: Path) -> sqlite3.Connection:

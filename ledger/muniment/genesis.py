@@ -5,17 +5,20 @@ Rules:
 - The ledger's id is the SHA-256 of the genesis payload. The genesis is signed by the
   root, names every first key with a proof of possession over its nonce, and commits to
   the hash of the next root.
-- The file is complete before it stands under its name: a crash leaves no half-made
-  ledger, and nothing is ever written over.
+- The file is complete before it stands under its name, and its keys are kept: a crash
+  leaves no half-made ledger, and nothing is ever written over. Only then the trust home
+  remembers the place; opening makes that good after a crash.
 - Root and next root go to the recovery directory of the trust home, to be moved away;
   writer and checkpoint keys stay where the ledger finds them. The root is pinned.
 """
 
 from __future__ import annotations
 
-import os
+import errno
 import secrets
-from collections.abc import Mapping
+import shutil
+from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,9 +26,10 @@ from sqlalchemy import create_engine
 from sqlalchemy.pool import StaticPool
 
 from muniment.batch import Draft, build
+from muniment.blobs import sync_directory
 from muniment.canonical import JsonValue, sha256_tag
 from muniment.database import create_file, translated
-from muniment.errors import RefusedError
+from muniment.errors import MunimentError, RefusedError, StoreError
 from muniment.event_types import EventTypes
 from muniment.heads import Head
 from muniment.keyentries import enrolment, genesis_context, next_root_commitment
@@ -75,30 +79,50 @@ def create_ledger(
     writer: Signer | None = None,
     continues: Mapping[str, JsonValue] | None = None,
     actor: str = "local",
+    step: Callable[[str], None] = lambda _label: None,
 ) -> Born:
     """Make a ledger file at *path*, keep its keys in *home* and pin its root.
 
+    Args:
+        path: the file to make, absolute and real.
+        home: keeps the keys.
+        writer: signs events instead of a fresh key.
+        continues: id, last checkpoint and reason, when this succeeds a ledger.
+        actor: who makes it.
+        step: called with the name of each step; crash tests kill there.
+
     Raises:
         RefusedError: something is there, or the trust home remembers a ledger there.
+        StoreError: the file cannot be written there.
 
     """
     _refuse_known(path, home)
     keys = Keys.generate(writer)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if path.parent.name == ".muniment":
-        (path.parent / ".gitignore").write_text("*\n")
-    partial = path.with_name(f".{path.name}.{os.getpid()}.new")
+    _prepare_directory(path)
+    partial = path.with_name(f".{path.name}.{secrets.token_hex(8)}.new")
+    kept: Path | None = None
     try:
         ledger_id, head = _write(partial, keys, continues, actor)
+        step("written")
+        kept = home.keys_directory(ledger_id, create=True).parent
         _keep_keys(home, ledger_id, keys, writer is None)
+        step("keys kept")
         home.pin(ledger_id, keys.root.public.keyid)
-        home.remember(str(path), ledger_id)
         with home.head_memory(ledger_id) as memory:
             memory.advance(head.size, head.hash)
+            memory.sync()
+        step("pinned")
         _publish(partial, path)
+    except MunimentError:
+        if kept is not None:
+            shutil.rmtree(kept, ignore_errors=True)  # of a ledger that never was
+        raise
     finally:
         for suffix in ("", "-wal", "-shm"):
             Path(f"{partial}{suffix}").unlink(missing_ok=True)
+    step("published")
+    home.remember(str(path), ledger_id)
+    step("remembered")
     recovery = home.recovery_directory(ledger_id)
     return Born(ledger_id, keys.root.public.keyid, recovery)
 
@@ -122,6 +146,24 @@ def _refuse_known(path: Path, home: TrustHome) -> None:
         )
 
 
+def _prepare_directory(path: Path) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.parent.name == ".muniment":
+            (path.parent / ".gitignore").write_text("*\n")
+    except OSError as error:
+        raise _unwritable(path.parent, error) from error
+
+
+def _unwritable(path: Path, error: OSError) -> StoreError:
+    return StoreError(
+        f"no ledger can be made here ({error.strerror})",
+        rule="store/full" if error.errno == errno.ENOSPC else "store/read-only",
+        place=str(path),
+        remedy="make the directory writable and make room, or choose another path",
+    )
+
+
 def _write(
     partial: Path,
     keys: Keys,
@@ -133,8 +175,7 @@ def _write(
     )
     tail = Tail()
     batch = build([Draft(prepared, actor)], tail, keys.root, None)
-    with translated(str(partial)):
-        raw = create_file(partial)
+    with translated(str(partial)), closing(create_file(partial)) as raw:
         engine = create_engine(
             "sqlite://",
             creator=lambda: raw,
@@ -151,7 +192,6 @@ def _write(
             )
             connection.exec_driver_sql("COMMIT")
             connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
-        raw.close()
     return sha256_tag(batch.events[0].payload), Head(1, tail.hash)
 
 
@@ -189,6 +229,7 @@ def _publish(partial: Path, path: Path) -> None:
     """Give the complete file its name, unless somebody took the name meanwhile."""
     try:
         path.hardlink_to(partial)
+        sync_directory(path.parent)
     except FileExistsError:
         raise RefusedError(
             "somebody made a ledger here at the same moment",
@@ -196,5 +237,8 @@ def _publish(partial: Path, path: Path) -> None:
             place=str(path),
             remedy="use that one",
         ) from None
-    except OSError:
-        partial.rename(path)  # a file system without hard links
+    except OSError:  # a file system without hard links
+        try:
+            partial.rename(path)
+        except OSError as error:
+            raise _unwritable(path, error) from error

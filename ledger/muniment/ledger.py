@@ -104,11 +104,22 @@ class Ledger(Reader):
         signer: Signer | str | None = None,
         anchor: str | os.PathLike[str] | None = None,
         readonly: bool = False,
+        timeout: float = 60.0,
         home: TrustHome | str | os.PathLike[str] | None = None,
         plugins: Iterable[str] | Plugins | None = None,
         actor: str = "local",
     ) -> Self:
         """Open the ledger at *url*; without a key it is read-only.
+
+        Args:
+            url: a path, or ``sqlite:///PATH``.
+            signer: signs instead of the kept key; a `Signer` or its URI.
+            anchor: a file that every checkpoint is appended to as well.
+            readonly: refuse to write, whatever keys there are.
+            timeout: seconds to wait for another writer before ``store/locked``.
+            home: the trust home; ``MUNIMENT_HOME`` or the platform's without it.
+            plugins: the names of those that may load; all that are installed without.
+            actor: who writes, as events claim it.
 
         Raises:
             StoreError: it is missing, unreadable or not a ledger.
@@ -118,7 +129,12 @@ class Ledger(Reader):
         active = plugins if isinstance(plugins, Plugins) else Plugins(plugins)
         writer = active.signer(signer) if isinstance(signer, str) else signer
         opened = open_store(
-            url, _trust(home), writer=writer, anchor=anchor, readonly=readonly
+            url,
+            _trust(home),
+            writer=writer,
+            anchor=anchor,
+            readonly=readonly,
+            timeout=timeout,
         )
         return cls(opened, active, actor)
 

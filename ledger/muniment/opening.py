@@ -17,8 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from muniment.database import Database, sqlite_path
-from muniment.errors import CannotTellError, WrongError
+from muniment.erasing import erase_again
+from muniment.errors import CannotTellError, UsageError, WrongError
 from muniment.keys import load_private
+from muniment.projections import cache_path
 from muniment.reading import ledger_id_of
 from muniment.signing import Signer, signer_from_uri
 from muniment.store import Store
@@ -41,8 +43,21 @@ class Opened:
 
 
 def create_path(path: str | os.PathLike[str]) -> Path:
-    """Return the absolute path of a ledger file that is to be made."""
-    return sqlite_path(path).absolute()
+    """Return the absolute, real path of a ledger file, which its siblings stand by.
+
+    Raises:
+        UsageError: the name is that of the cache beside ledgers.
+
+    """
+    real = Path(os.path.realpath(sqlite_path(path)))
+    if real == cache_path(real):
+        raise UsageError(
+            "this name is that of the cache beside a ledger, which may be deleted",
+            rule="ledger/name",
+            place=str(real),
+            remedy="choose another name",
+        )
+    return real
 
 
 def discover(start: Path | None = None) -> Path | None:
@@ -64,6 +79,7 @@ def open_store(
     writer: Signer | None = None,
     anchor: str | os.PathLike[str] | None = None,
     readonly: bool = False,
+    timeout: float = 60.0,
 ) -> Opened:
     """Open the store at *url* with the keys that there are for it.
 
@@ -72,19 +88,44 @@ def open_store(
         WrongError: the trust home knows another ledger here, or that one was here.
 
     """
-    path = sqlite_path(url).absolute()
+    path = create_path(url)
     known = home.ledger_at(str(path))
-    if known is not None and not path.exists():
-        raise WrongError(
-            f"the ledger {known[:19]}… was here, and its file is gone",
-            rule="head/truncated",
-            place=str(path),
-            remedy=f"restore it, or give it up with `muniment forget {path}`",
-        )
-    database = Database.open(path, readonly=readonly)
-    ledger_id = ledger_id_of(database)
-    if known is not None and known != ledger_id:
+    if known is not None:
+        _refuse_gone(path, known)
+    database = Database.open(path, readonly=readonly, timeout=timeout)
+    try:
+        ledger_id = ledger_id_of(database)
+        _refuse_foreign(path, known, ledger_id)
+        opened = _wire(database, ledger_id, home, writer, anchor)
+    except BaseException:
         database.dispose()
+        raise
+    if opened.pinned and opened.store.writable:
+        try:
+            _heal(opened.store, home, path)
+        except BaseException:
+            opened.store.close()
+            raise
+    return opened
+
+
+def _refuse_gone(path: Path, known: str) -> None:
+    if not path.exists():
+        what = "is gone"
+    elif path.is_file() and not path.stat().st_size:
+        what = "is empty"
+    else:
+        return
+    raise WrongError(
+        f"the ledger {known[:19]}… was here, and its file {what}",
+        rule="head/truncated",
+        place=str(path),
+        remedy=f"restore it, or give it up with `muniment forget {path}`",
+    )
+
+
+def _refuse_foreign(path: Path, known: str | None, ledger_id: str) -> None:
+    if known is not None and known != ledger_id:
         raise WrongError(
             f"this is another ledger ({ledger_id[:19]}…) than the one known here "
             f"({known[:19]}…)",
@@ -92,6 +133,16 @@ def open_store(
             place=str(path),
             remedy=f"find out who put it here; `muniment forget {path}` accepts it",
         )
+
+
+def _wire(
+    database: Database,
+    ledger_id: str,
+    home: TrustHome,
+    writer: Signer | None,
+    anchor: str | os.PathLike[str] | None,
+) -> Opened:
+    readonly = database.readonly
     pinned = bool(home.pins(ledger_id))
     if not readonly:
         writer = writer or _environment_key() or _kept(home, ledger_id, "writer")
@@ -104,6 +155,13 @@ def open_store(
     )
     store.published = _publisher(home, ledger_id, anchor, pinned=pinned)
     return Opened(store, home, pinned)
+
+
+def _heal(store: Store, home: TrustHome, path: Path) -> None:
+    """Finish what a crash cut off: making the ledger, or an erasure."""
+    if not home.locations(store.ledger_id):
+        home.remember(str(path), store.ledger_id)
+    erase_again(store, home)
 
 
 def _environment_key() -> Signer | None:
@@ -133,7 +191,7 @@ class _publisher:  # noqa: N801 - reads as the function that it is
     ) -> None:
         self._home = home if pinned else None
         self._ledger_id = ledger_id
-        self._anchor = None if anchor is None else Path(anchor)
+        self._anchor = None if anchor is None else Path(anchor).absolute()
 
     def __call__(self, note: bytes) -> None:
         if self._home is not None:

@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
 from muniment.batch import Draft
+from muniment.erasing import erase, what_is_left
 from muniment.errors import AppendRefused, RefusedError, UsageError
 from muniment.event_types import EventType, EventTypes, Prepared
 from muniment.events import BlobRef, Event, Subject
@@ -225,16 +226,10 @@ class LedgerPort:
             raise UsageError(
                 "there is nothing to erase", rule="erase/nothing", place=", ".join(what)
             )
-        for ref in refs:
-            self.store.read_blob(ref)
+        refs = what_is_left(self.store, refs)
         data = {"blobs": refs, "reason": reason, "legal_basis": legal_basis}
         draft = Draft(self.prepare("blob.erased", data, None), self.actor)
-        event = self.store.append(
-            [draft], also=lambda driver: self.store.blobs.erase(driver, refs)
-        )[0]
-        home.record_erasure(self.store.ledger_id, refs, reason)
-        self.store.truncate_wal()
-        return event
+        return erase(self.store, home, refs, draft, reason)
 
     def _refs(self, what: str) -> list[str]:
         if what.startswith("sha256:"):

@@ -18,23 +18,27 @@ Rules:
 
 from __future__ import annotations
 
+import hashlib
+import json
 import sqlite3
 from collections.abc import Callable, Iterable
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import ClassVar, Generic, TypeVar, cast
 
-import orjson
-
-from muniment.canonical import JsonValue, canonical
+from muniment.canonical import JsonValue
 from muniment.events import Event
 
-__all__ = ["Cache", "Projection", "fold"]
+__all__ = ["Cache", "Projection", "cache_path", "fold"]
 
 V_co = TypeVar("V_co", covariant=True)
 
-CHUNK = 1000
-"""How many events are folded before the state is looked at again."""
+_CHECK = hashlib.sha256().digest_size
+
+
+def cache_path(ledger: Path) -> Path:
+    """Return where what is remembered of the ledger file *ledger* is kept."""
+    return ledger.with_name("cache.db")
 
 
 class Projection(Generic[V_co]):
@@ -67,8 +71,19 @@ class Cache:
     def load(self, projection: Projection[object], run: str) -> tuple[int, str, bytes]:
         """Return size, head hash and state bytes; ``(0, "", b"")`` for nothing."""
         nothing = (0, "", b"")
-        if not self._path.exists():
+        found = self._find(projection, run)
+        if found is None:
             return nothing
+        size, head, stored = found
+        state = stored[_CHECK:]
+        sound = self._check(projection, run, size, head, state) == stored[:_CHECK]
+        return (size, head, state) if sound else nothing
+
+    def _find(
+        self, projection: Projection[object], run: str
+    ) -> tuple[int, str, bytes] | None:
+        if not self._path.exists():
+            return None
         try:
             with closing(self._connect()) as connection:
                 row = connection.execute(
@@ -77,8 +92,21 @@ class Cache:
                     (self._ledger, projection.name, projection.version, run),
                 ).fetchone()
         except sqlite3.Error:
-            return nothing  # a cache that cannot be read is a cache that is empty
-        return nothing if row is None else cast("tuple[int, str, bytes]", row)
+            return None  # a cache that cannot be read is a cache that is empty
+        whole = row is not None and type(row[2]) is bytes
+        return cast("tuple[int, str, bytes]", row) if whole else None
+
+    def _check(
+        self,
+        projection: Projection[object],
+        run: str,
+        size: int,
+        head: str,
+        state: bytes,
+    ) -> bytes:
+        """Return what stands before a state, against a file that was damaged."""
+        names = (self._ledger, projection.name, projection.version, run, size, head)
+        return hashlib.sha256(repr(names).encode() + state).digest()
 
     def save(
         self,
@@ -96,7 +124,7 @@ class Cache:
             run,
             size,
             head,
-            state,
+            self._check(projection, run, size, head, state) + state,
         )
         try:
             with closing(self._connect()) as connection, connection:
@@ -104,13 +132,16 @@ class Cache:
                     "INSERT OR REPLACE INTO projection VALUES (?, ?, ?, ?, ?, ?, ?)",
                     row,
                 )
-        except sqlite3.Error:
+        except sqlite3.OperationalError:
             return  # a cache that cannot be written costs time, never an answer
+        except sqlite3.DatabaseError:
+            self.clear()  # it is no database, or not any more: the next time it is
 
     def clear(self) -> None:
         """Delete the file."""
         for suffix in ("", "-wal", "-shm", "-journal"):
-            Path(f"{self._path}{suffix}").unlink(missing_ok=True)
+            with suppress(OSError):  # a directory in its place, or read-only media
+                Path(f"{self._path}{suffix}").unlink(missing_ok=True)
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self._path, timeout=1)
@@ -145,13 +176,14 @@ def fold(
         if size and not still_there(size, head):
             size, remembered = 0, b""
     try:
-        state = orjson.loads(remembered) if remembered else projection.initial()
-    except orjson.JSONDecodeError:
+        state = json.loads(remembered) if remembered else projection.initial()
+    except json.JSONDecodeError:
         size, state = 0, projection.initial()
     start = size
     for event in events(size):
         state = projection.apply(state, event)
         size, head = event.seq + 1, event.hash
     if cache is not None and size > start:
-        cache.save(projection, run, size, head, canonical(state))
+        # Not canonical: the order of members and 1.0 are part of the state.
+        cache.save(projection, run, size, head, json.dumps(state).encode())
     return projection.view(state)

@@ -20,7 +20,7 @@ from muniment.heads import Head
 from muniment.opening import Opened
 from muniment.plugins import Plugins
 from muniment.port import LedgerPort
-from muniment.projections import Cache, Projection, fold
+from muniment.projections import Cache, Projection, cache_path, fold
 from muniment.proving import prove
 from muniment.query import Filter, read_events
 from muniment.reading import event_at, has_head, head_of, run_id
@@ -160,7 +160,7 @@ class Reader:
     @property
     def cache(self) -> Cache:
         """Where projections are remembered; a file that may be deleted."""
-        return Cache(self.path.with_name("cache.db"), self.id)
+        return Cache(cache_path(self.path), self.id)
 
     def prove(self, seq: int) -> TlogProof:
         """Return the proof that event *seq* is in the tree of a checkpoint.

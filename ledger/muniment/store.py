@@ -11,25 +11,21 @@ Rules:
 - ``time`` is ``max(now, time of the head)``, taken inside the transaction.
 - A checkpoint is signed over committed events only, under the append lock, never for a
   size below an earlier one: on demand, at the end of a run, at close, and at the latest
-  every 1,000 events or 10 seconds of appending.
+  every 1,000 events or 10 seconds of appending. One that is due is made before the
+  next append, so that a fault of it never follows an event that was written.
 """
 
 from __future__ import annotations
 
-import os
-import threading
 import time
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import cast
-
-from sqlalchemy import Connection
 
 from muniment.batch import Batch, Draft, build
 from muniment.blobs import Blobs
 from muniment.checkpoint import Checkpoint, origin, sign_checkpoint
-from muniment.database import Database, Driver, Execute, translated
+from muniment.database import Database, Driver, Execute
 from muniment.errors import (
     AppendRefused,
     KeyRefused,
@@ -43,11 +39,14 @@ from muniment.keyring import Keyring
 from muniment.keys import PublicKey
 from muniment.signing import Signer
 from muniment.tree import Tail, tail_of
+from muniment.writer import Writer
 
 __all__ = ["Fence", "Store"]
 
 CHECKPOINT_EVENTS = 1000
 CHECKPOINT_SECONDS = 10.0
+CLOSING_SECONDS = 0.2
+"""How long a writer that closes waits for readers, to leave an empty log behind."""
 
 _KEY_EVENTS = (
     "SELECT payload, signature, key, hash FROM event WHERE type IN "
@@ -100,9 +99,7 @@ class Store:
         self._memory = memory
         self._tail = Tail()
         self._keyring: Keyring | None = None
-        self._lock = threading.RLock()
-        self._connection: Connection | None = None
-        self._process = os.getpid()
+        self._line = Writer(database)
         self._checkpointed = (0, time.monotonic())
 
     @property
@@ -137,23 +134,27 @@ class Store:
             StoreError: the database is locked, full, read-only or corrupt.
 
         """
-        with self._lock:
-            with self._transaction() as driver:
+        with self._line.lock:
+            if self._checkpoint_due():
+                self.checkpoint()
+            with self._line.transaction() as driver:
                 tail = self._current_tail(driver)
                 if fence is not None:
                     _refuse_fenced(driver, fence)
                 chosen = self._signer(drafts, signer)
                 batch = build(drafts, tail, chosen, self.ledger_id)
+                keyring = self._keyring_after(batch)
                 self.step("signed")
-                self._insert(driver, batch)
-                if also is not None:
-                    also(driver)
-                self.step("inserted")
+                with self.blobs.written(driver, batch.staged):
+                    self.step("contents written")
+                    _insert(driver, batch)
+                    if also is not None:
+                        also(driver)
+                    self.step("inserted")
             self.step("committed")
-            self._settle(tail, batch)
+            self._tail, self._keyring = tail, keyring
+            self._remember(batch)
             self.step("remembered")
-            if self._checkpoint_due():
-                self.checkpoint()
             return batch.events
 
     def checkpoint(self) -> bytes | None:
@@ -163,13 +164,15 @@ class Store:
         """
         if self._checkpointer is None or self.database.readonly:
             return self.last_checkpoint()[1]
-        with self._lock:
-            with self._transaction(durable=False) as driver:
+        with self._line.lock:
+            with self._line.transaction(durable=False) as driver:
                 tail = self._current_tail(driver)
                 last = driver.execute(_LAST_CHECKPOINT).fetchone()
                 if last is not None and last[0] == tail.size:
                     self._checkpointed = (tail.size, time.monotonic())
                     return cast("bytes", last[1])
+                if not self._may_checkpoint(tail.size):
+                    return None if last is None else cast("bytes", last[1])
                 head = Checkpoint(
                     origin(self.ledger_id), tail.size, tail.frontier.root()
                 )
@@ -199,29 +202,27 @@ class Store:
             row = connection.exec_driver_sql(_LAST_CHECKPOINT).first()
             return (0, None) if row is None else (row[0], row[1])
 
-    def truncate_wal(self) -> bool:
-        """Move everything from the write-ahead log into the file; True when done."""
-        with self._lock, translated(self.place):
-            row = (
-                self._connected()
-                .exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
-                .one()
-            )
-            return cast("int", row[0]) == 0
+    def empty(self, refs: Sequence[str]) -> None:
+        """Empty contents whose erasure the log tells already, or cannot tell."""
+        with self._line.lock, self._line.transaction() as driver:
+            self.blobs.empty(driver, refs)
+
+    def truncate_wal(self, seconds: float) -> bool:
+        """Empty the write-ahead log; see `Writer.truncate_wal`."""
+        return self._line.truncate_wal(seconds)
 
     def close(self) -> None:
         """Sign a last checkpoint where there is something new, and let go."""
-        with self._lock:
-            writes = self._connection is not None and os.getpid() == self._process
-            if writes and self._tail.size > self._checkpointed[0]:
-                self.checkpoint()
-            if writes:
-                self.truncate_wal()
-                cast("Connection", self._connection).close()
-            self._connection = None
-            self.database.dispose()
-            if self._memory is not None:
-                self._memory.close()
+        with self._line.lock:
+            try:
+                if self._line.connected:
+                    if self._tail.size > self._checkpointed[0]:
+                        self.checkpoint()
+                    self.truncate_wal(CLOSING_SECONDS)
+            finally:
+                self._line.close()
+                if self._memory is not None:
+                    self._memory.close()
 
     def _signer(self, drafts: Sequence[Draft], signer: Signer | None) -> Signer:
         chosen = signer or self._writer
@@ -299,25 +300,28 @@ class Store:
             )
         return keyring
 
-    def _insert(self, driver: Driver, batch: Batch) -> None:
-        self.blobs.write(driver, batch.staged)
-        self.step("contents written")
-        driver.executemany(_INSERT, batch.rows)
-        if batch.subjects:
-            driver.executemany(_INSERT_SUBJECT, batch.subjects)
-        if batch.tiles:
-            driver.executemany(_INSERT_TILE, batch.tiles)
+    def _keyring_after(self, batch: Batch) -> Keyring | None:
+        """Return the keys after *batch*; a key event that cannot hold is refused."""
+        changes = [event for event in batch.events if event.type.startswith("key.")]
+        if not changes or self._keyring is None:
+            return self._keyring
+        keyring = self._keyring.copy()
+        for event in changes:
+            keyring.apply(event.seq, event.type, event.raw, PublicKey(event.key))
+        return keyring
 
-    def _settle(self, tail: Tail, batch: Batch) -> None:
-        self._tail = tail
+    def _remember(self, batch: Batch) -> None:
         batch.staged.settle()
-        for event in batch.events:
-            if event.type.startswith("key.") and self._keyring is not None:
-                self._keyring.apply(
-                    event.seq, event.type, event.raw, PublicKey(event.key)
-                )
         if self._memory is not None:
-            self._memory.advance(tail.size, tail.hash)
+            self._memory.advance(self._tail.size, self._tail.hash)
+
+    def _may_checkpoint(self, size: int) -> bool:
+        """Tell whether the key here still is one: it may have been rotated away."""
+        return (
+            self._checkpointer is not None
+            and self._keyring is not None
+            and self._checkpointer.public in self._keyring.checkpoint_keys_at(size)
+        )
 
     def _checkpoint_due(self) -> bool:
         size, moment = self._checkpointed
@@ -326,38 +330,13 @@ class Store:
             or time.monotonic() - moment >= CHECKPOINT_SECONDS
         )
 
-    def _connected(self) -> Connection:
-        if self.database.readonly:
-            raise AppendRefused(
-                "the ledger was opened read-only",
-                rule="store/read-only",
-                place=self.place,
-                remedy="open it for writing, with its signing key",
-            )
-        if os.getpid() != self._process:
-            self.database.forget_connections()
-            self._connection, self._process = None, os.getpid()
-        if self._connection is None:
-            self._connection = self.database.engine.connect()
-        return self._connection
 
-    @contextmanager
-    def _transaction(self, *, durable: bool = True) -> Generator[Driver]:
-        """One write transaction; a checkpoint row alone need not be durable."""
-        with translated(self.place):
-            driver = cast("Driver", self._connected().connection.driver_connection)
-            if not durable:
-                driver.execute("PRAGMA synchronous=NORMAL")
-            driver.execute("BEGIN IMMEDIATE")
-            try:
-                yield driver
-                driver.execute("COMMIT")
-            except BaseException:
-                driver.execute("ROLLBACK")
-                raise
-            finally:
-                if not durable:
-                    driver.execute("PRAGMA synchronous=FULL")
+def _insert(driver: Driver, batch: Batch) -> None:
+    driver.executemany(_INSERT, batch.rows)
+    if batch.subjects:
+        driver.executemany(_INSERT_SUBJECT, batch.subjects)
+    if batch.tiles:
+        driver.executemany(_INSERT_TILE, batch.tiles)
 
 
 def _refuse_fenced(driver: Driver, fence: Fence) -> None:

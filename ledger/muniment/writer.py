@@ -1,0 +1,160 @@
+"""The one writing connection: transactions, forks, and the write-ahead log.
+
+Rules:
+
+- A transaction is committed whole or leaves nothing behind, whatever raises in it, and
+  a connection is as durable after a fault as before it.
+- While a process forks, no transaction is under way. A child closes what it inherited
+  and connects anew: SQLite's locks are its parent's.
+- Waiting is limited: for another writer by the ledger's timeout, for readers, when the
+  write-ahead log is to be emptied, by what the caller says.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Protocol, cast
+
+from sqlalchemy import Connection
+
+from muniment.database import Database, Driver, translated
+from muniment.errors import AppendRefused, StoreError
+
+__all__ = ["Writer"]
+
+_SYNC_FULL, _SYNC_NORMAL = "PRAGMA synchronous=FULL", "PRAGMA synchronous=NORMAL"
+
+
+class _Transactional(Driver, Protocol):
+    in_transaction: bool
+
+
+class Writer:
+    """Lends the writing connection of *database*, one transaction at a time."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self.lock = threading.RLock()
+        """Held for a transaction and what belongs to it; threads take turns."""
+        self._connection: Connection | None = None
+        self._closed = False
+        _watch(self)
+
+    @property
+    def connected(self) -> bool:
+        """Whether anything was written through this object."""
+        return self._connection is not None
+
+    @contextmanager
+    def transaction(self, *, durable: bool = True) -> Generator[Driver]:
+        """One write transaction; a checkpoint row alone need not be *durable*."""
+        with translated(str(self.database.path)):
+            driver = self._driver()
+            try:
+                if not durable:
+                    driver.execute(_SYNC_NORMAL)
+                driver.execute("BEGIN IMMEDIATE")
+                yield driver
+                driver.execute("COMMIT")
+            finally:
+                if driver.in_transaction:  # SQLite ends some that fail by itself
+                    driver.execute("ROLLBACK")
+                if not durable:
+                    driver.execute(_SYNC_FULL)
+
+    def truncate_wal(self, seconds: float) -> bool:
+        """Move the write-ahead log into the file and empty it; True when done.
+
+        Args:
+            seconds: how long to wait for readers who still look at it.
+
+        """
+        with self.lock, translated(str(self.database.path)):
+            driver = self._driver()
+            (before,) = driver.execute("PRAGMA busy_timeout").fetchone()
+            driver.execute(f"PRAGMA busy_timeout={int(seconds * 1000)}")
+            try:
+                row = driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            finally:
+                driver.execute(f"PRAGMA busy_timeout={before}")
+            return cast("int", row[0]) == 0
+
+    def close(self) -> None:
+        """Let go of every connection; a closed ledger does not write again."""
+        with self.lock:
+            self._closed = True
+            if self._connection is not None:
+                self._connection.close()
+            self._connection = None
+            self.database.dispose()
+
+    def _driver(self) -> _Transactional:
+        place = str(self.database.path)
+        if self._closed:
+            raise StoreError(
+                "the ledger was closed",
+                rule="store/closed",
+                place=place,
+                remedy="open it again",
+            )
+        if self.database.readonly:
+            raise AppendRefused(
+                "the ledger was opened read-only",
+                rule="store/read-only",
+                place=place,
+                remedy="open it for writing, with its signing key",
+            )
+        if self._connection is None:
+            self._connection = self.database.engine.connect()
+        return cast("_Transactional", self._connection.connection.driver_connection)
+
+    def inherit(self) -> None:
+        """In a child process: close the parent's connections, which took its locks."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            driver = connection.connection.driver_connection
+            if cast("_Transactional", driver).in_transaction:
+                _ABANDONED.append(connection)  # the parent's, in the middle of it
+            else:
+                connection.close()
+        self.database.dispose()
+
+
+# A process has one way to hear of forks, and it cannot be taken back: the writers that
+# are alive are known to the module, as `logging` knows its handlers.
+_WRITERS: weakref.WeakSet[Writer] = weakref.WeakSet()
+_ABANDONED: list[Connection] = []
+_HELD: list[Writer] = []
+
+
+def _watch(writer: Writer) -> None:
+    _WRITERS.add(writer)
+
+
+def _before_fork() -> None:
+    _HELD[:] = list(_WRITERS)
+    for writer in _HELD:
+        writer.lock.acquire()
+
+
+def _after_fork() -> None:
+    while _HELD:
+        _HELD.pop().lock.release()
+
+
+def _after_fork_in_child() -> None:
+    for writer in _HELD:
+        writer.inherit()
+    _after_fork()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_before_fork,
+        after_in_parent=_after_fork,
+        after_in_child=_after_fork_in_child,
+    )
