@@ -1,0 +1,88 @@
+"""A real ledger that holds an event of every type the kernel writes."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+
+import pluggy
+
+from muniment.batch import Draft
+from muniment.errors import EffectFailed
+from muniment.keyentries import enrolment
+from muniment.keys import PrivateKey, load_private
+from muniment.kinds import KERNEL_KINDS
+from muniment.lanes import Lane
+from muniment.ledger import Ledger
+from muniment.plugins import Plugins
+from muniment.replaying import replay
+
+__all__ = ["make"]
+
+hookimpl = pluggy.HookimplMarker("muniment")
+
+
+class Grumbler:
+    """A plugin whose observer fails at one kind of event."""
+
+    @hookimpl
+    def after_append(self, event: object) -> None:
+        """Fail once a verdict is reached."""
+        if getattr(event, "type", "") == "verdict.reached":
+            raise RuntimeError("no verdicts, please")
+
+
+def program(run: Lane, fail: bool = False) -> object:
+    """State every fact and perform every kind of effect, well and badly."""
+    run.record(
+        "claim.stated", {"id": "c1", "text": "it holds", "acceptance": {"p": 1.0}}
+    )
+    run.record("spec.issued", {"allowed_imports": ["math"], "resources": {"time_s": 5}})
+    run.record("synthesis.attempted", {"code": "def f(): ...", "accepted": True})
+    with run.scope("map/1") as lane:
+        lane.record("property.tested", {"name": "p", "transform": "t", "passed": True})
+    run.now()
+    for kind in KERNEL_KINDS:
+        run.effect(kind.name, {"model": "m", "ask": kind.name}, lambda r: {"got": r})
+        try:
+            run.effect(kind.name, {"ask": "badly"}, _fail)
+        except EffectFailed:
+            run.record("note.added", {"text": "dealt with"})
+    run.record("verdict.reached", {"hypothesis": "h", "verifier": "v", "passed": True})
+    if fail:
+        raise ValueError("the end of it")
+    return {"large": "x" * 1_100_000}
+
+
+def _fail(_: object) -> object:
+    raise OSError("no such thing")
+
+
+def make(path: Path) -> Ledger:
+    """Make the ledger at *path*; the caller closes it."""
+    plugins = Plugins([], {"grumbler": Grumbler()})
+    ledger = Ledger.create(path, plugins=plugins)
+    ledger.append("note.added", {"text": "Zoë", "details": {"who": "A. Person"}})
+    done = ledger.execute(program)
+    failed = ledger.execute(program, params={"fail": True})
+    with suppress(KeyboardInterrupt), ledger.run("stopped"):
+        raise KeyboardInterrupt
+    ledger.resume(failed.run_id, program)
+    replay(ledger, done.run_id, program, record=True)
+    root = load_private(ledger.home.recovery_directory(ledger.id) / "root.pem")
+    other = PrivateKey.generate()
+    entry: dict[str, object] = dict(enrolment(other, ["writer"], ledger.id, "ci"))
+    _sign(ledger, "key.enrolled", entry, root)
+    gone: dict[str, object] = {"keyid": other.public.keyid, "reason": "left the house"}
+    _sign(ledger, "key.revoked", gone, root)
+    blobs = [e for e in ledger.events(type="note.added") if "details" in e.raw]
+    ledger.erase(str(blobs[0].raw["details"]["$blob"]), reason="asked to")  # type: ignore[index, call-overload]
+    ledger.append_many([("note.added", {"text": str(i)}) for i in range(300)])
+    ledger.checkpoint()
+    ledger.append("note.added", {"text": "after the last checkpoint"})
+    return ledger
+
+
+def _sign(ledger: Ledger, kind: str, data: dict[str, object], root: PrivateKey) -> None:
+    prepared = ledger.port.types.get(kind).prepare(data)
+    ledger.store.append([Draft(prepared)], signer=root)
