@@ -14,6 +14,8 @@ Rules:
   performed as a new attempt, every other one was dealt with by the program and is
   answered; a request without an outcome is in doubt, and its kind says what then.
 - A plugin's ``before_effect`` may refuse or answer; the outcome names it.
+- A program that stops waiting (a timeout) gets ``failed`` with the reason *cancelled*,
+  if it goes on; a replay waits again. When the run ended with it, it is in doubt.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ import time
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import cast
+from typing import NoReturn, cast
 
 from muniment.canonical import JsonValue, parse
 from muniment.comparing import comparable, content_bytes, first_difference
@@ -31,17 +33,21 @@ from muniment.divergence import Divergence
 from muniment.errors import (
     CannotTellError,
     EffectFailed,
+    MunimentError,
     RefusedError,
     ValueRefused,
 )
 from muniment.event_types import Prepared
-from muniment.events import Place
+from muniment.events import Event, Place
 from muniment.kinds import EffectKind
 from muniment.recorded import Item, Recorded, effect_scope, match_key
 from muniment.runs import Answer, Recording
 from muniment.values import decode
 
 __all__ = ["Call", "begin"]
+
+GRACE = 10.0
+"""Seconds beyond the recorded ones in which a program cancels what it had cancelled."""
 
 
 def begin(recording: Recording, scope: str, name: str, request: object) -> Call:
@@ -56,11 +62,12 @@ def begin(recording: Recording, scope: str, name: str, request: object) -> Call:
     kind = recording.port.kind(name)
     kind.check_request(request)
     fields = {"request": request, "about": dict(kind.about_request(request)) or None}
-    prepared = recording.port.prepare(f"{name}.requested", fields, recording.run_id)
+    prepared = recording.port.validate(f"{name}.requested", fields)
     content = content_bytes(prepared, "request")
     key = match_key(name, content)
     with recording.lock:
-        item = _find(recording, scope, key, prepared)
+        recording.require_going()
+        item = _find(recording, scope, key, prepared, fields)
         ordinal = recording.next_ordinal(scope) if item is None else item.ordinal
         call = Call(
             recording,
@@ -81,16 +88,21 @@ def begin(recording: Recording, scope: str, name: str, request: object) -> Call:
 
 
 def _find(
-    recording: Recording, scope: str, key: str, prepared: Prepared
+    recording: Recording,
+    scope: str,
+    key: str,
+    prepared: Prepared,
+    fields: Mapping[str, object],
 ) -> Item | None:
-    record = recording.record_of
-    if record is None:
-        return None
-    item = record.effect(scope, key)
+    record, kind = recording.record_of, prepared.type.name
+    item = None if record is None else record.effect(scope, key)
     recording.compared += item is not None
-    if item is None and recording.mode == "replay":
+    if item is None and recording.mode != "dry":
+        recording.port.admit(kind, fields, recording.run_id)
+    if item is None and record is not None and recording.mode == "replay":
         expected = record.next_in(scope, effect=True)
-        recording.diverge(scope, expected, prepared.type.name, comparable(prepared))
+        found = recording.difference(expected, scope, kind, comparable(prepared))
+        recording.report(found)
     return item
 
 
@@ -125,17 +137,19 @@ class Call:
         recording = self.recording
         if recording.mode == "replay":
             if item.outcome is None:
-                raise CannotTellError(
-                    "the record ends before this effect's outcome",
-                    rule="replay/open",
-                    place=f"run {recording.run_id}, event {item.event.seq}",
-                    remedy=f"`muniment resume {recording.run_id}` goes on with the run",
+                raise recording.halt(
+                    CannotTellError(
+                        "the record ends before this effect's outcome",
+                        rule="replay/open",
+                        place=f"run {recording.run_id}, event {item.event.seq}",
+                        remedy="what it came to was never recorded",
+                    )
                 )
-            return not self.kind.reproducible
-        if item.outcome is None:
+            return not self.kind.reproducible or item.cancelled
+        record = cast("Recorded", recording.record_of)
+        if item.outcome is None or record.was_cut_off(item):
             self._settle_doubt(item)
             return False
-        record = cast("Recorded", recording.record_of)
         return item.completed or not record.was_fatal(item)
 
     def _settle_doubt(self, item: Item) -> None:
@@ -143,7 +157,7 @@ class Call:
         if decision != "repeat" and self.recording.decide is not None:
             decision = self.recording.decide(self.kind.name, self.request)
         if decision != "repeat":
-            raise RefusedError(
+            refusal = RefusedError(
                 f"a {self.kind.name} effect was requested and its outcome is unknown; "
                 f"its kind says {self.kind.on_doubt}",
                 rule="effect/doubt",
@@ -151,6 +165,7 @@ class Call:
                 remedy="find out whether it happened; `--repeat-doubtful` performs it "
                 "again",
             )
+            raise self.recording.halt(refusal)
 
     def ask(self, prepared: Prepared) -> None:
         """Make the request durable, as a further attempt where there was one."""
@@ -164,20 +179,20 @@ class Call:
         recording = self.recording
         if recording.mode == "dry":
             if self.kind.dry is None:
-                raise RefusedError(
+                end = RefusedError(
                     f"the dry run ends here: {self.kind.name} cannot say its answer",
                     rule="run/dry-end",
                     place=f"run {recording.run_id}",
                 )
+                raise recording.halt(end)
             self.given = Answer(self.kind.dry(self.request), {"who": "dry run"})
         elif recording.writes:
-            try:
-                self.given = recording.port.before_effect(
-                    recording, self.place.scope, self.kind.name, self.request
-                )
-            except RefusedError as error:
-                self.given = Answer(None, {"who": "plugin", "name": error.place})
-                raise self.fail(error, reason="refused") from error
+            self.given = recording.port.before_effect(
+                recording, self.place.scope, self.kind.name, self.request
+            )
+            if self.given is not None and self.given.refusal is not None:
+                refusal = RefusedError(self.given.refusal, rule="effect/plugin")
+                raise self.fail(refusal, reason="refused") from refusal
         self.answered = self.given is not None
 
     def permitted(self) -> AbstractContextManager[object]:
@@ -190,10 +205,14 @@ class Call:
         if self.given is not None:
             return self.complete(self.given.value)
         record = cast("Recorded", self.recording.record_of)
-        outcome = cast("Item", self.recorded).outcome
-        if outcome is None:
-            raise AssertionError("a call that the record answers has an outcome")
-        data = record.data(outcome)
+        outcome = self._recorded_outcome
+        if self.patience is not None:
+            self._refuse_uncancelled(outcome)
+        try:
+            data = record.data(outcome)
+        except MunimentError as error:
+            self.recording.halt(error)
+            raise
         with self.recording.lock:
             self._count(outcome.type, data)
         if outcome.type.endswith(".completed"):
@@ -219,15 +238,29 @@ class Call:
         try:
             self.kind.check_response(value)
             about = dict(self.kind.about_response(value)) or None
-            prepared = self._outcome("completed", {"value": value, "about": about})
+            fields: dict[str, object] = {"value": value, "about": about}
+            prepared = self._outcome("completed", fields)
+            if self.recording.writes:
+                self.recording.port.admit(
+                    prepared.type.name, fields, self.recording.run_id
+                )
         except ValueRefused as error:
             raise self.fail(error, reason="unrecordable") from error
         except RefusedError as error:
             raise self.fail(error, reason="refused") from error
+        except Exception as error:
+            raise self.fail(error) from error
         self._write(prepared)
         return decode(
             parse(content_bytes(prepared, "value")), self.recording.port.values
         )
+
+    def is_halted_by(self, error: BaseException | None) -> bool:
+        """Tell whether *error* comes of what stopped the run, and not of the effect."""
+        halted = self.recording.halted
+        while error is not None and error is not halted:
+            error = error.__cause__ or error.__context__
+        return error is not None
 
     def fail(self, error: Exception, reason: str | None = None) -> EffectFailed:
         """Write the failure, and return what the program gets to see."""
@@ -251,29 +284,61 @@ class Call:
             parse(content_bytes(prepared, "data")),
         )
 
+    def cancel(self) -> None:
+        """Say that the program stopped waiting, which stands only if it goes on."""
+        fields = {"error_type": "CancelledError", "message": "", "reason": "cancelled"}
+        self._write(self._outcome("failed", fields), held=True)
+
+    @property
+    def patience(self) -> float | None:
+        """Seconds to wait for the cancellation that the record holds; None for none."""
+        item = self.recorded
+        if self.given is not None or item is None or not item.cancelled:
+            return None
+        waited = cast("int", self._recorded_outcome.raw.get("duration_us", 0))
+        return waited / 1_000_000 + GRACE
+
+    def recount(self) -> None:
+        """Count the recorded cancellation, which came again."""
+        outcome, record = self._recorded_outcome, self.recording.record_of
+        with self.recording.lock:
+            self._count(outcome.type, cast("Recorded", record).data(outcome))
+
+    @property
+    def _recorded_outcome(self) -> Event:
+        outcome = None if self.recorded is None else self.recorded.outcome
+        if outcome is None:
+            raise AssertionError("a call that the record answers has an outcome")
+        return outcome
+
+    def _refuse_uncancelled(self, outcome: Event) -> NoReturn:
+        found = Divergence(
+            "outcome", self.place.scope, outcome.seq, "reason", "cancelled", None
+        )
+        self.recording.report(found)
+
     def _outcome(self, verb: str, fields: Mapping[str, object]) -> Prepared:
         by = {"who": "performer"} if self.given is None else dict(self.given.by)
         elapsed = round((time.monotonic() - self.started) * 1_000_000)
-        return self.recording.port.prepare(
+        return self.recording.port.validate(
             f"{self.kind.name}.{verb}",
             {**fields, "answered_by": by, "duration_us": elapsed},
-            self.recording.run_id,
         )
 
-    def _write(self, prepared: Prepared) -> None:
+    def _write(self, prepared: Prepared, *, held: bool = False) -> None:
         recording, outcome = self.recording, comparable(prepared)
         with recording.lock:
             if recording.mode == "replay":
                 self._compare(prepared.type.name, outcome)
+            elif recording.writes and held:
+                recording.hold(recording.draft(prepared, self.place))
             elif recording.writes:
                 recording.write(recording.draft(prepared, self.place))
             self._count(prepared.type.name, outcome)
 
     def _compare(self, kind: str, outcome: dict[str, JsonValue]) -> None:
         record = cast("Recorded", self.recording.record_of)
-        recorded = cast("Item", self.recorded).outcome
-        if recorded is None:
-            raise AssertionError("a replay compares with a recorded outcome")
+        recorded = self._recorded_outcome
         expected: JsonValue = {"type": recorded.type, **record.data(recorded)}
         difference = first_difference(expected, {"type": kind, **outcome})
         if difference is not None:

@@ -35,6 +35,7 @@ from muniment.errors import (
     ValueRefused,
 )
 from muniment.lanes import Lane
+from muniment.recorded import effect_scope
 from muniment.runs import Recording
 from muniment.values import decode
 
@@ -43,11 +44,13 @@ __all__ = [
     "Ending",
     "acall",
     "call",
+    "causes",
     "environment",
     "finish",
     "is_alive",
     "owner",
     "printable",
+    "refuse_async",
     "stop",
     "ulid",
 ]
@@ -75,9 +78,13 @@ class Done:
     @property
     def result(self) -> object:
         """What the program returned; raises what it raised."""
+        self.raise_failure()
+        return self.value
+
+    def raise_failure(self) -> None:
+        """Raise what the program raised, if it did."""
         if self.error is not None:
             raise self.error
-        return self.value
 
 
 @dataclass(slots=True)
@@ -122,8 +129,8 @@ def owner(pid: int | None = None) -> dict[str, object]:
 
 def is_alive(described: Mapping[str, JsonValue]) -> bool | None:
     """Tell whether the owner *described* lives; None when that cannot be known."""
-    if described.get("host") != platform.node():
-        return None
+    if described.get("host") != platform.node() or os.name == "nt":
+        return None  # on Windows, os.kill would end the process that it asks about
     pid = cast("int", described.get("pid", 0))
     try:
         os.kill(pid, 0)
@@ -153,12 +160,7 @@ def call(
         if inspect.isawaitable(value):
             if inspect.iscoroutine(value):
                 value.close()
-            raise UsageError(
-                "the program is asynchronous",
-                rule="run/async",
-                place=recording.name,
-                remedy="use `await ledger.aexecute(…)`",
-            )
+            raise _is_async(recording.name)
     return value
 
 
@@ -174,20 +176,38 @@ async def acall(
     return value
 
 
+def refuse_async(program: Callable[..., object]) -> None:
+    """Refuse a program that must be awaited, before anything is written."""
+    if inspect.iscoroutinefunction(program):
+        raise _is_async(getattr(program, "__qualname__", repr(program)))
+
+
+def _is_async(name: str) -> UsageError:
+    return UsageError(
+        "the program is asynchronous",
+        rule="run/async",
+        place=name,
+        remedy="use `await ledger.aexecute(…)` or `await ledger.aresume(…)`",
+    )
+
+
 def finish(recording: Recording, value: object, began: float) -> Done:
     """Write ``run.completed`` with *value* and return what came of the run."""
-    record = recording.record_of
-    left = None if record is None else record.unused(())
-    if left is not None and recording.mode == "resume":
-        recording.missing(left)
-    recording.flush()
-    fields = {"result": value, "duration_us": _elapsed(began)}
-    prepared = recording.port.prepare(
-        "run.completed", {**recording.completeness(), **fields}, recording.run_id
-    )
+    with recording.lock:
+        recording.require_going()
+        record = recording.record_of
+        left = None if record is None else record.unused()
+        if left is not None:
+            recording.missing(left)
+        recording.flush()
+        fields = {**recording.completeness(), "result": value}
+        fields["duration_us"] = _elapsed(began)
+        prepared = recording.port.validate("run.completed", fields)
+        if recording.writes:
+            recording.port.admit("run.completed", fields, recording.run_id)
+            recording.write_prepared(prepared)
+        recording.ended = True
     content = content_bytes(prepared, "result")
-    if recording.writes:
-        recording.write_prepared(prepared)
     digest = recording.digest.result(parse(content))
     status = "completed" if recording.writes else recording.mode
     result = decode(parse(content), recording.port.values)
@@ -196,28 +216,45 @@ def finish(recording: Recording, value: object, began: float) -> Done:
 
 def stop(recording: Recording, error: BaseException, began: float) -> Done:
     """Write how the run ended by *error*; return it, or raise what is not its end."""
-    if isinstance(error, RunFenced):
+    if isinstance(error, Exception):
+        error = recording.halted or error
+    if isinstance(error, RunFenced) or recording.ended:
         raise error
     if not isinstance(error, Exception) or _is_doubt(error):
-        reason = str(error) if _is_doubt(error) else type(error).__name__
-        if recording.writes:
-            recording.write_lifecycle("run.interrupted", {"reason": reason})
+        _interrupt(recording, error)
         raise error
     status = _status(error)
-    if recording.writes:
-        recording.flush()
-        fields: dict[str, object] = {
-            **recording.completeness(),
-            "error_type": type(error).__name__,
-            "message": printable(error),
-            "status": status,
-            "cause": _cause(error),
-            "duration_us": _elapsed(began),
-        }
-        recording.write_lifecycle("run.failed", fields)
+    with recording.lock:
+        if recording.writes:
+            _write_failure(recording, error, status, began)
+        recording.ended = True
     result: JsonValue = {"error": [type(error).__name__, printable(error)]}
     digest = recording.digest.result(result)
     return Done(recording.run_id, status, digest, None, error)
+
+
+def _interrupt(recording: Recording, error: BaseException) -> None:
+    reason = printable(error) if _is_doubt(error) else type(error).__name__
+    with recording.lock:
+        if recording.writes:
+            recording.drop_held()
+            recording.write_lifecycle("run.interrupted", {"reason": reason})
+        recording.ended = True
+
+
+def _write_failure(
+    recording: Recording, error: Exception, status: str, began: float
+) -> None:
+    recording.flush()
+    fields: dict[str, object] = {
+        **recording.completeness(),
+        "error_type": type(error).__name__,
+        "message": printable(error),
+        "status": status,
+        "cause": causes(error) or None,
+        "duration_us": _elapsed(began),
+    }
+    recording.write_lifecycle("run.failed", fields)
 
 
 def printable(error: BaseException) -> str:
@@ -232,18 +269,33 @@ def _is_doubt(error: BaseException) -> bool:
 def _status(error: Exception) -> str:
     if isinstance(error, ReplayDiverged):
         return "diverged"
+    if isinstance(error, EffectFailed):
+        return "refused" if error.error_type == "refused" else "failed"
     if isinstance(error, RefusedError) and not isinstance(error, ValueRefused):
         return "refused"
     return "failed"
 
 
-def _cause(error: BaseException | None) -> list[object] | None:
-    """Return scope and ordinal of the effect whose failure *error* comes from."""
+def causes(error: BaseException | None, inside: str | None = None) -> list[object]:
+    """Return scope and ordinal of the effects whose failures *error* comes from.
+
+    Of failures that followed each other the last counts, and those inside of it.
+    """
     while error is not None:
+        if isinstance(error, BaseExceptionGroup):
+            group = cast("BaseExceptionGroup[BaseException]", error)
+            return [one for part in group.exceptions for one in causes(part, inside)]
         if isinstance(error, EffectFailed) and error.effect is not None:
-            return list(error.effect)
-        error = error.__cause__ or error.__context__
-    return None
+            scope, ordinal = error.effect
+            if inside is None or f"{scope}/".startswith(f"{inside}/"):
+                deeper = effect_scope(scope, error.kind, ordinal)
+                return [[scope, ordinal], *causes(_earlier(error), deeper)]
+        error = _earlier(error)
+    return []
+
+
+def _earlier(error: BaseException) -> BaseException | None:
+    return error.__cause__ or error.__context__
 
 
 def _elapsed(began: float) -> int:

@@ -33,6 +33,7 @@ _EVENTS = {
     "socket.gethostbyname": "sockets",
     "subprocess.Popen": "subprocesses",
     "os.system": "subprocesses",
+    "os.startfile": "subprocesses",
     "os.exec": "subprocesses",
     "os.fork": "subprocesses",
     "os.forkpty": "subprocesses",
@@ -51,6 +52,7 @@ _EVENTS = {
     "os.utime": "file writes",
     "shutil.rmtree": "file writes",
     "shutil.move": "file writes",
+    "sqlite3.connect": "file writes",
 }
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
@@ -98,7 +100,7 @@ class _Hook:
         name = _EVENTS.get(event)
         if name is None and event == "open" and _writes(arguments):
             name = "file writes"
-        if name is not None:
+        if name is not None and not _only_reads(event, arguments):
             self.active[-1].refuse(name, event, arguments)
 
 
@@ -110,6 +112,12 @@ def _writes(arguments: tuple[object, ...]) -> bool:
     if path == os.devnull or not isinstance(flags, int):
         return False
     return bool(flags & _WRITING)
+
+
+def _only_reads(event: str, arguments: tuple[object, ...]) -> bool:
+    """Permit databases in memory, and read-only ones such as the ledger itself."""
+    where = str(arguments[0]) if event == "sqlite3.connect" and arguments else ""
+    return where == ":memory:" or "mode=ro" in where.partition("?")[2]
 
 
 @contextmanager

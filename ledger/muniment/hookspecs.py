@@ -52,7 +52,10 @@ def projections() -> Iterable[type[Projection[object]]]:  # type: ignore[empty-b
 def before_append(
     event_type: str, data: Mapping[str, JsonValue], run: str | None
 ) -> str | None:
-    """Return a reason to refuse the event, or None; nothing is written before."""
+    """Return a reason to refuse the event, or None; nothing is written before.
+
+    Not asked about failures: that something went wrong is always written.
+    """
 
 
 @hookspec
@@ -61,8 +64,14 @@ def after_append(event: Event) -> None:
 
 
 @hookspec
-def before_effect(run: Lane, kind: str, request: object) -> Answer | str | None:
-    """Return an `Answer`, a reason to refuse (a text), or None to let it happen."""
+def before_effect(
+    run: Lane, kind: str, request: object, scope: str
+) -> Answer | str | None:
+    """Return an `Answer`, a reason to refuse (a text), or None to let it happen.
+
+    *run* is a lane for facts of the plugin's own, *scope* that of the effect. Nobody is
+    asked in a replay, nor about what the record answers.
+    """
 
 
 @hookspec

@@ -20,14 +20,14 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from contextvars import ContextVar, Token
-from datetime import datetime
+from contextvars import ContextVar
+from datetime import UTC, datetime
 from types import TracebackType
 from typing import ParamSpec, Self, TypeVar, cast
 from uuid import UUID
 
 from muniment.effects import Call, begin
-from muniment.errors import ReplayDiverged, RunFenced, UsageError
+from muniment.errors import UsageError
 from muniment.events import Subject, timestamp, when
 from muniment.runs import Handle, Recording
 
@@ -36,7 +36,8 @@ __all__ = ["Lane", "current_run", "effect"]
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
-_CURRENT: ContextVar[Lane | None] = ContextVar("muniment_run", default=None)
+_CURRENT: ContextVar[tuple[Lane, ...]] = ContextVar("muniment_run", default=())
+"""The lanes that were entered here and not left, the current one last."""
 
 
 def current_run() -> Lane:
@@ -46,31 +47,30 @@ def current_run() -> Lane:
         UsageError: no run is active here; a thread gets its lane handed over.
 
     """
-    lane = _CURRENT.get()
-    if lane is None:
+    lanes = _CURRENT.get()
+    if not lanes:
         raise UsageError(
             "no run is active here",
             rule="run/none",
             remedy="open one with `ledger.run(…)`; hand `run` to threads yourself",
         )
-    return lane
+    return lanes[-1]
 
 
 class Lane:
     """One scope of a run. The run itself is the lane of the root scope ``""``."""
 
-    __slots__ = ("_call", "_recording", "_tokens", "scope_path")
+    __slots__ = ("_call", "_recording", "scope_path")
 
     def __init__(
         self, recording: Recording, scope: str = "", call: Call | None = None
     ) -> None:
         self._recording = recording
         self._call = call
-        self._tokens: list[Token[Lane | None]] = []
         self.scope_path = scope
 
     def __enter__(self) -> Self:
-        self._tokens.append(_CURRENT.set(self))
+        _CURRENT.set((*_CURRENT.get(), self))
         return self
 
     def __exit__(
@@ -79,7 +79,8 @@ class Lane:
         exc: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        _CURRENT.reset(self._tokens.pop())
+        # No token: one lane may be entered by several threads and tasks at once.
+        _CURRENT.set(_CURRENT.get()[:-1])
 
     async def __aenter__(self) -> Self:
         return self.__enter__()
@@ -143,6 +144,7 @@ class Lane:
             ReplayDiverged: the record holds another fact here.
 
         """
+        self._recording.port.refuse_reserved(kind)
         return self._recording.record(self.scope_path, kind, data, tuple(subject))
 
     def effect(
@@ -166,9 +168,9 @@ class Lane:
                 value = perform(call.request)
                 if inspect.isawaitable(value):
                     _refuse_awaitable(value, kind)
-        except (ReplayDiverged, RunFenced):
-            raise
         except Exception as error:
+            if call.is_halted_by(error):
+                raise
             raise call.fail(error) from error
         return call.complete(value)
 
@@ -176,17 +178,28 @@ class Lane:
         self, kind: str, request: object, perform: Callable[[object], object]
     ) -> object:
         """Do as `effect` does, awaiting what *perform* returns where it must be."""
+        from asyncio import CancelledError, sleep  # noqa: PLC0415 - sync code needs none
+
         call = begin(self._recording, self.scope_path, kind, request)
         if call.answered:
+            if call.patience is not None:
+                try:
+                    await sleep(call.patience)
+                except CancelledError:
+                    call.recount()
+                    raise
             return call.answer()
         try:
             with Lane(self._recording, call.inside, call), call.permitted():
                 value = perform(call.request)
                 if inspect.isawaitable(value):
                     value = await cast("Awaitable[object]", value)
-        except (ReplayDiverged, RunFenced):
+        except CancelledError:
+            call.cancel()
             raise
         except Exception as error:
+            if call.is_halted_by(error):
+                raise
             raise call.fail(error) from error
         return call.complete(value)
 
@@ -201,7 +214,8 @@ class Lane:
 
     def now(self) -> datetime:
         """Return the time, aware, in UTC; a replay gives the recorded one."""
-        return when(self._recording.read_clock(self.scope_path, timestamp))
+        moment = timestamp(datetime.now(UTC))
+        return when(self._recording.read_clock(self.scope_path, moment))
 
     def random(self) -> float:
         """Return a number from [0, 1), derived from the run's seed."""

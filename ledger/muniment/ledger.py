@@ -227,6 +227,7 @@ class Ledger(Reader):
             KeyboardInterrupt: as it came; the run can be resumed.
 
         """
+        executing.refuse_async(program)
         settled, recording = self._port.start(
             program, params, name, labels, tenant, mode, seed
         )
@@ -293,13 +294,15 @@ class Ledger(Reader):
         decide: Callable[[str, object], str] | None = None,
     ) -> Done:
         """Do as `resume` does with an async program."""
-        going = Resumption.take(self, self.run_id(run), program, take_over, decide)
+        going = Resumption.take(
+            self, self.run_id(run), program, take_over, decide, awaits=True
+        )
         return await self._aconduct(going.recording, going.program, going.params)
 
     def _conduct(
         self, recording: Recording, program: Program, params: Mapping[str, object]
     ) -> Done:
-        with self._ending(recording) as ending:
+        with self.ending(recording) as ending:
             value = executing.call(recording, program, params)
             ending.done = executing.finish(recording, value, ending.began)
         return ending.result
@@ -307,21 +310,21 @@ class Ledger(Reader):
     async def _aconduct(
         self, recording: Recording, program: Program, params: Mapping[str, object]
     ) -> Done:
-        with self._ending(recording) as ending:
+        with self.ending(recording) as ending:
             value = await executing.acall(recording, program, params)
             ending.done = executing.finish(recording, value, ending.began)
         return ending.result
 
     @contextmanager
-    def _ending(self, recording: Recording) -> Generator[executing.Ending]:
+    def ending(self, recording: Recording) -> Generator[executing.Ending]:
+        """Write how the run ended that the body conducts; for the kernel's own use."""
         ending = executing.Ending(time.monotonic())
-        self._port.active.add(recording.run_id)
         try:
             yield ending
         except BaseException as error:  # noqa: BLE001 - every end is an event
             ending.done = executing.stop(recording, error, ending.began)
         finally:
-            self._port.active.discard(recording.run_id)
+            self._port.left.add(recording.run_id)
             if recording.writes:
                 self._store.checkpoint()
 
@@ -345,13 +348,12 @@ class RunContext:
         traceback: TracebackType | None,
     ) -> None:
         self._lane.__exit__(exc_type, exc, traceback)
-        try:
-            if exc is None:
-                executing.finish(self._recording, None, self._began)
-            else:
-                executing.stop(self._recording, exc, self._began)
-        finally:
-            self._ledger.checkpoint()
+        with self._ledger.ending(self._recording) as ending:
+            if exc is not None:
+                raise exc
+            ending.done = executing.finish(self._recording, None, self._began)
+        if exc is None:
+            ending.result.raise_failure()
 
     async def __aenter__(self) -> Lane:
         return self.__enter__()

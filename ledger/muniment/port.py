@@ -17,18 +17,22 @@ import secrets
 from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
+import pluggy
+
 from muniment.batch import Draft
+from muniment.comparing import PLUGIN_SCOPE
 from muniment.erasing import erase, what_is_left
-from muniment.errors import AppendRefused, RefusedError, UsageError
+from muniment.errors import AppendRefused, MunimentError, UsageError
 from muniment.event_types import EventType, EventTypes, Prepared
 from muniment.events import BlobRef, Event, Subject
-from muniment.executing import environment, owner, ulid
+from muniment.executing import environment, owner, printable, ulid
 from muniment.kinds import KERNEL_KINDS, EffectKind
 from muniment.lanes import Lane
 from muniment.plugins import Plugins
 from muniment.programs import Program, describe
 from muniment.reading import events_of_run
 from muniment.runs import Answer, Recording
+from muniment.signing import Signer
 from muniment.store import Fence, Store
 from muniment.trust import TrustHome
 from muniment.value_types import ValueTypes
@@ -48,8 +52,8 @@ class LedgerPort:
         self.plugins = plugins
         self.actor = actor
         self.values = ValueTypes()
-        self.active: set[str] = set()
-        """The runs that this process is in the middle of."""
+        self.left: set[str] = set()
+        """The runs that this object began and is not in the middle of any more."""
         self._types = EventTypes(KERNEL_TYPES)
         self._kinds: dict[str, EffectKind] = {}
         self._extended = False
@@ -140,28 +144,47 @@ class LedgerPort:
         self, name: str, data: Mapping[str, object], run: str | None
     ) -> Prepared:
         """Validate the data of an event, then ask ``before_append``."""
-        self._extend()
-        prepared = self._types.get(name).prepare(data, self.values)
-        if self.plugins.gates:
-            for plugin, reason in self.plugins.ask(
-                "before_append", event_type=name, data=data, run=run
-            ):
-                if reason is not None:
-                    raise AppendRefused(
-                        str(reason),
-                        rule="append/plugin",
-                        place=f"plugin {plugin}",
-                        remedy="change what is recorded, or the plugin's policy",
-                    )
+        prepared = self.validate(name, data)
+        self.admit(name, data, run)
         return prepared
 
-    def write(self, drafts: list[Draft], fence: Fence | None) -> list[Event]:
+    def validate(self, name: str, data: Mapping[str, object]) -> Prepared:
+        """Validate the data of an event."""
+        self._extend()
+        return self._types.get(name).prepare(data, self.values)
+
+    def admit(self, name: str, data: Mapping[str, object], run: str | None) -> None:
+        """Ask ``before_append``; a plugin that cannot say says no."""
+        if not self.plugins.gates:
+            return
+        arguments = {"event_type": name, "data": data, "run": run}
+        for plugin, hook in self.plugins.implementations("before_append"):
+            reason = _asked(hook, arguments)
+            if reason is not None:
+                raise AppendRefused(
+                    str(reason),
+                    rule="append/plugin",
+                    place=f"plugin {plugin}",
+                    remedy="change what is recorded, or the plugin's policy",
+                )
+
+    def write(
+        self, drafts: list[Draft], fence: Fence | None, signer: Signer | None = None
+    ) -> list[Event]:
         """Append *drafts* in one durable commit, then tell the observers."""
-        events = self.store.append(drafts, fence=fence)
+        events = self.store.append(drafts, fence=fence, signer=signer)
+        self.tell(events)
+        return events
+
+    def commit(self, drafts: list[Draft], fence: Fence | None) -> list[Event]:
+        """Append *drafts* in one durable commit."""
+        return self.store.append(drafts, fence=fence)
+
+    def tell(self, events: list[Event]) -> None:
+        """Tell ``after_append`` of every event."""
         if self.plugins.observers:
             for event in events:
                 self._observe(event)
-        return events
 
     def _observe(self, event: Event) -> None:
         for plugin, hook in self.plugins.implementations("after_append"):
@@ -186,7 +209,7 @@ class LedgerPort:
             "plugin": plugin,
             "hook": hook,
             "error_type": type(error).__name__,
-            "message": str(error),
+            "message": printable(error),
             "event": seq,
         }
         prepared = self._types.get("plugin.failed").prepare(data)
@@ -195,22 +218,21 @@ class LedgerPort:
     def before_effect(
         self, run: Recording, scope: str, kind: str, request: object
     ) -> Answer | None:
-        """Ask the plugins in turn; the first that answers or refuses is named."""
-        hooks = self.plugins.implementations("before_effect")
-        if not hooks:
-            return None
-        arguments = {"run": Lane(run, scope), "kind": kind, "request": request}
-        for plugin, hook in hooks:
-            wanted = {name: arguments[name] for name in hook.argnames}
-            given = hook.function(**wanted)
+        """Ask the plugins in turn; the first that answers or refuses is named.
+
+        A hook gets a lane of its own, and a plugin that cannot say says no.
+        """
+        for plugin, hook in self.plugins.implementations("before_effect"):
+            lane = Lane(run, f"{PLUGIN_SCOPE}/{plugin}")
+            arguments = {"run": lane, "kind": kind, "request": request, "scope": scope}
+            given = _asked(hook, arguments)
+            if given is None:
+                continue
+            version = self.plugins.versions.get(plugin, "")
+            by = {"who": "plugin", "name": plugin, "version": version}
             if isinstance(given, Answer):
-                version = self.plugins.versions.get(plugin, "")
-                by = {"who": "plugin", "name": plugin, "version": version}
                 return Answer(given.value, by)
-            if given is not None:
-                raise RefusedError(
-                    str(given), rule="effect/plugin", place=f"plugin {plugin}"
-                )
+            return Answer(None, by, refusal=str(given))
         return None
 
     def hook(self, name: str, **arguments: object) -> object:
@@ -252,6 +274,7 @@ class LedgerPort:
         tenant: str,
         mode: str,
         seed: str | None,
+        replay_of: str | None = None,
     ) -> tuple[Mapping[str, object], Recording]:
         """Write ``run.started``; return the params as recorded, and the recording."""
         settled = cast("Mapping[str, object]", settle(dict(params or {}), self.values))
@@ -271,6 +294,7 @@ class LedgerPort:
                 "program": None if program is None else describe(program),
                 "params": dict(settled) or None,
                 "labels": dict(labels or {}),
+                "replay_of": replay_of,
                 "seed": recording.seed,
                 "plugins": self.plugins.versions,
                 "environment": environment(),
@@ -279,3 +303,13 @@ class LedgerPort:
             event = recording.write_lifecycle("run.started", fields)
             recording.fence = Fence(recording.run_id, event.seq)
         return settled, recording
+
+
+def _asked(hook: pluggy.HookImpl, arguments: Mapping[str, object]) -> object:
+    """Return a hook's answer; what it raises is a refusal that says so."""
+    try:
+        return hook.function(**{name: arguments[name] for name in hook.argnames})
+    except MunimentError:
+        raise
+    except Exception as error:  # noqa: BLE001 - a policy that fails must not let pass
+        return f"it failed with {type(error).__name__}: {printable(error)}"

@@ -17,6 +17,7 @@ import hashlib
 from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import cast
 
 from muniment.canonical import JsonValue
 from muniment.comparing import (
@@ -28,6 +29,7 @@ from muniment.comparing import (
 )
 from muniment.event_types import EventTypes
 from muniment.events import BlobRef, Event
+from muniment.vocabulary import EffectRequested
 
 __all__ = ["LIFECYCLE", "Item", "Recorded", "effect_scope", "match_key"]
 
@@ -73,6 +75,11 @@ class Item:
         """Whether the effect gave a value."""
         return self.outcome is not None and self.outcome.type.endswith(".completed")
 
+    @property
+    def cancelled(self) -> bool:
+        """Whether the program stopped waiting for the effect."""
+        return _is_cancelled(self.outcome)
+
 
 @dataclass(slots=True)
 class Scope:
@@ -112,7 +119,7 @@ class Recorded:
             earlier.outcome = event
         elif verb == "requested" and earlier is not None:
             earlier.outcome, earlier.attempts = None, earlier.attempts + 1
-        elif verb == "requested":
+        elif verb == "requested" and self._is_effect(event.type):
             key = match_key(stem, self._content(event, "request"))
             item = Item(event, name, ordinal, key, stem)
             open_effects[name, ordinal] = item
@@ -122,6 +129,10 @@ class Recorded:
             item = Item(event, name, ordinal, self._entry(event))
             scope.items.append(item)
             scope.facts.append(item)
+
+    def _is_effect(self, name: str) -> bool:
+        known = self._types.find(name)
+        return known is None or issubclass(known.model, EffectRequested)
 
     def _content(self, event: Event, name: str) -> bytes:
         value = event.raw.get(name)
@@ -168,10 +179,26 @@ class Recorded:
 
     def was_fatal(self, item: Item) -> bool:
         """Tell whether the run ended by the failure of this effect."""
-        for event in reversed(self.events):
-            if event.type in LIFECYCLE:
-                return event.raw.get("cause") == [item.scope, item.ordinal]
-        return False
+        outcome, effect = item.outcome, [item.scope, item.ordinal]
+        return outcome is not None and any(
+            effect in cast("list[object]", event.raw.get("cause", []))
+            for event in self.events
+            if event.type == "run.failed" and event.seq > outcome.seq
+        )
+
+    def was_cut_off(self, item: Item) -> bool:
+        """Tell whether the run stopped waiting for this effect only as it ended."""
+        outcome = item.outcome
+        return _is_cancelled(outcome) and all(
+            event.type in LIFECYCLE or _is_cancelled(event)
+            for event in self.events
+            if outcome is not None and event.seq > outcome.seq
+        )
+
+    def use(self, item: Item) -> None:
+        """Use up a fact of the record in the place of one that differs."""
+        item.used = True
+        self.scopes[item.scope].facts.remove(item)
 
     def next_in(self, scope: str, *, effect: bool) -> Item | None:
         """Return the earliest unused fact or effect of *scope*, for a report."""
@@ -186,17 +213,19 @@ class Recorded:
         here = self.scopes.get(scope)
         return here is not None and bool(here.facts)
 
-    def unused(self, active_plugins: Iterable[str]) -> Item | None:
-        """Return the first item that nobody asked for, in the order of the log."""
-        active = {f"{PLUGIN_SCOPE}/{name}" for name in active_plugins}
+    def unused(self) -> Item | None:
+        """Return the first item that nobody asked for, in the order of the log.
+
+        Facts of plugins' hooks are not among them: an answered effect asks no hook.
+        """
         left = [
             item
             for name, scope in self.scopes.items()
             for item in scope.items
-            if not item.used
-            and (
-                not name.startswith(f"{PLUGIN_SCOPE}/")
-                or "/".join(name.split("/")[:2]) in active
-            )
+            if not item.used and not name.startswith(f"{PLUGIN_SCOPE}/")
         ]
         return min(left, key=lambda item: item.event.seq, default=None)
+
+
+def _is_cancelled(event: Event | None) -> bool:
+    return event is not None and event.raw.get("reason") == "cancelled"

@@ -18,7 +18,7 @@ Rules:
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, cast
 
@@ -39,7 +39,7 @@ from muniment.values import encode
 if TYPE_CHECKING:
     from muniment.ledger import Ledger
 
-__all__ = ["ReplayReport", "replay"]
+__all__ = ["ReplayReport", "record_verdict", "replay"]
 
 Mode = Literal["strict", "bounded", "observational"]
 Verdict = Literal["acceptable", "acceptable_with_warnings", "unacceptable"]
@@ -128,9 +128,12 @@ def replay(
         )
     run = ledger.run_id(run_id)
     replaying = _Replaying(ledger, run, program)
+    replaying.recording.tolerant = mode != "strict"
     digest = replaying.perform()
     findings = tuple(replaying.findings)
-    blocking = any(one.what in _BLOCKING[mode] for one in findings)
+    blocking = any(one.what in _BLOCKING[mode] for one in findings) or (
+        mode == "bounded" and digest is None
+    )
     verdict: Verdict = (
         "unacceptable"
         if blocking
@@ -141,7 +144,7 @@ def replay(
     report = ReplayReport(
         run, mode, verdict, replaying.recording.compared, GUARDS, findings, digest
     )
-    return _recorded(ledger, report) if record else report
+    return record_verdict(ledger, report) if record else report
 
 
 class _Replaying:
@@ -175,9 +178,9 @@ class _Replaying:
             Divergence("guard", "", None, name, None, what)
             for name, what in guard.attempts
         ]
-        if not self.findings:
+        if digest is not None and not guard.attempts:
             self._compare_end(outcome)
-        left = self.record.unused(self.ledger.plugins.versions)
+        left = self.record.unused()
         if left is not None and not self.findings:
             self.findings.append(_missing(left.scope, left.event))
         self.findings += [
@@ -191,11 +194,13 @@ class _Replaying:
         try:
             value = _run(self.recording, self.program, self.params, guard)
             result = parse(canonical(encode(value, self.ledger.port.values)))
-        except (ReplayDiverged, CannotTellError) as error:
-            if isinstance(error, CannotTellError):
-                raise
-            return {}, None
+            self.recording.require_going()
         except Exception as error:  # noqa: BLE001 - a failed run replays to its failure
+            halted = self.recording.halted
+            if isinstance(halted, ReplayDiverged):
+                return {}, None
+            if halted is not None:
+                raise halted from None
             name, text = type(error).__name__, executing.printable(error)
             digest = self.recording.digest.result({"error": [name, text]})
             return {"type": "run.failed", "error_type": name, "message": text}, digest
@@ -223,38 +228,32 @@ def _run(
     lane = Lane(recording)
     with lane:
         value = program(lane, **params)
-        if inspect.iscoroutine(value):
-            return _drive(value, guard)
+        if inspect.isawaitable(value):
+            return _drive(cast("Awaitable[object]", value), guard)
     return value
 
 
-def _drive(program: Coroutine[object, object, object], guard: Guard) -> object:
-    """Run an async *program* on a loop of its own, in a thread if one is running."""
+def _drive(awaitable: Awaitable[object], guard: Guard) -> object:
+    """Await a program on a loop of its own, in a thread if one is running here."""
     import asyncio  # noqa: PLC0415 - only async programs need it
-    import contextvars  # noqa: PLC0415
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415
+    from contextvars import copy_context  # noqa: PLC0415
 
-    with guard.lifted():
-        loop = asyncio.new_event_loop()
+    async def program() -> object:
+        return await awaitable
+
+    def run() -> object:
+        with asyncio.Runner() as runner:
+            with guard.lifted():
+                runner.get_loop()
+            return runner.run(program(), context=copy_context())
+
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        try:
-            return loop.run_until_complete(program)
-        finally:
-            loop.close()
-    return _in_thread(loop.run_until_complete, program, contextvars.copy_context())
-
-
-def _in_thread(
-    run: Callable[[Coroutine[object, object, object]], object],
-    program: Coroutine[object, object, object],
-    context: object,
-) -> object:
-    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415
-
-    enter = cast("Callable[..., object]", getattr(context, "run"))  # noqa: B009
+        return run()
     with ThreadPoolExecutor(1) as pool:
-        return pool.submit(enter, run, program).result()
+        return pool.submit(copy_context().run, run).result()
 
 
 def _end_of(record: Recorded, run: str) -> Event:
@@ -273,10 +272,17 @@ def _missing(scope: str, event: Event) -> Divergence:
     return Divergence("missing", scope, event.seq, "type", event.type, None)
 
 
-def _recorded(ledger: Ledger, report: ReplayReport) -> ReplayReport:
+def record_verdict(ledger: Ledger, report: ReplayReport) -> ReplayReport:
     """Append the verdict as a run of its own, and return the report that names it."""
     _, recording = ledger.port.start(
-        None, None, f"replay of {report.run_id}", None, "default", "live", None
+        None,
+        None,
+        f"replay of {report.run_id}",
+        None,
+        "default",
+        "live",
+        None,
+        replay_of=report.run_id,
     )
     recording.write_lifecycle(
         "replay.judged",

@@ -6,6 +6,8 @@ Rules:
   older one: of two resumers one wins, the other is told so and has written nothing.
 - An owner that is alive is not overtaken without ``take_over``; an owner on another
   host may be alive, for all that can be known here.
+- Who takes over read the whole record: had the old owner written meanwhile, it would
+  read again. So an effect is either answered or known to be in doubt.
 - The program runs from its beginning; what it recorded before is answered, not written
   again.
 """
@@ -19,7 +21,7 @@ from typing import TYPE_CHECKING, cast
 from muniment.canonical import JsonValue
 from muniment.errors import RefusedError, RunFenced
 from muniment.events import BlobRef, Event
-from muniment.executing import is_alive, owner
+from muniment.executing import is_alive, owner, refuse_async
 from muniment.programs import Program, describe, find
 from muniment.reading import events_of_run
 from muniment.recorded import LIFECYCLE, Recorded
@@ -30,6 +32,17 @@ if TYPE_CHECKING:
     from muniment.ledger import Ledger
 
 __all__ = ["Resumption", "program_of", "recorded_run"]
+
+ATTEMPTS = 20
+"""How often a resumer reads the record of an owner that goes on writing."""
+
+
+class Moved(RunFenced):
+    """The run's record grew between reading it and owning it."""
+
+
+def _moved(error: RunFenced) -> Moved:
+    return Moved(error.message, rule=error.rule, place=error.place, remedy=error.remedy)
 
 
 def recorded_run(ledger: Ledger, run: str) -> Recorded:
@@ -83,13 +96,34 @@ class Resumption:
         program: Program | None,
         take_over: bool,
         decide: Callable[[str, object], str] | None,
+        awaits: bool = False,
     ) -> Resumption:
         """Own *run* under a new generation, or raise."""
+        for _ in range(ATTEMPTS - 1):
+            try:
+                return cls._take(ledger, run, program, take_over, decide, awaits)
+            except Moved:
+                continue
+        return cls._take(ledger, run, program, take_over, decide, awaits)
+
+    @classmethod
+    def _take(
+        cls,
+        ledger: Ledger,
+        run: str,
+        program: Program | None,
+        take_over: bool,
+        decide: Callable[[str, object], str] | None,
+        awaits: bool,
+    ) -> Resumption:
         record = recorded_run(ledger, run)
         started = record.events[0]
         _refuse_complete(record, run)
         _refuse_alive(ledger, record, run, take_over)
         chosen = program_of(ledger, run, started, program)
+        if not awaits:
+            refuse_async(chosen)
+        described = describe(chosen)
         recording = Recording(
             ledger.port,
             run,
@@ -101,17 +135,20 @@ class Resumption:
             record=record,
         )
         recording.decide = decide
+        recording.strict = described != started.raw.get("program")
         generations = [e.seq for e in record.events if e.type == "run.resumed"]
-        recording.fence = Fence(run, (generations or [started.seq])[-1])
-        resumed = recording.write_lifecycle(
-            "run.resumed",
-            {
-                "generation": len(generations) + 1,
-                "program": describe(chosen),
-                "owner": owner(),
-                "took_over": take_over,
-            },
-        )
+        since = (generations or [started.seq])[-1]
+        recording.fence = Fence(run, since, record.events[-1].seq)
+        fields = {
+            "generation": len(generations) + 1,
+            "program": described,
+            "owner": owner(),
+            "took_over": take_over,
+        }
+        try:
+            resumed = recording.write_lifecycle("run.resumed", fields)
+        except RunFenced as error:
+            raise _moved(error) from None
         recording.fence = Fence(run, resumed.seq)
         return cls(recording, chosen, params_of(ledger, started))
 
@@ -134,7 +171,7 @@ def _refuse_alive(ledger: Ledger, record: Recorded, run: str, take_over: bool) -
     alive = is_alive(described)
     if alive is False:
         return
-    if described.get("pid") == owner()["pid"] and run not in ledger.port.active:
+    if described.get("pid") == owner()["pid"] and run in ledger.port.left:
         return
     where = f"process {described.get('pid')} on {described.get('host')}"
     doubt = "is alive" if alive else "cannot be looked at from here"

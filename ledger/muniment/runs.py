@@ -25,17 +25,15 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import NoReturn, Protocol, cast
+from typing import NoReturn, Protocol, TypeVar, cast
 from uuid import UUID
 
 from muniment.batch import Draft
 from muniment.blobs import Shared
 from muniment.canonical import JsonValue
-from muniment.comparing import Digest, comparable, first_difference
+from muniment.comparing import Digest, comparable, first_difference, is_compared
 from muniment.divergence import Divergence
-from muniment.errors import (
-    UsageError,
-)
+from muniment.errors import MunimentError, RunFenced, UsageError
 from muniment.event_types import Prepared
 from muniment.events import Event, Place, Subject
 from muniment.kinds import EffectKind
@@ -46,6 +44,11 @@ from muniment.value_types import ValueTypes
 
 __all__ = ["Answer", "Handle", "Port", "Recording"]
 
+E = TypeVar("E", bound=BaseException)
+
+UNREFUSED = frozenset({"run.failed", "run.interrupted"})
+"""That something went wrong is written whatever plugins say."""
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:
@@ -53,6 +56,8 @@ class Answer:
 
     value: object
     by: Mapping[str, str] = field(default_factory=dict[str, str])
+    refusal: str | None = None
+    """Why the effect may not happen; set by the ledger for a plugin that says so."""
 
 
 class Port(Protocol):
@@ -65,18 +70,30 @@ class Port(Protocol):
         """Return the effect kind *name*, or raise with a suggestion."""
         ...
 
-    def prepare(self, name: str, data: Mapping[str, object], run: str) -> Prepared:
-        """Validate the data of an event and ask ``before_append``."""
+    def refuse_reserved(self, name: str) -> None:
+        """Refuse types that only the kernel writes."""
         ...
 
-    def write(self, drafts: list[Draft], fence: Fence | None) -> list[Event]:
-        """Append *drafts* in one durable commit, then tell ``after_append``."""
+    def validate(self, name: str, data: Mapping[str, object]) -> Prepared:
+        """Validate the data of an event."""
+        ...
+
+    def admit(self, name: str, data: Mapping[str, object], run: str | None) -> None:
+        """Ask ``before_append``, for an event that is about to be written."""
+        ...
+
+    def commit(self, drafts: list[Draft], fence: Fence | None) -> list[Event]:
+        """Append *drafts* in one durable commit."""
+        ...
+
+    def tell(self, events: list[Event]) -> None:
+        """Tell ``after_append``."""
         ...
 
     def before_effect(
         self, run: Recording, scope: str, kind: str, request: object
     ) -> Answer | None:
-        """Ask the plugins; None when nobody answers; raise when one refuses."""
+        """Ask the plugins; None when nobody answers or refuses."""
         ...
 
     def hook(self, name: str, **arguments: object) -> object:
@@ -96,22 +113,23 @@ class Handle:
         """The event, writing what is buffered first.
 
         Raises:
-            UsageError: the run is dry and writes nothing.
+            UsageError: the run is dry, or its record holds no such fact.
 
         """
         if self.written is None:
             self.recording.flush()
         if self.written is None:
-            raise UsageError("a dry run writes no events", rule="run/dry")
+            mode = self.recording.mode
+            raise UsageError(f"a {mode} run writes no events", rule=f"run/{mode}")
         return self.written
 
 
 @dataclass(slots=True)
 class Pending:
-    """A fact in the buffer."""
+    """A fact in the buffer, or an outcome that stands only if the run goes on."""
 
     draft: Draft
-    handle: Handle
+    handle: Handle | None
 
 
 class Recording:
@@ -139,6 +157,13 @@ class Recording:
         self.permit: Callable[[], AbstractContextManager[object]] | None = None
         self.decide: Callable[[str, object], str] | None = None
         """``repeat`` or ``refuse`` for a doubtful effect, by its kind and request."""
+        self.strict = True
+        """Whether a fact that the record lacks diverges while others still wait."""
+        self.tolerant = False
+        """Whether a fact that diverges is only reported."""
+        self.halted: BaseException | None = None
+        """What stopped the run; a program that swallows it gets it again."""
+        self.ended = False
         self.counts: dict[str, int] = {}
         self._frontier = Frontier()
         self.port = port
@@ -165,10 +190,14 @@ class Recording:
         subjects: tuple[Subject, ...] = (),
     ) -> Handle:
         """State a fact in *scope*; see `Lane.record`."""
-        prepared = self.port.prepare(kind, data, self.run_id)
+        prepared = self.port.validate(kind, data)
         facts = comparable(prepared)
         with self.lock:
+            self.require_going()
             item = self._recorded_fact(scope, kind, facts)
+            if item is None and self.mode != "dry":
+                self.port.admit(kind, data, self.run_id)
+                self._refuse_other_fact(scope, kind, facts)
             self.digest.add(scope, kind, facts)
             if item is not None:
                 return Handle(self, item.event)
@@ -183,25 +212,35 @@ class Recording:
         self, scope: str, kind: str, facts: dict[str, JsonValue]
     ) -> Item | None:
         record = self.record_of
-        if record is None:
-            return None
-        item = record.fact(scope, kind, facts)
+        item = None if record is None else record.fact(scope, kind, facts)
         self.compared += item is not None
-        if item is None and (self.mode == "replay" or record.has_facts(scope)):
-            self.diverge(scope, record.next_in(scope, effect=False), kind, facts)
         return item
 
-    def read_clock(self, scope: str, now: Callable[..., str]) -> str:
-        """Return the time as a fact: recorded live, answered later."""
-        from datetime import UTC, datetime  # noqa: PLC0415 - beside its only use
+    def _refuse_other_fact(
+        self, scope: str, kind: str, facts: dict[str, JsonValue]
+    ) -> None:
+        """Diverge by a fact that the record lacks, unless it may be a lost one.
 
-        handle = self.record(scope, "clock.read", {"time": now(datetime.now(UTC))})
-        if handle.written is not None:
-            return cast("str", handle.written.raw["time"])
-        for pending in reversed(self._buffer):
-            if pending.handle is handle:
-                return cast("str", pending.draft.prepared.inline["time"])
-        return cast("str", handle.event.raw["time"])
+        What a performer states is its own affair. In a resume, facts that wait may
+        belong to a parallel task while the buffer with this one was lost.
+        """
+        record = self.record_of
+        if record is None or not is_compared(scope):
+            return
+        if self.mode != "replay" and not (self.strict and record.has_facts(scope)):
+            return
+        expected = record.next_in(scope, effect=False)
+        found = self.difference(expected, scope, kind, facts)
+        if not self.tolerant:
+            self.report(found)
+        self.divergences.append(found)
+        if expected is not None and expected.event.type == kind:
+            record.use(expected)
+
+    def read_clock(self, scope: str, now: str) -> str:
+        """Return the time as a fact: *now* is recorded live, the record answers later."""
+        known = self.record(scope, "clock.read", {"time": now}).written
+        return now if known is None else cast("str", known.raw["time"])
 
     # -- draws ---------------------------------------------------------------------
 
@@ -222,23 +261,20 @@ class Recording:
 
     # -- divergence ----------------------------------------------------------------
 
-    def diverge(
-        self, scope: str, expected: Item | None, kind: str, got: dict[str, JsonValue]
-    ) -> NoReturn:
-        """Report that the program stated or asked something else, and stop it."""
+    def difference(
+        self, expected: Item | None, scope: str, kind: str, got: dict[str, JsonValue]
+    ) -> Divergence:
+        """Return how what the program stated or asked differs from what was expected."""
         record = self.record_of
         if expected is None or record is None:
-            found = Divergence("extra", scope, None, "type", None, kind)
-        elif expected.event.type != kind:
-            seq, was = expected.event.seq, expected.event.type
-            found = Divergence("type", scope, seq, "type", was, kind)
-        else:
-            data: JsonValue = record.data(expected.event)
-            difference = first_difference(data, got) or ("data", data, got)
-            what = "effect" if expected.kind else "fact"
-            found = Divergence(what, scope, expected.event.seq, *difference)
-        self.report(found)
-        raise AssertionError("a divergence was reported")
+            return Divergence("extra", scope, None, "type", None, kind)
+        seq, was = expected.event.seq, expected.event.type
+        if was != kind:
+            return Divergence("type", scope, seq, "type", was, kind)
+        data: JsonValue = record.data(expected.event)
+        difference = first_difference(data, got) or ("data", data, got)
+        what = "effect" if expected.kind else "fact"
+        return Divergence(what, scope, seq, *difference)
 
     def missing(self, left: Item) -> NoReturn:
         """Report that the program never came to what the record holds."""
@@ -250,7 +286,19 @@ class Recording:
     def report(self, found: Divergence) -> NoReturn:
         """Keep *found*, and stop the program with it."""
         self.divergences.append(found)
-        raise found.error(self.run_id)
+        raise self.halt(found.error(self.run_id))
+
+    def halt(self, error: E) -> E:
+        """Remember the first *error* that nothing may follow; return it to be raised."""
+        self.halted = self.halted or error
+        return error
+
+    def require_going(self) -> None:
+        """Raise again what stopped the run, or refuse once it ended."""
+        if self.halted is not None:
+            raise self.halted
+        if self.ended:
+            raise _ended(self.run_id)
 
     # -- writing -------------------------------------------------------------------
 
@@ -262,7 +310,10 @@ class Recording:
 
     def write_lifecycle(self, kind: str, data: Mapping[str, object]) -> Event:
         """Write an event of the run itself, after everything that is buffered."""
-        return self.write_prepared(self.port.prepare(kind, data, self.run_id))
+        prepared = self.port.validate(kind, data)
+        if kind not in UNREFUSED:
+            self.port.admit(kind, data, self.run_id)
+        return self.write_prepared(prepared)
 
     def write_prepared(self, prepared: Prepared) -> Event:
         """Write an event of the run itself that was prepared already."""
@@ -282,15 +333,37 @@ class Recording:
 
     def write(self, last: Draft | None = None) -> Event:
         """Write the buffer and *last* in one commit; return the last event."""
-        waiting = self._buffer
+        if self.ended:
+            raise _ended(self.run_id)
+        waiting, self._buffer = self._buffer, []
         drafts = [one.draft for one in waiting] + ([] if last is None else [last])
-        events = self.port.write(drafts, self.fence)
-        self._buffer = []
+        try:
+            events = self.port.commit(drafts, self.fence)
+        except RunFenced as error:
+            self.halt(error)
+            raise
+        except MunimentError:
+            self._buffer = waiting
+            raise
+        except BaseException as error:
+            # It may have been committed or not: only a resume can tell.
+            self.halt(error)
+            raise
         for pending, event in zip(waiting, events, strict=False):
-            pending.handle.written = event
+            if pending.handle is not None:
+                pending.handle.written = event
         for event in events:
             self._count(event)
+        self.port.tell(events)
         return events[-1]
+
+    def hold(self, outcome: Draft) -> None:
+        """Write *outcome* with the next write, unless the run is interrupted first."""
+        self._buffer.append(Pending(outcome, None))
+
+    def drop_held(self) -> None:
+        """Forget outcomes that stood only if the run had gone on."""
+        self._buffer = [one for one in self._buffer if one.handle is not None]
 
     def _count(self, event: Event) -> None:
         scope = event.scope or ""
@@ -302,3 +375,12 @@ class Recording:
         ordinal = self._ordinals.get(scope, 0)
         self._ordinals[scope] = ordinal + 1
         return ordinal
+
+
+def _ended(run: str) -> UsageError:
+    return UsageError(
+        "the run has ended",
+        rule="run/ended",
+        place=f"run {run}",
+        remedy="wait for threads and tasks before the program returns",
+    )

@@ -65,6 +65,7 @@ _NEWER_GENERATION = (
     "SELECT seq FROM event INDEXED BY event_by_type "
     "WHERE type = 'run.resumed' AND seq > ? AND run = ? LIMIT 1"
 )
+_LATER_EVENT = "SELECT seq FROM event WHERE run = ? AND seq > ? LIMIT 1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +74,8 @@ class Fence:
 
     run: str
     since: int
+    last: int | None = None
+    """The run's last event, for who is about to take it over: refuses a later one."""
 
 
 class Store:
@@ -341,6 +344,8 @@ def _insert(driver: Driver, batch: Batch) -> None:
 
 def _refuse_fenced(driver: Driver, fence: Fence) -> None:
     row = driver.execute(_NEWER_GENERATION, (fence.since, fence.run)).fetchone()
+    if row is None and fence.last is not None:
+        row = driver.execute(_LATER_EVENT, (fence.run, fence.last)).fetchone()
     if row is not None:
         raise RunFenced(
             "the run was resumed by somebody else; this owner may not write any more",

@@ -196,7 +196,7 @@ class RunFailed(EventData):
     message: Annotated[str, BLOB]
     status: Literal["failed", "refused", "diverged"] = "failed"
     cause: Annotated[list[object] | None, VOLATILE] = None
-    """Scope and ordinal of the effect whose failure ended the run."""
+    """Scope and ordinal of each effect whose failure ended the run, outermost first."""
     duration_us: Annotated[int, VOLATILE] = 0
 
 
