@@ -37,8 +37,16 @@ def describe(program: Program) -> dict[str, object]:
     if digest is not None:
         described["source"] = digest
     with suppress(TypeError):  # builtins have no file; the import path is all there is
-        described["file"] = Path(inspect.getfile(program)).name
+        described["file"] = _from_here(Path(inspect.getfile(program)))
     return described
+
+
+def _from_here(file: Path) -> str:
+    """Return the path from the working directory; only the name where it is outside."""
+    try:
+        return file.absolute().relative_to(Path.cwd()).as_posix()
+    except ValueError:
+        return file.name
 
 
 def source_digest(program: Program) -> str | None:

@@ -1,0 +1,300 @@
+"""``muniment events``: the audit query over events.
+
+Rules: filters narrow and combine; times run backwards unless ``--order asc``. People get
+the newest 50, machines everything that matches, and whoever says ``--limit`` that many.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Literal, TypedDict, TypeVar, Unpack
+
+import click
+
+from muniment_cli.completing import complete_runs, complete_types
+from muniment_cli.context import Session, pass_session
+from muniment_cli.group import DefaultGroup
+from muniment_cli.options import examples, json_option, jsonl_option
+from muniment_cli.output import (
+    Cell,
+    fields,
+    hint,
+    say,
+    show_json,
+    show_jsonl,
+    table,
+    when,
+)
+from muniment_cli.showing import SHORT_RUN, content_json, event_json, short, summary
+
+if TYPE_CHECKING:
+    from muniment.canonical import JsonValue
+    from muniment.events import Event
+    from muniment.ledger import Ledger
+
+__all__ = ["command"]
+
+F = TypeVar("F", bound=Callable[..., object])
+
+PEOPLE = 50
+POLL_SECONDS = 0.3
+
+
+class Filters(TypedDict):
+    """The filters as the options hand them over."""
+
+    type: str | None
+    run: str | None
+    tenant: str | None
+    actor: str | None
+    since: str | None
+    until: str | None
+    subject: str | None
+    grep: str | None
+
+
+def _filters(function: F) -> F:
+    """Add the options that narrow what is listed."""
+    time_help = "2026-11-20T07:00:00Z, 2026-11-20, 2h, 3d or yesterday."
+    options = (
+        click.option(
+            "--type",
+            shell_complete=complete_types,
+            metavar="GLOB",
+            help="Event types: note.added, 'llm.*', or several with commas.",
+        ),
+        click.option(
+            "--run", shell_complete=complete_runs, metavar="RUN", help="Of one run."
+        ),
+        click.option("--tenant", metavar="NAME", help="Of one tenant."),
+        click.option("--actor", metavar="NAME", help="Claimed by one actor."),
+        click.option("--since", metavar="TIME", help=f"Not before: {time_help}"),
+        click.option("--until", metavar="TIME", help="Before; as --since."),
+        click.option(
+            "--subject", metavar="DIGEST", help="About this sha256:… content or file."
+        ),
+        click.option("--grep", metavar="TEXT", help="With TEXT in what was signed."),
+    )
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+@click.group("events", cls=DefaultGroup)
+def command() -> None:
+    """List, show and follow events.
+
+    `muniment events` alone lists the newest.
+    """
+
+
+@command.command(
+    "list",
+    epilog=examples(
+        "muniment events --type 'llm.*' --since 2h",
+        "muniment events --run 01JD3 --order asc --jsonl",
+    ),
+)
+@_filters
+@click.option("--limit", type=click.IntRange(min=1), help="At most so many.")
+@click.option(
+    "--order", type=click.Choice(["asc", "desc"]), default="desc", show_default=True
+)
+@json_option
+@jsonl_option
+@pass_session
+def list_events(
+    session: Session,
+    *,
+    limit: int | None,
+    order: Literal["asc", "desc"],
+    as_json: bool,
+    as_jsonl: bool,
+    **filters: Unpack[Filters],
+) -> int:
+    """List the events that pass every filter, newest first."""
+    with session.open() as ledger:
+        if as_json:
+            found = ledger.events(**filters, limit=limit, order=order)
+            show_json([event_json(event) for event in found])
+        elif as_jsonl:
+            found = ledger.events(**filters, limit=limit, order=order)
+            show_jsonl(event_json(event) for event in found)
+        else:
+            most = limit or PEOPLE
+            events = list(ledger.events(**filters, limit=most + 1, order=order))
+            _show_rows(events[:most])
+            if limit is None and len(events) > most:
+                hint(f"the {most} that come first; --limit shows more")
+    return 0
+
+
+@command.command(
+    "show",
+    epilog=examples(
+        "muniment events show 7",
+        "muniment events show 7 --envelope > event.dsse.json",
+        "muniment events show 7 --raw | sha256sum",
+    ),
+)
+@click.argument("seq", type=click.IntRange(min=0))
+@click.option(
+    "--envelope", is_flag=True, help="The DSSE envelope that cosign and others check."
+)
+@click.option("--raw", is_flag=True, help="The signed bytes, and nothing else.")
+@json_option
+@pass_session
+def show_event(
+    session: Session, seq: int, envelope: bool, raw: bool, as_json: bool
+) -> int:
+    """Show one event: the signed statement, and the contents it refers to."""
+    if envelope + raw + as_json > 1:
+        raise click.UsageError("choose one of --envelope, --raw and --json")
+    with session.open() as ledger:
+        event = ledger.event(seq)
+        if raw:
+            sys.stdout.buffer.write(event.payload)
+        elif envelope:
+            click.echo(_envelope(event))
+        elif as_json:
+            show_json(_whole(ledger, event))
+        else:
+            _show_whole(ledger, event)
+    return 0
+
+
+@command.command(
+    "tail",
+    epilog=examples(
+        "muniment events tail -f", "muniment events tail -f --type 'llm.*'"
+    ),
+)
+@_filters
+@click.option("-f", "--follow", is_flag=True, help="Go on as events are appended.")
+@click.option(
+    "-n", "--limit", type=click.IntRange(min=0), default=10, show_default=True
+)
+@jsonl_option
+@pass_session
+def tail_events(
+    session: Session,
+    *,
+    follow: bool,
+    limit: int,
+    as_jsonl: bool,
+    **filters: Unpack[Filters],
+) -> int:
+    """Show the last events, oldest first; -f follows until Ctrl-C."""
+    with session.open() as ledger:
+        size = ledger.head.size
+        last = ledger.events(**filters, to_seq=size, limit=limit, order="desc")
+        shown = list(last)[::-1] if limit else []
+        events = iter(shown)
+        if follow:
+            events = _following(ledger, filters, shown, size)
+        if as_jsonl:
+            show_jsonl(event_json(event) for event in events)
+        else:
+            for event in events:
+                say("  ".join(_line(event)))
+    return 0
+
+
+def _following(
+    ledger: Ledger, filters: Filters, shown: list[Event], size: int
+) -> Iterator[Event]:
+    yield from shown
+    while True:
+        head = ledger.head.size
+        if head > size:
+            yield from ledger.events(**filters, from_seq=size, to_seq=head)
+            size = head
+        time.sleep(POLL_SECONDS)
+
+
+def _line(event: Event) -> tuple[str, ...]:
+    run = (event.run or "")[:SHORT_RUN].ljust(SHORT_RUN)
+    kind = event.type.ljust(16)
+    return f"{event.seq:>6}", when(event.time), run, kind, summary(event.raw)
+
+
+def _show_rows(events: list[Event]) -> None:
+    rows: list[list[Cell]] = [
+        [
+            str(event.seq),
+            when(event.time),
+            (event.run or "")[:SHORT_RUN],
+            event.type,
+            summary(event.raw),
+        ]
+        for event in events
+    ]
+    table(["seq", "time", "run", "type", "data"], rows, right=["seq"])
+
+
+def _envelope(event: Event) -> bytes:
+    from muniment.keys import PublicKey
+    from muniment.signing import Envelope
+
+    keyid = PublicKey(event.key).keyid
+    return Envelope(event.payload, keyid, event.signature).to_json()
+
+
+def _contents(ledger: Ledger, event: Event) -> dict[str, JsonValue]:
+    from muniment.events import BlobRef
+
+    contents: dict[str, JsonValue] = {}
+    for name, value in event.raw.items():
+        if isinstance(value, dict) and "$blob" in value:
+            ref = BlobRef.from_json(value)
+            contents[name] = {
+                "digest": ref.digest,
+                "size": ref.size,
+                "media": ref.media,
+                "value": content_json(ledger, ref),
+            }
+    return contents
+
+
+def _whole(ledger: Ledger, event: Event) -> dict[str, JsonValue]:
+    return {
+        "event": event_json(event),
+        "statement": json.loads(event.payload),
+        "contents": _contents(ledger, event),
+    }
+
+
+def _show_whole(ledger: Ledger, event: Event) -> None:
+    from muniment.keys import PublicKey
+
+    fields(
+        [
+            ("event", f"{event.seq}  {event.type}  v{event.version}"),
+            ("time", f"{event.time} (claimed)"),
+            ("hash", event.hash),
+            ("signed by", PublicKey(event.key).keyid),
+        ]
+    )
+    say()
+    say(_pretty(json.loads(event.payload)))
+    for name, content in _contents(ledger, event).items():
+        if not isinstance(content, dict):
+            continue
+        say()
+        say(f"{name}: {content['size']} bytes, {content['media']}", "bold")
+        value = content["value"]
+        gone = isinstance(value, dict) and "$erased" in value
+        say(
+            short(value)
+            if gone
+            else value
+            if isinstance(value, str)
+            else _pretty(value)
+        )
+
+
+def _pretty(value: JsonValue) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2)

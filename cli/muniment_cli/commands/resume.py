@@ -1,0 +1,78 @@
+"""``muniment resume``: goes on with a run that was cut off."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sys
+from collections.abc import Callable
+
+import click
+
+from muniment_cli.context import Session, pass_session
+from muniment_cli.options import examples, json_option, run_argument
+
+__all__ = ["command"]
+
+
+@click.command(
+    "resume",
+    epilog=examples(
+        "muniment resume 01JD3Z8M6Q",
+        "muniment resume 01JD3Z8M6Q --program triage.py:triage --repeat-doubtful",
+    ),
+)
+@run_argument
+@click.option("--take-over", is_flag=True, help="Although its owner may be alive.")
+@click.option(
+    "--repeat-doubtful",
+    is_flag=True,
+    help="Perform effects again whose outcome is unknown.",
+)
+@click.option(
+    "--program",
+    metavar="FILE|MODULE:NAME",
+    help="The run's program, where its recorded name cannot be imported.",
+)
+@json_option
+@pass_session
+def command(
+    session: Session,
+    run: str,
+    take_over: bool,
+    repeat_doubtful: bool,
+    program: str | None,
+    as_json: bool,
+) -> int:
+    """Go on with a run that was cut off.
+
+    Effects that completed are answered from the record, not performed again. A failed
+    run performs again the effect that it failed by.
+    """
+    from muniment_cli.recalling import recalled
+    from muniment_cli.targets import is_async
+    from muniment_cli.verdicts import progress_of_run, show_done
+
+    aside = (
+        contextlib.redirect_stdout(sys.stderr) if as_json else contextlib.nullcontext()
+    )
+    decide: Callable[[str, object], str] | None = _repeat if repeat_doubtful else None
+    with session.open(write=True) as ledger:
+        chosen = ledger.run_id(run)
+        with aside:
+            called = recalled(ledger, chosen, program)
+            with progress_of_run(ledger):
+                if is_async(called):
+                    going = ledger.aresume(
+                        chosen, called, take_over=take_over, decide=decide
+                    )
+                    done = asyncio.run(going)
+                else:
+                    done = ledger.resume(
+                        chosen, called, take_over=take_over, decide=decide
+                    )
+        return show_done(ledger, done, as_json=as_json)
+
+
+def _repeat(_kind: str, _request: object) -> str:
+    return "repeat"

@@ -1,0 +1,50 @@
+"""The child process that a replay runs in: no network, no key, an answer in JSON.
+
+    stdin   {"ledger":"…","run":"01JD…","mode":"strict","program":null}
+    stdout  {"report":{…},"network":false}  or  {"refusal":{"kind":"cannot tell",…}}
+
+Rules: the network goes first, before anything is imported that could start a thread.
+What the program prints goes to stderr. The ledger is opened read-only.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import TYPE_CHECKING, cast
+
+from muniment_cli.isolation import leave_network
+
+if TYPE_CHECKING:
+    from muniment.replaying import Mode
+
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Read one order from stdin, and answer it on what was stdout."""
+    order = json.loads(sys.stdin.buffer.read())
+    answer = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    isolated = leave_network()
+    document = {**_replayed(order), "network": not isolated}
+    answer.write(json.dumps(document, default=str).encode("utf-8", "backslashreplace"))
+    answer.close()
+
+
+def _replayed(order: dict[str, str]) -> dict[str, object]:
+    from muniment.errors import MunimentError
+    from muniment.ledger import Ledger
+    from muniment.replaying import replay
+    from muniment_cli.recalling import recalled
+
+    try:
+        with Ledger.open(order["ledger"], readonly=True) as ledger:
+            program = recalled(ledger, order["run"], order["program"])
+            report = replay(ledger, order["run"], program, cast("Mode", order["mode"]))
+    except MunimentError as error:
+        names = ("message", "rule", "place", "remedy")
+        refusal = {name: getattr(error, name) for name in names}
+        return {"refusal": {**refusal, "exit_code": error.exit_code}}
+    return {"report": report.to_json()}

@@ -1,0 +1,148 @@
+"""Events and their contents, shortened for people and whole for machines.
+
+Rules:
+
+- A content stands in the place of its commitment; one that is gone says *erased*.
+- Values are shown in the JSON that they are recorded in, never decoded into classes:
+  looking at a ledger runs nobody's code.
+- What is shortened ends with an ellipsis; ``--full`` and ``--json`` shorten nothing.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    from muniment.canonical import JsonValue
+    from muniment.events import BlobRef, Event
+    from muniment.ledger import Ledger
+
+__all__ = [
+    "SHORT_RUN",
+    "content_json",
+    "event_json",
+    "milliseconds",
+    "resolved",
+    "short",
+    "status_style",
+    "summary",
+]
+
+SHORT_RUN = 13
+"""How much of a run's id stands in a table of events: its time and 15 random bits."""
+
+_STYLES = {
+    "completed": "green",
+    "failed": "red",
+    "refused": "red",
+    "diverged": "red",
+    "interrupted": "yellow",
+    "open": "cyan",
+}
+
+
+def status_style(status: str) -> tuple[str, str]:
+    """Return *status* as a cell in its colour."""
+    return status, _STYLES.get(status, "")
+
+
+def event_json(event: Event) -> dict[str, JsonValue]:
+    """Return *event* as plain JSON; the data is what was signed."""
+    from muniment.keys import PublicKey
+
+    return {
+        "seq": event.seq,
+        "type": event.type,
+        "version": event.version,
+        "time": event.time,
+        "run": event.run,
+        "scope": event.scope,
+        "ordinal": event.ordinal,
+        "actor": event.actor,
+        "tenant": event.tenant,
+        "hash": event.hash,
+        "prev": event.prev,
+        "keyid": PublicKey(event.key).keyid,
+        "subject": [{"name": one.name, "digest": one.digest} for one in event.subject],
+        "data": event.raw,
+    }
+
+
+def content_json(ledger: Ledger, ref: BlobRef) -> JsonValue:
+    """Return the content behind *ref* as JSON, or what says that it is gone."""
+    from muniment.canonical import parse
+    from muniment.errors import ErasedError
+
+    try:
+        content = ledger.get_blob(ref)
+    except ErasedError:
+        return {"$erased": ref.digest}
+    if ref.media.startswith("application/json"):
+        return parse(content)
+    if ref.media.startswith("text/"):
+        return content.decode("utf-8", "replace")
+    return {"$bytes": base64.b64encode(content).decode()}
+
+
+def resolved(ledger: Ledger, event: Event) -> dict[str, JsonValue]:
+    """Return the data of *event*, with contents in the place of commitments."""
+    from muniment.events import BlobRef
+
+    return {
+        name: content_json(ledger, BlobRef.from_json(value))
+        if isinstance(value, dict) and "$blob" in value
+        else value
+        for name, value in event.raw.items()
+    }
+
+
+def short(value: JsonValue, width: int = 60) -> str:
+    """Return *value* on one line of at most *width* characters."""
+    if isinstance(value, dict) and "$blob" in value:
+        return f"({value.get('size')} bytes)"
+    if isinstance(value, dict) and "$erased" in value:
+        return "(erased)"
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    line = " ".join(text.split())
+    return line if len(line) <= width else line[: width - 1] + "…"
+
+
+_QUIET = frozenset(
+    {"attempt", "answered_by", "environment", "owner", "plugins", "seed", "counts"}
+    | {"duration_us", "root", "nonce", "formats", "keys", "next_root", "possession"}
+)
+
+
+def summary(data: dict[str, JsonValue], width: int = 60, *, full: bool = False) -> str:
+    """Return what *data* says that a person looks for, on one line."""
+    parts: list[str] = []
+    for name, value in sorted(data.items(), key=_weight):
+        if name in _QUIET or value in ({}, []):
+            continue
+        if name == "about" and isinstance(value, dict):
+            parts += [f"{key}={short(item)}" for key, item in value.items()]
+        else:
+            parts.append(f"{name}={short(value, 10**9 if full else width)}")
+    line = "  ".join(parts)
+    return line if full or len(line) <= width else line[: width - 1] + "…"
+
+
+def _weight(member: tuple[str, JsonValue]) -> tuple[bool, str]:
+    """Names before contents: what is short says most."""
+    name = member[0]
+    leads = ("about", "name", "id", "error_type", "message", "text")
+    return name not in leads, f"{leads.index(name)}" if name in leads else name
+
+
+def milliseconds(microseconds: object) -> str:
+    """Return a duration as people say it."""
+    if not isinstance(microseconds, (int, float)):
+        return ""
+    value = cast("float", microseconds) / 1000
+    if value < 1000:  # noqa: PLR2004 - a second
+        return f"{value:.1f} ms" if value < 10 else f"{value:.0f} ms"  # noqa: PLR2004
+    if value < 120_000:  # noqa: PLR2004 - two minutes
+        return f"{value / 1000:.1f} s"
+    return f"{value / 60_000:.1f} min"

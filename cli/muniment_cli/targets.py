@@ -1,0 +1,254 @@
+"""Which program a command line names: ``file.py``, ``file.py:name``, ``module:name``.
+
+Rules:
+
+- A file is imported under its own module name, from its own directory, never as
+  ``__main__``: what it records about itself is found again by a replay.
+- Without a name it is ``main``; else the only program that the file makes: a function
+  of its own that takes a run, or an object that can execute itself on a ledger.
+- Such an object has a method ``on(ledger)``, which gives a program; this is how an
+  experiment of the harness is run without this module knowing it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, cast
+
+from muniment.errors import CannotTellError, UsageError
+
+if TYPE_CHECKING:
+    from muniment.canonical import JsonValue
+    from muniment.ledger import Ledger
+
+__all__ = ["Target", "is_async", "load_target", "search_here"]
+
+Program = Callable[..., object]
+
+_WORKFLOWS = frozenset({".json", ".yaml", ".yml", ".toml"})
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a command line named, imported."""
+
+    name: str
+    value: object
+
+    def runnable(self, ledger: Ledger) -> object:
+        """Return what is to be executed: a program, or an experiment on *ledger*."""
+        on = getattr(self.value, "on", None)
+        if callable(on) and not isinstance(self.value, type):
+            return on(ledger)
+        return self.value
+
+    def program(self, ledger: Ledger) -> Program:
+        """Return the program.
+
+        Raises:
+            UsageError: what was named cannot be called.
+
+        """
+        value = self.runnable(ledger)
+        program = getattr(value, "program", value)
+        if callable(program):
+            return cast("Program", program)
+        raise UsageError(
+            f"{self.name} is no program, it is a {type(self.value).__name__}",
+            rule="run/program",
+            remedy="name a function that takes a run: `file.py:name`",
+        )
+
+
+def is_async(program: Program) -> bool:
+    """Tell whether *program* is to be awaited."""
+    call = getattr(program, "__call__", None)  # noqa: B004 - the method is looked at
+    return inspect.iscoroutinefunction(program) or inspect.iscoroutinefunction(call)
+
+
+def load_target(text: str) -> Target:
+    """Import what *text* names.
+
+    Raises:
+        UsageError: there is no such file, module or name.
+        CannotTellError: importing it fails.
+
+    """
+    place, name = _split(text)
+    if Path(place).suffix.lower() in _WORKFLOWS:
+        raise UsageError(
+            "workflow files cannot be run by this version",
+            rule="run/format",
+            place=place,
+            remedy="give a Python file, or module:name",
+        )
+    if place.endswith(".py"):
+        module = _import_file(Path(place))
+    else:
+        search_here()
+        module = _import(place, place)
+    if name:
+        return Target(text, _named(module, name, place))
+    return _only(module, place)
+
+
+def search_here(project: Path | None = None, file: JsonValue = None) -> None:
+    """Let programs be imported from here, and from where *file* of a record stands.
+
+    Args:
+        project: the directory that a ledger belongs to.
+        file: the path of a program's file as its run recorded it, relative to where
+            the command was given.
+
+    """
+    bases = [Path.cwd()] + ([] if project is None else [project])
+    found = list(bases)
+    if isinstance(file, str) and not Path(file).is_absolute():
+        relative = Path(file)
+        if ".." not in relative.parts:
+            found += [
+                _root_of(base / relative)
+                for base in bases
+                if (base / relative).exists()
+            ]
+    for one in found:
+        if str(one) not in sys.path:
+            sys.path.append(str(one))
+
+
+def _split(text: str) -> tuple[str, str]:
+    """Return file or module, and the name behind the last colon."""
+    place, colon, name = text.rpartition(":")
+    drive = len(place) == 1 and name[:1] in ("\\", "/")
+    return (place, name) if colon and not drive else (text, "")
+
+
+def _root_of(file: Path) -> Path:
+    """Return the directory that *file* is imported from: above all its packages."""
+    directory = file.absolute().parent
+    while (directory / "__init__.py").exists():
+        directory = directory.parent
+    return directory
+
+
+def _import_file(file: Path) -> ModuleType:
+    if not file.is_file():
+        raise UsageError(
+            "there is no such file", rule="run/file", place=str(file), remedy=""
+        )
+    root = _root_of(file)
+    name = ".".join(file.absolute().relative_to(root).with_suffix("").parts)
+    if not all(part.isidentifier() for part in name.split(".")):
+        raise UsageError(
+            f"{name!r} is not the name of a module",
+            rule="run/module-name",
+            place=str(file),
+            remedy="call the file by letters, digits and underscores, as in triage.py",
+        )
+    sys.path.insert(0, str(root))
+    module = _import(name, str(file))
+    found = getattr(module, "__file__", None)
+    if found is None or not Path(found).samefile(file):
+        raise UsageError(
+            f"the name {name} is taken by another module ({found or 'built in'})",
+            rule="run/module-name",
+            place=str(file),
+            remedy="call the file by another name",
+        )
+    return module
+
+
+def _import(name: str, place: str) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is not None and f"{name}.".startswith(f"{error.name}."):
+            raise UsageError(
+                f"there is no module {error.name}",
+                rule="run/module",
+                place=place,
+                remedy="give a file that ends in .py, or a module on the path",
+            ) from error
+        raise _broken(error, place) from error
+    except Exception as error:
+        raise _broken(error, place) from error
+
+
+def _broken(error: Exception, place: str) -> CannotTellError:
+    line: int | None = None
+    if isinstance(error, SyntaxError):
+        line = error.lineno
+    else:
+        trace = (
+            inspect.getinnerframes(error.__traceback__) if error.__traceback__ else []
+        )
+        lines = [
+            one.lineno for one in trace if Path(one.filename).name == Path(place).name
+        ]
+        line = lines[-1] if lines else None
+    text = error.msg if isinstance(error, SyntaxError) else str(error)
+    return CannotTellError(
+        f"importing it fails: {type(error).__name__}: {text}",
+        rule="run/import",
+        place=place if line is None else f"{place}, line {line}",
+        remedy="--debug shows the traceback",
+    )
+
+
+def _named(module: ModuleType, name: str, place: str) -> object:
+    found: object = module
+    for part in name.split("."):
+        try:
+            found = getattr(found, part)
+        except AttributeError:
+            offers = ", ".join(_offers(module)) or "no program"
+            raise UsageError(
+                f"there is no {name} in it",
+                rule="run/name",
+                place=place,
+                remedy=f"it has {offers}",
+            ) from None
+    return found
+
+
+def _only(module: ModuleType, place: str) -> Target:
+    offers = _offers(module)
+    if "main" in offers:
+        offers = {"main": offers["main"]}
+    if len(offers) == 1:
+        name, value = next(iter(offers.items()))
+        return Target(f"{place}:{name}", value)
+    raise UsageError(
+        f"several programs are in it: {', '.join(offers)}"
+        if offers
+        else "no program is in it",
+        rule="run/name",
+        place=place,
+        remedy=f"name one: `{place}:{next(iter(offers), 'name')}`",
+    )
+
+
+def _offers(module: ModuleType) -> dict[str, object]:
+    """Return the programs that *module* makes itself, by name."""
+    return {
+        name: value
+        for name, value in vars(module).items()
+        if not name.startswith("_") and _is_offer(value, module.__name__)
+    }
+
+
+def _is_offer(value: object, module: str) -> bool:
+    if inspect.isfunction(value):
+        first = next(iter(inspect.signature(value).parameters), "")
+        return value.__module__ == module and first == "run"
+    if isinstance(value, (type, ModuleType)):
+        return False
+    return callable(getattr(value, "on", None)) or hasattr(
+        value, "__muniment_program__"
+    )
