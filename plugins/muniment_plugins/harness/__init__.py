@@ -1,5 +1,112 @@
-"""The harness: claim, spec, bounded code, execution and verdict as one run."""
+"""The harness: claim, spec, bounded code, execution and verdict, recorded as one run.
+
+    result = experiment.run(replicates=3)
+    result.metrics.baseline.metrics        {'total': [15, 15, 15], …}
+
+Everything that is found on the way is a fact in the ledger, and the run can be derived
+again from its events alone. This module is what the plugin manager loads: it offers
+the hooks and knows its parts by name only.
+"""
 
 from __future__ import annotations
 
-__all__: list[str] = []
+import importlib
+from typing import TYPE_CHECKING, Any
+
+import pluggy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from muniment.event_types import EventType
+    from muniment.ledger import Ledger
+    from muniment_plugins.harness.artifacts import (
+        ArtifactPlugin,
+        EvidenceBundlePlugin,
+        PromptProvenancePlugin,
+    )
+    from muniment_plugins.harness.cases import Case
+    from muniment_plugins.harness.claims import Claim, Spec
+    from muniment_plugins.harness.execution import execute_capsule
+    from muniment_plugins.harness.experiments import Experiment
+    from muniment_plugins.harness.metamorphosis import run_metamorphic_tests
+    from muniment_plugins.harness.pipelines import Pipeline
+    from muniment_plugins.harness.refusals import (
+        BoundedExecutionError,
+        ExperimentFailed,
+        HarnessRefused,
+    )
+    from muniment_plugins.harness.results import Result
+    from muniment_plugins.harness.stating import generate_spec, specify_claim
+    from muniment_plugins.harness.synthesis import bounded_synthesis
+    from muniment_plugins.harness.verifiers import metamorphic
+
+__all__ = [
+    "ArtifactPlugin",
+    "BoundedExecutionError",
+    "Case",
+    "Claim",
+    "EvidenceBundlePlugin",
+    "Experiment",
+    "ExperimentFailed",
+    "HarnessRefused",
+    "Pipeline",
+    "PromptProvenancePlugin",
+    "Result",
+    "Spec",
+    "bounded_synthesis",
+    "event_types",
+    "execute_capsule",
+    "generate_spec",
+    "metamorphic",
+    "rebuild_program",
+    "run_metamorphic_tests",
+    "specify_claim",
+]
+
+# The kernel's own marker is equal, but importing it would bring the kernel's store.
+hookimpl = pluggy.HookimplMarker("muniment")
+
+_PLACES = {
+    "ArtifactPlugin": "artifacts",
+    "BoundedExecutionError": "refusals",
+    "Case": "cases",
+    "Claim": "claims",
+    "EvidenceBundlePlugin": "artifacts",
+    "Experiment": "experiments",
+    "ExperimentFailed": "refusals",
+    "HarnessRefused": "refusals",
+    "Pipeline": "pipelines",
+    "PromptProvenancePlugin": "artifacts",
+    "Result": "results",
+    "Spec": "claims",
+    "bounded_synthesis": "synthesis",
+    "execute_capsule": "execution",
+    "generate_spec": "stating",
+    "metamorphic": "verifiers",
+    "run_metamorphic_tests": "metamorphosis",
+    "specify_claim": "stating",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Load the public names when they are first asked for (PEP 562)."""
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_PLACES[name]}"), name)
+
+
+@hookimpl
+def event_types() -> Iterable[EventType]:
+    """Add the facts of replicates, executions and metrics to the vocabulary."""
+    from muniment_plugins.harness.vocabulary import TYPES  # noqa: PLC0415 - lazy
+
+    return TYPES
+
+
+@hookimpl
+def rebuild_program(ledger: Ledger, run: str) -> Callable[..., object] | None:
+    """Make an experiment's program from its events; None for every other run."""
+    from muniment_plugins.harness.programs import rebuild  # noqa: PLC0415 - lazy
+
+    return rebuild(ledger, run)

@@ -1,0 +1,81 @@
+"""The case that steps hand on: data, claim, spec, code, outputs, metrics.
+
+    case = specify_claim(claim=claim)(Case(data=[1, 2, 3]))
+
+Rule: a step returns a new case and changes none; what it needs and is not there is
+refused with the step that would bring it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar, Protocol
+
+from muniment_plugins.harness.claims import Claim, Spec
+from muniment_plugins.harness.refusals import HarnessRefused
+from muniment_plugins.harness.surroundings import Surroundings
+
+__all__ = ["DEFAULT_ENTRYPOINT", "Case", "Step"]
+
+DEFAULT_ENTRYPOINT = "fit_and_eval"
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One replicate on its way through the steps."""
+
+    data: object = None
+    claim: Claim | None = None
+    spec: Spec | None = None
+    code: str | None = None
+    entrypoint: str = DEFAULT_ENTRYPOINT
+    outputs: Mapping[str, object] | None = None
+    metrics: Mapping[str, object] = field(default_factory=dict[str, object])
+    seed: int = 0
+
+    def the_claim(self) -> Claim:
+        """Return the claim, or refuse."""
+        if self.claim is None:
+            raise _missing("claim", "specify_claim(claim=…)")
+        return self.claim
+
+    def the_spec(self) -> Spec:
+        """Return the spec, or refuse."""
+        if self.spec is None:
+            raise _missing("spec", "generate_spec(spec=…)")
+        return self.spec
+
+    def the_code(self) -> str:
+        """Return the accepted code, or refuse."""
+        if self.code is None:
+            raise _missing("code", "bounded_synthesis(code=… | llm=…)")
+        return self.code
+
+    def the_outputs(self) -> Mapping[str, object]:
+        """Return what the code returned, or refuse."""
+        if self.outputs is None:
+            raise _missing("output of the code", "execute_capsule()")
+        return self.outputs
+
+
+class Step(Protocol):
+    """A step of a pipeline: called with a case, in a run or by hand."""
+
+    name: ClassVar[str]
+
+    def __call__(self, case: Case, run: Surroundings | None = None) -> Case:
+        """Return the case after this step."""
+        ...
+
+    def describe(self) -> dict[str, object]:
+        """Return the step as JSON, from which it can be made again."""
+        ...
+
+
+def _missing(what: str, step: str) -> HarnessRefused:
+    return HarnessRefused(
+        f"there is no {what} yet",
+        rule="harness/order",
+        remedy=f"put {step} before this step",
+    )

@@ -1,0 +1,136 @@
+"""The step that runs the code, and what every run of code goes through.
+
+    execution.requested  {"code", "data", "entrypoint", "seed", "allowed_imports", …}
+    execution.measured   which walls stood, what it cost, what it printed; not compared
+    execution.completed  {"status": "ok", "metrics": {"total": 15}, "order": ["total"]}
+
+Rules:
+
+- Running is an effect that is performed again in a replay and compared; what runs it is
+  the plugin that answers ``execute_code``.
+- A program that broke by itself (an exception, an import refused at run time) is an
+  answer: it would break again. One that was stopped (time, memory, a signal) is a
+  failure of the effect, which a resume performs again.
+- A program may not claim to have passed a property: metrics ending in ``_pass`` are
+  the harness's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self, cast
+
+from muniment.errors import EffectFailed
+from muniment_plugins.harness.cases import Case
+from muniment_plugins.harness.refusals import BoundedExecutionError, HarnessRefused
+from muniment_plugins.harness.surroundings import Surroundings, here
+
+__all__ = ["CodeStopped", "Execute", "execute_capsule", "numeric", "run_code"]
+
+_STOPPED = ("killed", "limit", "timeout")
+_MEASURED = ("environment", "layers", "level", "stdout", "stdout_truncated", "usage")
+
+
+class CodeStopped(Exception):
+    """A program was stopped from outside; ``data`` holds the error."""
+
+    def __init__(self, error: Mapping[str, object]) -> None:
+        super().__init__(error["message"])
+        self.data = dict(error)
+
+
+@dataclass(frozen=True, slots=True)
+class Execute:
+    """Runs the accepted code on the case's data."""
+
+    name: ClassVar[str] = "execute_capsule"
+    entrypoint: str | None
+
+    def __call__(self, case: Case, run: Surroundings | None = None) -> Case:
+        """Return *case* with what the code returned.
+
+        Raises:
+            BoundedExecutionError: the code broke, or was stopped.
+            HarnessRefused: there is no code, or it claims to have passed a property.
+
+        """
+        chosen = replace(case, entrypoint=self.entrypoint or case.entrypoint)
+        outputs = run_code(run or here(), chosen, case.data)
+        metrics = {**case.metrics, **numeric(outputs)}
+        return replace(chosen, outputs=outputs, metrics=metrics)
+
+    def describe(self) -> dict[str, object]:
+        """Return the step as JSON."""
+        return {"step": self.name, "entrypoint": self.entrypoint}
+
+    @classmethod
+    def from_json(cls, described: Mapping[str, object]) -> Self:
+        """Return the step that *described* says."""
+        return cls(cast("str | None", described["entrypoint"]))
+
+
+def execute_capsule(*, entrypoint: str | None = None) -> Execute:
+    """Return the step that runs the code; *entrypoint* is the synthesis's by default."""
+    return Execute(entrypoint)
+
+
+def numeric(outputs: Mapping[str, object]) -> dict[str, object]:
+    """Return the outputs that are numbers or truth values."""
+    return {
+        name: value for name, value in outputs.items() if isinstance(value, int | float)
+    }
+
+
+def run_code(around: Surroundings, case: Case, data: object) -> dict[str, object]:
+    """Run the case's code on *data* and return its outputs in the code's own order."""
+    request = {
+        "code": case.the_code(),
+        "data": data,
+        "entrypoint": case.entrypoint,
+        "seed": case.seed,
+        **case.the_spec().bounds,
+    }
+    try:
+        answer = around.effect("execution", request, perform=_perform)
+    except EffectFailed as failure:
+        if failure.error_type != CodeStopped.__name__:
+            raise
+        error = cast("Mapping[str, object]", failure.data)
+        raise BoundedExecutionError.of(error) from failure
+    except CodeStopped as stopped:
+        raise BoundedExecutionError.of(stopped.data) from stopped
+    return _outputs(cast("Mapping[str, object]", answer))
+
+
+def _perform(request: object) -> dict[str, object]:
+    inside = here()
+    answer = inside.hook("execute_code", request=request)
+    told = cast("Mapping[str, object]", answer)
+    inside.record("execution.measured", {name: told[name] for name in _MEASURED})
+    if told["status"] in _STOPPED:
+        raise CodeStopped(cast("Mapping[str, object]", told["error"]))
+    metrics = cast("Mapping[str, object] | None", told["metrics"])
+    return {
+        "status": told["status"],
+        "error": told["error"],
+        "metrics": metrics,
+        # A JSON object has no order, and people read the code's.
+        "order": None if metrics is None else list(metrics),
+    }
+
+
+def _outputs(answer: Mapping[str, object]) -> dict[str, object]:
+    if answer["status"] != "ok":
+        error = cast("Mapping[str, object]", answer["error"])
+        raise BoundedExecutionError.of(error)
+    metrics = cast("Mapping[str, object]", answer["metrics"])
+    outputs = {name: metrics[name] for name in cast("list[str]", answer["order"])}
+    claimed = [name for name in outputs if name.endswith("_pass")]
+    if claimed:
+        raise HarnessRefused(
+            f"the code returned {', '.join(claimed)}, which only a test may say",
+            rule="harness/metric",
+            remedy="name the metric without _pass",
+        )
+    return outputs

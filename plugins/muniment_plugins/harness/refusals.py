@@ -1,0 +1,65 @@
+"""What the harness refuses, and how an experiment that did not get through ends.
+
+    RefusedError
+    └── HarnessRefused            claim, spec, property, metric or order of steps
+        └── BoundedExecutionError code that leaves its bounds, or breaks inside them
+    MunimentError
+    └── ExperimentFailed          replicates failed, or a hypothesis was not judged
+
+Rules: steps called by hand raise these; an experiment records them as facts, goes on
+with its other replicates, and keeps them in its result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Self, cast
+
+from muniment.errors import MunimentError, RefusedError
+
+__all__ = ["BoundedExecutionError", "ExperimentFailed", "HarnessRefused"]
+
+
+class HarnessRefused(RefusedError):
+    """Something is asked that could only seem to work."""
+
+
+class BoundedExecutionError(HarnessRefused):
+    """Code says, or does, something that its bounds do not allow.
+
+    ``line`` and ``column`` count from 1; both are 0 where no place can be named.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        rule: str,
+        remedy: str = "",
+        line: int = 0,
+        column: int = 0,
+    ) -> None:
+        """Keep the position beside what every error keeps."""
+        place = f"program:{line}:{column}" if line else "program"
+        super().__init__(message, rule=rule, place=place, remedy=remedy)
+        self.line = line
+        self.column = column
+
+    @classmethod
+    def of(cls, error: Mapping[str, object]) -> Self:
+        """Return the exception for an *error* as the capsule describes it."""
+        kind, message = str(error.get("type", "")), str(error["message"])
+        named = message if not kind or kind == cls.__name__ else f"{kind}: {message}"
+        return cls(
+            named,
+            rule=str(error["rule"]),
+            remedy=str(error.get("remedy", "")),
+            line=cast("int", error.get("line", 0)),
+            column=cast("int", error.get("column", 0)),
+        )
+
+
+class ExperimentFailed(MunimentError):
+    """An experiment came to its end, and not everything in it did."""
+
+    exit_code = 1

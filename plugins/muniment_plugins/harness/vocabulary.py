@@ -1,0 +1,79 @@
+"""The event types that the harness adds to the kernel's words.
+
+    replicate.started   {"condition": "baseline", "replicate": 0, "seed": 17…}
+    execution.measured  {"level": "process", "layers": {…}, "usage": {…}}
+    metrics.measured    {"replicate": 0, "metrics": {"total": 15}, "order": ["total"]}
+    replicate.failed    {"replicate": 0, "step": "bounded_synthesis", "rule": "…"}
+    hypothesis.unjudged {"hypothesis": "…", "error_type": "…"}
+
+Rules: what a machine decides (its walls, its speed) is recorded and not compared; what
+code printed may be anything, so it stands in a blob.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from muniment.event_types import BLOB, LARGE, VOLATILE, EventData, EventType
+
+__all__ = ["TYPES"]
+
+Free = dict[str, object]
+
+
+class ReplicateStarted(EventData):
+    """One replicate of one condition begins."""
+
+    condition: str
+    replicate: int
+    seed: int
+
+
+class ExecutionMeasured(EventData):
+    """What held a program while it ran, what it cost, what it printed."""
+
+    level: Annotated[str, VOLATILE]
+    layers: Annotated[Free, VOLATILE, LARGE]
+    environment: Annotated[Free, VOLATILE, LARGE]
+    usage: Annotated[Free, VOLATILE]
+    stdout: Annotated[str, VOLATILE, BLOB]
+    stdout_truncated: Annotated[bool, VOLATILE]
+
+
+class MetricsMeasured(EventData):
+    """A replicate came to its end with these metrics."""
+
+    replicate: int
+    metrics: Annotated[Free, LARGE]
+    order: Annotated[list[str], LARGE]
+    """The metrics' names as the code gave them; objects have no order."""
+    outputs: Annotated[Free, BLOB]
+
+
+class ReplicateFailed(EventData):
+    """A step of a replicate refused or broke."""
+
+    replicate: int
+    step: str
+    error_type: str
+    message: Annotated[str, BLOB]
+    rule: str | None = None
+    line: int | None = None
+
+
+class HypothesisUnjudged(EventData):
+    """A verifier refused to judge, or broke."""
+
+    hypothesis: str
+    error_type: str
+    message: Annotated[str, BLOB]
+    rule: str | None = None
+
+
+TYPES: tuple[EventType, ...] = (
+    EventType("replicate.started", ReplicateStarted),
+    EventType("execution.measured", ExecutionMeasured),
+    EventType("metrics.measured", MetricsMeasured),
+    EventType("replicate.failed", ReplicateFailed),
+    EventType("hypothesis.unjudged", HypothesisUnjudged),
+)
