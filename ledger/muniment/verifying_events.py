@@ -181,14 +181,15 @@ class EventPass:
             if len(payload) > MAX_PAYLOAD:
                 return None, False
             statement = loads(payload)
-            chain = statement["predicate"]["muniment"]
-            prev = chain["prev"].encode() if self._any_prev and seq else self._prev
-            again, plain = self._rewriter.rewrite(statement, seq, prev)
-            stamp = chain["time"]
+            predicate = statement["predicate"]
+            stamp, prev = predicate["muniment"]["time"], self._prev
+            if self._any_prev and seq:
+                prev = predicate["muniment"]["prev"].encode()
+            again, plain = self._rewriter.rewrite(
+                predicate, statement["subject"], (seq, kind, run), prev
+            )
             if (
                 again == payload
-                and chain["type"] == kind
-                and chain.get("run") == run
                 and stamp >= self._time
                 and (
                     (

@@ -23,7 +23,7 @@ from collections.abc import Iterable
 from hashlib import sha256
 from typing import Any, cast
 
-from orjson import OPT_STRICT_INTEGER, dumps
+from orjson import OPT_SORT_KEYS, OPT_STRICT_INTEGER, dumps
 
 from muniment.canonical import JsonValue, canonical
 from muniment.verifying_statement import MAX_INTEGER, is_run_id, is_type_name
@@ -43,6 +43,7 @@ _GENESIS = _HEAD + b'%b%b"seq":0%b%b%b%b'
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _NESTING = 50
 _FLAT = frozenset({str, int, bool, type(None)})
+_STRICT = OPT_SORT_KEYS | OPT_STRICT_INTEGER
 _REMEMBERED = 4096
 
 
@@ -63,15 +64,18 @@ class Rewriter:
         self._ledger = b'"ledger":"%b",' % ledger.encode()
         self._actors.clear()
 
-    def rewrite(self, statement: Any, seq: int, prev: bytes) -> tuple[bytes, bool]:
+    def rewrite(
+        self, predicate: Any, subject: Any, row: tuple[int, Any, Any], prev: bytes
+    ) -> tuple[bytes, bool]:
         """Return the bytes of the statement that has these free values at this place.
 
         Raises what odd shapes raise (`KeyError`, `TypeError`, `AttributeError`,
         `ValueRefused`, …): then the statement is not sound.
 
         Args:
-            statement: the parsed payload.
-            seq: where it stands.
+            predicate: that of the parsed payload.
+            subject: that of the parsed payload.
+            row: the columns seq, type and run, which the bytes must repeat.
             prev: the leaf hash before in hex; empty for the genesis.
 
         Returns:
@@ -79,24 +83,19 @@ class Rewriter:
             holds neither objects nor lists.
 
         """
-        predicate = statement["predicate"]
+        seq, name, run = row
         chain, data = predicate["muniment"], predicate["data"]
         plain = _FLAT.issuperset(map(type, data.values()))
-        content = dumps(data, None, OPT_STRICT_INTEGER)
-        if (
-            not content.isascii()
-            or [*data] != sorted(data)
-            or not (plain or _is_plain(data.values(), _NESTING))
-        ):
-            canonical(statement)  # the depth of the whole counts
+        content = dumps(data, None, _STRICT)
+        if not content.isascii() or not (plain or _is_plain(data.values(), _NESTING)):
+            canonical([predicate])  # the depth of the whole counts
             content = canonical(data)
-        subject = statement["subject"]
         if len(subject) == 1 and subject[0]["name"] == "data.json":
             about = _OWN % hexlify(sha256(content).digest())
         else:
             plain, about = False, _written_subject(subject, content)
         actor, tenant = chain["actor"], chain["tenant"]
-        kind = chain["type"], chain["version"]
+        kind = name, chain["version"]
         who = self._actors.get(actor) or self._learn_actor(actor)
         tail = (
             self._tenants.get(tenant) or self._learn_tenant(tenant),
@@ -104,8 +103,8 @@ class Rewriter:
             self._kinds.get(kind) or self._learn_kind(*kind),
             about,
         )
-        if "run" in chain:
-            lane, ordinal = (chain["run"], chain["scope"]), chain["ordinal"]
+        if run is not None:
+            lane, ordinal = (run, chain["scope"]), chain["ordinal"]
             where = self._places.get(lane) or self._learn_place(*lane)
             if not 0 <= ordinal <= MAX_INTEGER or not prev:
                 raise TypeError
@@ -152,8 +151,8 @@ def _quoted(value: object) -> bytes:
 def _is_plain(values: Iterable[object], depth: int) -> bool:
     """Tell whether orjson, which wrote ASCII, wrote these as RFC 8785 does.
 
-    Floats and the order of names are left to differ; integers beyond 2^53 it has
-    refused, and ASCII names sort in Python as in RFC 8785.
+    Only floats are left to differ; integers beyond 2^53 it has refused, and it sorts
+    ASCII names as RFC 8785 does.
     """
     for value in values:
         kind = type(value)
@@ -162,12 +161,7 @@ def _is_plain(values: Iterable[object], depth: int) -> bool:
         if kind is float or not depth:
             return False
         inner = cast("dict[str, object] | list[object]", value)
-        if isinstance(inner, dict):
-            if [*inner] != sorted(inner):
-                return False
-            items: Iterable[object] = inner.values()
-        else:
-            items = inner
+        items = inner.values() if isinstance(inner, dict) else inner
         if not (_FLAT.issuperset(map(type, items)) or _is_plain(items, depth - 1)):
             return False
     return True
