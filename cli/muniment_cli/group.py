@@ -12,12 +12,15 @@ from __future__ import annotations
 import difflib
 import importlib
 from collections.abc import Iterable
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import click
 
 from muniment_cli.context import Session
 from muniment_cli.table import SECTIONS, Entry, entries, plugin_entries
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 __all__ = ["DefaultGroup", "MainGroup", "command_line"]
 
@@ -93,7 +96,7 @@ class MainGroup(_Guessing):
 
     def shell_complete(
         self, ctx: click.Context, incomplete: str
-    ) -> list[click.shell_completion.CompletionItem]:
+    ) -> list[CompletionItem]:
         """Offer the names of the table; import nothing."""
         from click.shell_completion import CompletionItem
 

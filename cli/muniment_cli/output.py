@@ -34,6 +34,7 @@ __all__ = [
     "clean",
     "complain",
     "console",
+    "count",
     "fields",
     "hint",
     "interactive",
@@ -47,8 +48,8 @@ __all__ = [
     "when",
 ]
 
-Cell = str | tuple[str, str]
-"""A text, or a text and its rich style, such as ``("wrong", "bold red")``."""
+Cell = str | tuple[str, str] | list[tuple[str, str]]
+"""A text, a text with its rich style (``("wrong", "bold red")``), or several."""
 
 PROGRESS_DELAY = 0.5
 
@@ -120,21 +121,18 @@ def fields(pairs: Iterable[tuple[str, Cell]]) -> None:
         for name, value in listed:
             click.echo(f"{name:<{width}}  {clean(_text(value))}")
         return
-    from rich.table import Table
-
-    shown = Table.grid(padding=(0, 2, 0, 0))
-    shown.add_column(style="dim", no_wrap=True)
-    shown.add_column(overflow="fold")
+    screen = console()
     for name, value in listed:
-        shown.add_row(name, styled(value))
-    console().print(shown)
+        # The terminal folds long lines itself: what it folds can be copied whole.
+        label = styled((f"{name:<{width}}  ", "dim"))
+        screen.print(label + styled(value), soft_wrap=True)
 
 
 def styled(cell: Cell) -> Text:
     """Return *cell* as rich text; nothing in it is markup."""
     from rich.text import Text
 
-    return Text(clean(_text(cell)), "" if isinstance(cell, str) else cell[1])
+    return Text.assemble(*((clean(text), style) for text, style in _spans(cell)))
 
 
 def console() -> Console:
@@ -187,6 +185,11 @@ def plain_json(value: object) -> object:
             return sorted(cast("frozenset[str]", value))
         case _:
             return str(value)
+
+
+def count(number: int, noun: str) -> str:
+    """Return ``1 event``, ``1,234 events``."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def when(text: str) -> str:
@@ -252,7 +255,13 @@ def _write_json(text: str) -> None:
 
 
 def _text(cell: Cell) -> str:
-    return cell if isinstance(cell, str) else cell[0]
+    return "".join(text for text, _ in _spans(cell))
+
+
+def _spans(cell: Cell) -> list[tuple[str, str]]:
+    if isinstance(cell, str):
+        return [(cell, "")]
+    return [cell] if isinstance(cell, tuple) else cell
 
 
 def _colour() -> bool | None:

@@ -1,0 +1,41 @@
+"""``muniment backup``: a consistent copy, while writers run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from muniment_cli.context import Session, pass_session
+from muniment_cli.options import examples, json_option
+from muniment_cli.output import count, hint, progress, say, show_json
+
+__all__ = ["command"]
+
+
+@click.command(
+    epilog=examples("muniment backup /mnt/safe/friday.db", "muniment backup /mnt/safe/")
+)
+@click.argument("dest", type=click.Path(path_type=Path))
+@json_option
+@pass_session
+def command(session: Session, dest: Path, as_json: bool) -> int:
+    """Copy the ledger to DEST, a new file or a directory; nothing is written over.
+
+    Keys are not in the copy: they are in the trust home.
+    """
+    from muniment.copying import copy_ledger
+
+    with session.open() as ledger:
+        target = dest / ledger.path.name if dest.is_dir() else dest
+        with progress("copying") as advance:
+            copied = copy_ledger(ledger.path, target, advance)
+    if as_json:
+        show_json(copied)
+    else:
+        beside = (
+            f", {count(copied.contents, 'content')} beside" if copied.contents else ""
+        )
+        say(f"{copied.path}: {count(copied.size, 'event')}{beside}")
+        hint(f"check it with `muniment verify {copied.path}`")
+    return 0

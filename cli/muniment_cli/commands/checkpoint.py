@@ -1,0 +1,56 @@
+"""``muniment checkpoint``: the signed tree head, made and carried away."""
+
+from __future__ import annotations
+
+import click
+
+from muniment.errors import KeyRefused
+from muniment_cli.context import Session, pass_session
+from muniment_cli.options import examples, json_option
+from muniment_cli.output import count, hint, say, show_json
+
+__all__ = ["command"]
+
+
+@click.command(epilog=examples("muniment checkpoint > head.note"))
+@click.option(
+    "--publish",
+    is_flag=True,
+    help="Publish the note again, also if nothing was appended since the last.",
+)
+@json_option
+@pass_session
+def command(session: Session, publish: bool, as_json: bool) -> int:
+    """Sign the tree of all events, anchor it, and print the note.
+
+    The note is a C2SP signed note: give it to others, and `verify --anchor` will notice
+    whatever is changed or cut from then on.
+    """
+    from muniment.checkpoint import Checkpoint, Note
+
+    with session.open(write=True) as ledger:
+        note = ledger.checkpoint()
+        read = None if note is None else Checkpoint.parse(Note.parse(note).text)
+        if note is None or read is None or read.size < ledger.head.size:
+            raise KeyRefused(
+                "there is no checkpoint key of this ledger here",
+                rule="key/none",
+                place=str(ledger.path),
+                remedy="use the trust home that made it; `muniment keys list` shows "
+                "whose keys it has",
+            )
+        if publish:
+            ledger.store.published(note)
+    if as_json:
+        show_json(
+            {
+                "note": note.decode(),
+                "origin": read.origin,
+                "root": read.root.hex(),
+                "size": read.size,
+            }
+        )
+    else:
+        say(note.decode().rstrip("\n"))
+        hint(f"signed and anchored: {count(read.size, 'event')}")
+    return 0

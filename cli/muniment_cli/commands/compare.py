@@ -1,0 +1,166 @@
+"""``muniment compare``: two histories of one ledger agree, or one of them is a fork."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from muniment.errors import CannotTellError
+from muniment_cli.context import Session, pass_session
+from muniment_cli.options import examples, json_option
+from muniment_cli.output import clean, count, fields, hint, say, show_json
+
+if TYPE_CHECKING:
+    from muniment.forks import Comparison, Side
+    from muniment.keys import PublicKey
+    from muniment.store import Store
+
+__all__ = ["command"]
+
+_SQLITE = b"SQLite format 3\0"
+
+
+@click.command(
+    epilog=examples(
+        "muniment compare .muniment/ledger.db /mnt/auditor/copy.db",
+        "muniment compare .muniment/ledger.db head-of-friday.note",
+    )
+)
+@click.argument("a")
+@click.argument("b")
+@json_option
+@pass_session
+def command(session: Session, a: str, b: str, as_json: bool) -> int:
+    """Show that A and B, ledgers or checkpoint notes, tell one history.
+
+    Prints the consistency proof where they do. Where they do not, prints both signed
+    tree heads, which nobody can explain away, and exits 1. Compares what the files
+    say: run `muniment verify` on each for whether a file is right in itself.
+    """
+    from muniment.forks import compare_histories
+
+    with ExitStack() as open_stores:
+        sides = [_side(open_stores, one) for one in (a, b)]
+        keys = _further_keys(session, sides)
+        found = compare_histories(sides[0], sides[1], keys)
+    if as_json:
+        show_json(_document(found))
+    elif found.verdict in ("same", "consistent"):
+        _show_agreement(found)
+    else:
+        _show_difference(found)
+    return 0 if found.verdict in ("same", "consistent") else 1
+
+
+def _side(open_stores: ExitStack, name: str) -> Store | bytes:
+    from muniment.database import Database, sqlite_path
+    from muniment.reading import ledger_id_of
+    from muniment.store import Store
+
+    path = sqlite_path(name)
+    if path.is_file():
+        data = _read(path)
+        if not data.startswith(_SQLITE):
+            return data
+    database = Database.open(path, readonly=True)
+    open_stores.callback(database.dispose)
+    return Store(database, ledger_id_of(database), None)
+
+
+def _read(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(1_000_000)
+    except OSError as error:
+        raise CannotTellError(
+            f"the file cannot be read ({error.strerror})",
+            rule="compare/unreadable",
+            place=str(path),
+            remedy="check the permissions",
+        ) from error
+
+
+def _further_keys(session: Session, sides: list[Store | bytes]) -> list[PublicKey]:
+    """Return the keys of the ledger at hand, where both sides are notes."""
+    if not all(isinstance(one, bytes) for one in sides):
+        return []
+    try:
+        session.place()
+    except CannotTellError:
+        return []
+    with session.open() as ledger:
+        entries = ledger.store.keyring().entries
+        return [one.public for one in entries if "checkpoint" in one.roles]
+
+
+def _show_agreement(found: Comparison) -> None:
+    older, newer = found.older, found.newer
+    if found.verdict == "same":
+        say(f"same: {count(older.size, 'event')}, one root", "green")
+    else:
+        first = count(older.size, "event")
+        more = newer.size - older.size
+        say(f"consistent: the first {first} are the same, {more} more follow", "green")
+    roots = {older.size: older.root, newer.size: newer.root}
+    fields(
+        [
+            ("ledger", newer.origin),
+            *((f"root of {size}", root.hex()) for size, root in roots.items()),
+            *((f"proof {i}", one.hex()) for i, one in enumerate(found.proof)),
+        ]
+    )
+
+
+def _show_difference(found: Comparison) -> None:
+    if found.verdict == "foreign":
+        say("different: these are two ledgers, not two histories of one", "bold red")
+        fields([("one", found.older.origin), ("other", found.newer.origin)])
+        return
+    say("fork: two histories of one ledger", "bold red")
+    if found.first_difference is not None:
+        say(f"the first event that differs is number {found.first_difference}")
+    for side in (found.older, found.newer):
+        say()
+        _show_side(side)
+    if found.root_at is not None:
+        say()
+        fields(
+            [
+                (f"the longer one's root of {found.older.size}", found.root_at.hex()),
+                *((f"proof {i}", one.hex()) for i, one in enumerate(found.proof)),
+            ]
+        )
+    hint("\nKeep both files and both notes: the signatures are the evidence.")
+
+
+def _show_side(side: Side) -> None:
+    if side.note is None:
+        say(f"{side.size} events, root {side.root.hex()}, signed by nobody")
+        return
+    signer = side.signer or "a key that is not known here"
+    say(f"{side.size} events, root {side.root.hex()}, signed by {signer}:")
+    say(clean(side.note.decode().rstrip("\n")))
+
+
+def _document(found: Comparison) -> dict[str, object]:
+    return {
+        "first_difference": found.first_difference,
+        "newer": _side_document(found.newer),
+        "older": _side_document(found.older),
+        "proof": list(found.proof),
+        "root_at": found.root_at,
+        "verdict": found.verdict,
+    }
+
+
+def _side_document(side: Side) -> dict[str, object]:
+    return {
+        "note": None if side.note is None else side.note.decode(),
+        "origin": side.origin,
+        "root": side.root,
+        "signer": side.signer,
+        "size": side.size,
+    }

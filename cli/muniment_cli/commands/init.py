@@ -1,0 +1,121 @@
+"""``muniment init``: a ledger, its keys, and what to do with them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from muniment.errors import UsageError
+from muniment_cli.context import Session, pass_session
+from muniment_cli.options import examples, json_option
+from muniment_cli.output import fields, hint, show_json
+
+if TYPE_CHECKING:
+    from muniment.ledger import Ledger
+
+__all__ = ["command"]
+
+
+@click.command(
+    epilog=examples(
+        "muniment init",
+        "muniment init new --continues old/.muniment/ledger.db --reason 'restored'",
+    )
+)
+@click.argument("directory", required=False, type=click.Path(path_type=Path))
+@click.option(
+    "--continues",
+    metavar="OLD",
+    help="The ledger that this one succeeds: its path, or its id.",
+)
+@click.option("--reason", metavar="TEXT", help="Why there is a successor.")
+@click.option(
+    "--signer", metavar="URI", help="Sign events with this key: file:PATH, env:NAME."
+)
+@json_option
+@pass_session
+def command(
+    session: Session,
+    directory: Path | None,
+    continues: str | None,
+    reason: str | None,
+    signer: str | None,
+    as_json: bool,
+) -> int:
+    """Make a ledger in DIRECTORY/.muniment (here, without one), and its keys.
+
+    Prints the fingerprint for others to pin, and where the recovery keys are that
+    belong somewhere safe.
+    """
+    from muniment.ledger import Ledger
+    from muniment.succession import predecessor
+
+    if (continues is None) != (reason is None):
+        raise UsageError(
+            "--continues and --reason belong together",
+            rule="continues/reason",
+            remedy="name the old ledger and say why it has a successor",
+        )
+    past = None
+    if continues is not None:
+        past = predecessor(continues, reason or "", session.home)
+    place = _place(session, directory)
+    with Ledger.create(place, signer=signer, continues=past) as ledger:
+        ledger.checkpoint()
+        _tell(ledger, as_json=as_json)
+    return 0
+
+
+def _place(session: Session, directory: Path | None) -> Path:
+    from muniment.database import sqlite_path
+    from muniment.opening import DEFAULT_PLACE, discover
+
+    if directory is not None:
+        return directory if directory.suffix == ".db" else directory / DEFAULT_PLACE
+    if session.ledger_url:
+        return sqlite_path(session.ledger_url)
+    named = None if session.merely_found else discover()
+    return named or Path.cwd() / DEFAULT_PLACE
+
+
+def _tell(ledger: Ledger, *, as_json: bool) -> None:
+    born = ledger.born
+    if born is None:  # it was opened, not made: create() has raised by then
+        return
+    recovery = [born.recovery / name for name in ("root.pem", "next-root.pem")]
+    continued = ledger.event(0).raw.get("continues")
+    if as_json:
+        show_json(
+            {
+                "continues": continued,
+                "fingerprint": born.fingerprint,
+                "ledger": born.ledger_id,
+                "path": ledger.path,
+                "recovery": recovery,
+            }
+        )
+        return
+    fields(
+        [
+            ("made", str(ledger.path)),
+            ("ledger", born.ledger_id),
+            *_succession(continued),
+            ("pin", (born.fingerprint, "bold")),
+            ("recovery", str(recovery[0])),
+            ("", str(recovery[1])),
+        ]
+    )
+    hint(
+        "\nGive the fingerprint to everybody who verifies: "
+        f"`muniment keys trust {born.fingerprint}`.\n"
+        "Move both recovery files off this machine, to two places: whoever has the "
+        "root enrols keys,\nand the next root is what replaces a lost one."
+    )
+
+
+def _succession(continued: object) -> list[tuple[str, str]]:
+    if not isinstance(continued, dict):
+        return []
+    return [("continues", f"{continued['ledger']} ({continued['reason']})")]

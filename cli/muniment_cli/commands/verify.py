@@ -1,0 +1,196 @@
+"""``muniment verify``: three verdicts, and everything that speaks against them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from muniment_cli.context import Session, pass_session
+from muniment_cli.options import examples, json_option
+from muniment_cli.output import (
+    Cell,
+    count,
+    fields,
+    hint,
+    progress,
+    say,
+    show_json,
+)
+
+if TYPE_CHECKING:
+    from muniment.verifier import Finding, Report
+
+__all__ = ["command"]
+
+_STYLES = {
+    "intact": "green",
+    "pinned": "green",
+    "checked": "green",
+    "self-asserted": "yellow",
+    "unchecked": "yellow",
+    "cannot tell": "bold yellow",
+    "wrong": "bold red",
+}
+
+
+@click.command(
+    epilog=examples(
+        "muniment verify",
+        "muniment verify copy.db --key SHA256:bbXpuKG6… --anchor head.note",
+        "muniment verify event-7.tlog-proof --key checkpoint.pub",
+    )
+)
+@click.argument("target", required=False, metavar="[LEDGER|PROOF]")
+@click.option(
+    "--fast",
+    is_flag=True,
+    help="Chain, form, tree and checkpoints; no signature under a checkpoint.",
+)
+@click.option(
+    "--key",
+    "keys",
+    multiple=True,
+    metavar="KEY",
+    help="Trust this key instead of the pins: fingerprint, PEM, ssh-ed25519, a file.",
+)
+@click.option(
+    "--trust-on-first-use",
+    is_flag=True,
+    help="Exit 0 also where no key is pinned; it says so.",
+)
+@click.option(
+    "--require",
+    type=click.Choice(["complete"]),
+    help="Exit 3 where nothing remembers how long the log was.",
+)
+@click.option("--anchor", metavar="FILE", help="Checkpoint notes that you kept.")
+@json_option
+@pass_session
+def command(  # noqa: PLR0913 - click hands over one for each option
+    session: Session,
+    *,
+    target: str | None,
+    fast: bool,
+    keys: tuple[str, ...],
+    trust_on_first_use: bool,
+    require: str | None,
+    anchor: str | None,
+    as_json: bool,
+) -> int:
+    """Check a ledger, or a proof from `muniment prove`, from first principles.
+
+    Integrity: the bytes, chain, tree and signatures agree. Authenticity: the keys are
+    those that you accepted. Completeness: nothing that was remembered is missing.
+    Reads only; needs no network; accepts no key.
+    """
+    if target is not None and _is_proof(Path(target)):
+        from muniment_cli.proofs import verify_proof
+
+        return verify_proof(session, Path(target), keys, as_json=as_json)
+    from muniment.verifier import verify
+
+    place = str(session.place()) if target is None else target
+    with progress("verifying") as advance:
+        report = verify(
+            place,
+            keys=keys or None,
+            anchor=anchor,
+            fast=fast,
+            trust_on_first_use=trust_on_first_use,
+            require_complete=require == "complete",
+            progress=advance,
+        )
+    _remember(session, report)
+    if as_json:
+        show_json(report.to_json())
+    else:
+        _show(report, complete=require == "complete")
+    return report.exit_code
+
+
+def _is_proof(path: Path) -> bool:
+    from muniment.inclusion import HEADER
+
+    try:
+        with path.open("rb") as file:
+            return file.read(len(HEADER)) == HEADER
+    except OSError:
+        return False  # the verifier says what is the matter with it
+
+
+def _remember(session: Session, report: Report) -> None:
+    """Note when a known ledger was last verified, for `muniment status`."""
+    home = session.home
+    ledger = report.ledger
+    if ledger is None or report.fast or not home.pins(ledger):
+        return
+    if home.ledger_at(report.target) == ledger:
+        home.note_verified(ledger, report.size, ok=report.ok)
+
+
+def _show(report: Report, *, complete: bool) -> None:
+    name = report.ledger or "no ledger that could be read"
+    fields(
+        [
+            ("ledger", name),
+            ("file", report.target),
+            ("integrity", _verdict(report.integrity, _work(report))),
+            ("authenticity", _verdict(report.authenticity, "")),
+            ("completeness", _verdict(report.completeness, report.anchored)),
+            *([("erased", _erased(report))] if report.erased else []),
+            *(("open run", run) for run in report.open_runs),
+            *(("note", note) for note in report.notes),
+        ]
+    )
+    for finding in report.findings:
+        _show_finding(finding)
+    _advise(report, complete=complete)
+
+
+def _verdict(word: str, more: str) -> Cell:
+    if not more:
+        return (word, _STYLES.get(word, ""))
+    return [(f"{word:<15}", _STYLES.get(word, "")), (more, "")]
+
+
+def _work(report: Report) -> str:
+    events = count(report.events_checked, "event")
+    signatures = count(report.signatures_checked, "signature")
+    return f"{events}, {signatures}, {report.seconds:.2f} s"
+
+
+def _erased(report: Report) -> str:
+    return f"{count(report.erased, 'content')}, by events that say so"
+
+
+def _show_finding(finding: Finding) -> None:
+    word = "cannot tell" if finding.kind == "unreadable" else finding.kind
+    say()
+    say(f"✗ {word}: {finding.message} [{finding.rule}]", "bold red")
+    place = f"  at {finding.place}" if finding.place else ""
+    at = f"event {finding.seq}"
+    if finding.seq is not None and at not in place:
+        place = f"{place or '  at'} ({at})" if place else f"  at {at}"
+    if place:
+        say(place)
+    if finding.remedy:
+        say(f"  → {finding.remedy}")
+
+
+def _advise(report: Report, *, complete: bool) -> None:
+    if report.findings:
+        return
+    if report.authenticity == "self-asserted":
+        hint(
+            "\nNobody vouched for the keys of this ledger: get its root's fingerprint "
+            "from whoever keeps it,\nthen `muniment keys trust FINGERPRINT`, "
+            "or --key FINGERPRINT here."
+        )
+    elif report.completeness == "unchecked":
+        word = "required, and " if complete else ""
+        hint(
+            f"\nCompleteness is {word}unchecked: nothing here remembers how long the "
+            "log was; give a note that you kept with --anchor."
+        )

@@ -1,0 +1,139 @@
+"""A consistent copy of a ledger, while writers run.
+
+    copy_ledger(Path(".muniment/ledger.db"), Path("/backup/friday.db"))
+
+Rules:
+
+- The database is copied by SQLite itself, in one snapshot; the contents that stand
+  beside it are copied afterwards, each checked against its commitment. A content was
+  on disk before the event that refers to it, so none is missed.
+- The copy is complete before it stands under its name; nothing is written over.
+- A copy is evidence, not a second place to write: its head is behind as soon as the
+  original grows, and the trust home notices.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from muniment.database import open_reader, translated
+from muniment.errors import RefusedError, StoreError, WrongError
+from muniment.layout import blob_directory
+
+__all__ = ["Copied", "copy_ledger"]
+
+PAGES = 1000
+_SIZE = "SELECT count(*) FROM event"
+_APART = "SELECT digest FROM blob WHERE data IS NULL"
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """How much was copied."""
+
+    path: Path
+    size: int
+    contents: int
+    """How many contents stand beside the database."""
+
+
+def copy_ledger(
+    source: Path, target: Path, progress: Callable[[int, int], None] | None = None
+) -> Copied:
+    """Copy the ledger file *source* to the new file *target*.
+
+    Raises:
+        RefusedError: there is something at *target*.
+        StoreError: the source cannot be read, or the target not be written.
+
+    """
+    blobs = Path(blob_directory(str(target)))
+    for path in (target, blobs):
+        if path.exists() or path.is_symlink():
+            raise RefusedError(
+                "there is something already; a backup never writes over anything",
+                rule="backup/exists",
+                place=str(path),
+                remedy="choose another name",
+            )
+    partial = target.with_name(f".{target.name}.{os.getpid()}.new")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _copy_database(source, partial, progress)
+        with closing(_open(partial)) as copy:
+            size = int(copy.execute(_SIZE).fetchone()[0])
+            apart = [bytes(row[0]) for row in copy.execute(_APART)]
+        contents = _copy_contents(source, blobs, apart)
+        _publish(partial, target)
+    except OSError as error:
+        raise StoreError(
+            f"the copy cannot be written ({error.strerror})",
+            rule="backup/unwritable",
+            place=str(error.filename or target),
+            remedy="make room, or choose another place",
+        ) from error
+    finally:
+        for suffix in ("", "-wal", "-shm", "-journal"):
+            Path(f"{partial}{suffix}").unlink(missing_ok=True)
+    return Copied(target, size, contents)
+
+
+def _publish(partial: Path, target: Path) -> None:
+    try:
+        target.hardlink_to(partial)
+    except FileExistsError:
+        raise
+    except OSError:
+        partial.rename(target)  # a file system without hard links
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(path, isolation_level=None)
+
+
+def _copy_database(
+    source: Path, partial: Path, progress: Callable[[int, int], None] | None
+) -> None:
+    def step(_: int, remaining: int, total: int) -> None:
+        if progress is not None:
+            progress(total - remaining, total)
+
+    with translated(str(source)), closing(open_reader(source, 60.0)) as reader:
+        reader.execute("BEGIN")  # one snapshot, however long the copying takes
+        reader.execute(_SIZE).fetchone()
+        os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        with closing(_open(partial)) as writer:
+            reader.backup(writer, pages=PAGES, progress=step)
+            writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    with partial.open("rb+") as file:
+        os.fsync(file.fileno())
+
+
+def _copy_contents(source: Path, target: Path, digests: list[bytes]) -> int:
+    """Copy the files of *digests*; those that were erased have none any more."""
+    origin, copied = Path(blob_directory(str(source))), 0
+    for digest in digests:
+        try:
+            data = (origin / digest.hex()).read_bytes()
+        except FileNotFoundError:
+            continue
+        if hashlib.sha256(data).digest() != digest:
+            raise WrongError(
+                "the content is not what was committed to",
+                rule="blob/commitment",
+                place=str(origin / digest.hex()),
+                remedy="run `muniment verify`",
+            )
+        target.mkdir(mode=0o700, exist_ok=True)
+        with (target / digest.hex()).open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        copied += 1
+    return copied
