@@ -16,7 +16,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from muniment import hookspecs
+from muniment import errors, hookspecs
 from muniment.event_types import EventType
 from muniment.kinds import KERNEL_KINDS
 from muniment.vocabulary import KERNEL_TYPES, effect_types
@@ -157,151 +157,134 @@ Every error of muniment, and every finding of `verify`, names the rule that brok
 names are stable: programs may depend on them. An error is one line,
 `place: message [rule]; remedy`.
 
-What an error is says its class: *refused* (exit 4), *wrong* (exit 1), *cannot tell*
-(exit 3), *usage* (exit 2); see the top of `ledger/muniment/errors.py`. Plugins have
-rules of their own, which begin with their name.
+| is | class | exit code |
+|---|---|---|
+| usage | `UsageError` | 2 |
+| refused | `RefusedError` and its children: a rule said no, nothing was written | 4 |
+| wrong | `WrongError` and its children: evidence contradicts itself | 1 |
+| cannot tell | `CannotTellError` and its children: something is missing | 3 |
+| finding | what `verify` reports; of the kind `unreadable` it means *cannot tell*, else *wrong* | 3, 1 |
 
 `effect/<kind>` is the rule of `EffectFailed`: the performer of an effect of that kind
-raised, now or when it was recorded.
+raised, now or when it was recorded. Plugins have rules of their own, which begin with
+their name.
 """
 
-_FAMILIES = {
-    "anchor": "What somebody else keeps: files of checkpoint notes.",
-    "append": "What may not be written.",
-    "blob": "Contents outside the payload, their commitments and rows.",
-    "canonical": "The one spelling of a JSON value.",
-    "checkpoint": "Signed tree heads.",
-    "dsse": "Signed envelopes.",
-    "effect": "Effects: requests, answers, performers.",
-    "erase": "Erasing contents.",
-    "event": "The statement of an event, its row and its place in the log.",
-    "file": "Ledger files that cannot be judged.",
-    "head": "What the trust home remembers of the end of the log.",
-    "key": "Keys, their files, roles and intervals.",
-    "ledger": "Finding and making ledgers.",
-    "merkle": "The tree.",
-    "note": "Signed notes.",
-    "plugin": "Finding and loading plugins.",
-    "proof": "Proofs for an event.",
-    "query": "Questions to the log.",
-    "replay": "Replays: what differs, and what a replay may not do.",
-    "run": "Runs: their owner, their end, their completeness.",
-    "schema": "The objects of a ledger file.",
-    "scope": "Names of scopes.",
-    "signing": "Where signing keys come from.",
-    "store": "The database file, as it is opened and written.",
-    "subject": "The rows that make subjects searchable.",
-    "tile": "Remembered nodes of the tree.",
-    "tlog-proof": "Proof files.",
-    "trust": "The trust home.",
-    "value": "Python values as JSON.",
-    "verify": "The verifier's own workings.",
-    "vkey": "Verifier keys of checkpoints.",
+_VERDICTS = {1: "wrong", 2: "usage", 3: "cannot tell", 4: "refused"}
+_CLASSES = {
+    name: _VERDICTS[value.exit_code]
+    for name, value in vars(errors).items()
+    if isinstance(value, type) and issubclass(value, errors.MunimentError)
 }
 
 _FROM_VARIABLES = {
-    "dsse/payload-base64": "muniment.signing",
-    "dsse/signature-base64": "muniment.signing",
-    "replay/effect": "muniment.runs",
-    "replay/fact": "muniment.runs",
+    "dsse/payload-base64": "wrong",
+    "dsse/signature-base64": "wrong",
+    "replay/effect": "wrong",
+    "replay/fact": "wrong",
 } | {
-    f"{what}/{fault}": "muniment.note"
+    f"{what}/{fault}": "wrong"
     for what in ("checkpoint", "note", "tlog-proof")
     for fault in ("control", "encoding", "too-long")
 }
 """Rules whose names the source does not spell whole in one place."""
 
-_RULE = re.compile(rf"({'|'.join(_FAMILIES)})/[a-z][a-z0-9-]*")
+_RULE = re.compile(r"[a-z][a-z-]*/[a-z][a-z0-9-]*")
+_PART = re.compile(r"[a-z][a-z0-9-]*")
 
 
 def rules() -> str:
     """Return the page about rules."""
-    found = {rule: {module} for rule, module in _FROM_VARIABLES.items()}
     trees = {
-        f"{file.parent.name}.{file.stem}": ast.parse(file.read_text())
+        str(file.relative_to(ROOT)): ast.parse(file.read_text())
         for folder in SOURCES
-        for file in folder.glob("*.py")
+        for file in folder.rglob("*.py")
     }
-    for module, tree in trees.items():
-        for rule, where in _spelled(module, tree, trees):
-            found.setdefault(rule, set()).add(where)
+    found: dict[str, set[str]] = {}
+    for rule, verdict in [*_FROM_VARIABLES.items(), *_all_rules(trees)]:
+        found.setdefault(rule, set()).add(verdict)
     parts = [_MADE, _RULES]
-    for family, meaning in _FAMILIES.items():
-        own = sorted(rule for rule in found if rule.startswith(f"{family}/"))
-        if own:
-            parts.append(f"\n## {family}\n\n{meaning}\n\n| rule | in |\n|---|---|\n")
-        for rule in own:
-            modules = ", ".join(f"`{one}`" for one in sorted(found[rule]))
-            parts.append(f"| `{rule}` | {modules} |\n")
+    for family in sorted({rule.partition("/")[0] for rule in found}):
+        parts.append(f"\n## {family}\n\n| rule | is |\n|---|---|\n")
+        own = sorted(rule for rule in found if rule.partition("/")[0] == family)
+        parts += [f"| `{rule}` | {', '.join(sorted(found[rule]))} |\n" for rule in own]
     return "".join(parts)
 
 
-def _spelled(
-    module: str, tree: ast.Module, trees: dict[str, ast.Module]
-) -> Iterator[tuple[str, str]]:
-    """Yield the rules that *module* spells whole, or by a helper with a prefix."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield from _as_rule("", node.value, module)
-        elif isinstance(node, ast.FunctionDef):
-            for prefix, argument in _prefixes(node):
-                for where, value in _passed(node, argument, trees):
-                    yield from _as_rule(prefix, value, where)
-    if module == "muniment.database":
-        for _, rule, _, _ in ast.literal_eval(_assigned(tree, "_FAULTS")):
-            yield from _as_rule("store/", rule, module)
-    if module == "muniment.divergence":
-        for where, value in _passed_to("Divergence", 0, trees):
-            yield from _as_rule("replay/", value, where)
+def _all_rules(trees: dict[str, ast.Module]) -> Iterator[tuple[str, str]]:
+    """Yield each rule that a call names, with what it is."""
+    helpers = dict(_helpers(trees))
+    for module, tree in trees.items():
+        for node in ast.walk(tree):
+            if not isinstance(node, ast.Call):
+                continue
+            name = getattr(node.func, "id", getattr(node.func, "attr", ""))
+            helper = helpers.get((module, name)) or helpers.get(("", name))
+            if name in _CLASSES:
+                for keyword in node.keywords:
+                    if keyword.arg == "rule":
+                        yield from _texts(keyword.value, "", _CLASSES[name])
+            elif helper is not None:
+                prefix, position, verdict = helper
+                if len(node.args) > position:
+                    yield from _texts(node.args[position], prefix, verdict)
+            elif (
+                name == "say" and "verifying" in module
+            ):  # what the verifier calls its reporting object
+                yield from _texts(node.args[0], "", "finding")
+    database = trees["ledger/muniment/database.py"]
+    faults = ast.literal_eval(_assigned(database, "_FAULTS"))
+    yield from ((f"store/{rule}", "cannot tell") for _, rule, *_ in faults)
 
 
-def _as_rule(prefix: str, text: str, module: str) -> Iterator[tuple[str, str]]:
-    if _RULE.fullmatch(prefix + text):
-        yield prefix + text, module
+def _texts(node: ast.expr, prefix: str, verdict: str) -> Iterator[tuple[str, str]]:
+    form = _PART if prefix else _RULE
+    for part in ast.walk(node):
+        text = part.value if isinstance(part, ast.Constant) else None
+        if isinstance(text, str) and form.fullmatch(text):
+            yield prefix + text, verdict
 
 
-def _prefixes(function: ast.FunctionDef) -> Iterator[tuple[str, str]]:
+def _helpers(
+    trees: dict[str, ast.Module],
+) -> Iterator[tuple[tuple[str, str], tuple[str, int, str]]]:
+    """Yield the functions that take a rule, or its second part, and raise or report.
+
+    The key is module and name; the module is empty for those that others import. The
+    value is what stands before the argument, its position, and what the rule is.
+    """
+    yield ("", "Divergence"), ("replay/", 0, "wrong")
+    for module, tree in trees.items():
+        for node in ast.walk(tree):
+            if not isinstance(node, ast.FunctionDef):
+                continue
+            names = [one.arg for one in node.args.args if one.arg != "self"]
+            prefix, argument = next(_prefixes(node, names), ("", "rule"))
+            if argument in names:
+                scope = module if node.name.startswith("_") else ""
+                verdict = _raised(node, "finding" if "verif" in module else "wrong")
+                yield (scope, node.name), (prefix, names.index(argument), verdict)
+
+
+def _raised(function: ast.FunctionDef, otherwise: str) -> str:
+    """Return what a helper's rule is, by the class that the helper raises."""
+    named = (node.id for node in ast.walk(function) if isinstance(node, ast.Name))
+    return next((_CLASSES[name] for name in named if name in _CLASSES), otherwise)
+
+
+def _prefixes(function: ast.FunctionDef, names: list[str]) -> Iterator[tuple[str, str]]:
     """Yield prefix and parameter of each ``f"prefix/{parameter}"`` in *function*."""
-    names = {one.arg for one in function.args.args}
     for node in ast.walk(function):
         if isinstance(node, ast.JoinedStr) and len(node.values) == 2:  # noqa: PLR2004 - a text and a name
             text, value = node.values
             if (
                 isinstance(text, ast.Constant)
+                and str(text.value).endswith("/")
                 and isinstance(value, ast.FormattedValue)
                 and isinstance(value.value, ast.Name)
                 and value.value.id in names
             ):
                 yield str(text.value), value.value.id
-
-
-def _passed(
-    function: ast.FunctionDef, argument: str, trees: dict[str, ast.Module]
-) -> Iterator[tuple[str, str]]:
-    names = [one.arg for one in function.args.args if one.arg != "self"]
-    public = not function.name.startswith("_")
-    own = {
-        module: tree
-        for module, tree in trees.items()
-        if public or any(node is function for node in ast.walk(tree))
-    }
-    yield from _passed_to(function.name, names.index(argument), own)
-
-
-def _passed_to(
-    name: str, position: int, trees: dict[str, ast.Module]
-) -> Iterator[tuple[str, str]]:
-    """Yield module and text of what calls of *name* pass at *position*."""
-    for module, tree in trees.items():
-        for node in ast.walk(tree):
-            if not isinstance(node, ast.Call) or len(node.args) <= position:
-                continue
-            called = getattr(node.func, "id", getattr(node.func, "attr", ""))
-            if called != name:
-                continue
-            for part in ast.walk(node.args[position]):
-                if isinstance(part, ast.Constant) and isinstance(part.value, str):
-                    yield module, part.value
 
 
 def _assigned(tree: ast.Module, name: str) -> ast.expr:

@@ -1,0 +1,213 @@
+"""The documentation does what it says: blocks run, links resolve, tables are whole."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from muniment import hookspecs
+from muniment_cli.table import entries
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted(
+    [ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")]
+)
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"(?<!!)\[[^\]]+\]\(([^)\s]+)\)")
+MARK = "\x1e"
+
+
+def names(pages: list[Path]) -> list[str]:
+    """Return what pytest calls *pages*."""
+    return [str(page.relative_to(ROOT)) for page in pages]
+
+
+def blocks(page: Path) -> list[tuple[str, str]]:
+    """Return language and text of the fenced blocks of *page*."""
+    return BLOCK.findall(page.read_text())
+
+
+RUNNING = [page for page in PAGES if any(lang == "python" for lang, _ in blocks(page))]
+
+
+def run_page(page: Path, folder: Path) -> list[str]:
+    """Run the Python blocks of *page* as one script; return what each printed."""
+    sources = [text for language, text in blocks(page) if language == "python"]
+    script = folder / "page.py"
+    script.write_text(f"\nprint({MARK!r}, end='')\n".join(sources))
+    done = subprocess.run(
+        [sys.executable, "-W", "error", script.name],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "MUNIMENT_HOME": str(folder / "trust")},
+    )
+
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split(MARK)
+
+
+def shown(page: Path) -> list[str]:
+    """Return what *page* shows as output below each of its Python blocks."""
+    found: list[str] = []
+    for language, text in blocks(page):
+        if language == "python":
+            found.append("")
+        elif language == "output":
+            found[-1] = text
+    return found
+
+
+def pattern(text: str) -> str:
+    """Return *text* as a pattern: ``…`` is anything, and so is a hash."""
+    free = re.sub(r"\b[0-9a-f]{16,}\b", "…", text)
+    return ".*?".join(re.escape(part) for part in free.split("…"))
+
+
+@pytest.mark.parametrize("page", RUNNING, ids=names(RUNNING))
+def test_blocks_run(page: Path, tmp_path: Path) -> None:
+    """The Python blocks of a page run in order, and print what the page shows."""
+    for expected, printed in zip(shown(page), run_page(page, tmp_path), strict=True):
+        assert re.fullmatch(pattern(expected), printed, re.DOTALL), printed
+
+
+@pytest.mark.parametrize("page", PAGES, ids=names(PAGES))
+def test_links(page: Path) -> None:
+    """Every link to a file of the tree leads to one, and to a heading in it."""
+    for target in LINK.findall(page.read_text()):
+        if target.startswith(("http://", "https://")):
+            continue
+        name, _, heading = target.partition("#")
+        file = (page.parent / name).resolve() if name else page
+
+        assert file.exists(), f"{page.name}: {target}"
+        if heading:
+            assert heading in headings(file), f"{page.name}: {target}"
+
+
+def headings(page: Path) -> set[str]:
+    """Return the anchors of the headings of *page*, as GitHub makes them."""
+    titles = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
+    return {
+        re.sub(r"[^\w\- ]", "", title.replace("`", "").lower()).replace(" ", "-")
+        for title in titles
+    }
+
+
+@pytest.mark.parametrize("page", PAGES, ids=names(PAGES))
+def test_no_page_is_lost(page: Path) -> None:
+    """Every page can be reached from the README, in one step or two."""
+    readme = ROOT / "README.md"
+    first = {readme, *_linked(readme)}
+    second = {other for one in first for other in _linked(one)}
+
+    assert page.resolve() in first | second
+
+
+def _linked(page: Path) -> set[Path]:
+    targets = LINK.findall(page.read_text())
+    local = {one.partition("#")[0] for one in targets if "://" not in one}
+    return {(page.parent / one).resolve() for one in local if one.endswith(".md")}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=names(PAGES))
+def test_commands_exist(page: Path) -> None:
+    """Every command that a page names is one that the shell has."""
+    named = set(re.findall(r"`muniment ([a-z]+)", page.read_text()))
+
+    assert named | typed(page) <= entries().keys()
+
+
+def typed(page: Path) -> set[str]:
+    """Return the commands that the shell blocks of *page* type."""
+    lines = "".join(text for language, text in blocks(page) if language == "sh")
+    return set(re.findall(r"^muniment ([a-z]+)", lines, re.MULTILINE))
+
+
+def test_commands_are_there(tmp_path: Path) -> None:
+    """Every command of the README answers to --help."""
+    script = Path(sys.executable).with_name("muniment")
+    for name in sorted(typed(ROOT / "README.md")):
+        done = subprocess.run(
+            [script, name, "--help"],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.startswith(f"Usage: muniment {name}")
+
+
+def test_no_place_of_one_machine() -> None:
+    """No tracked text names a directory of the machine it was written on."""
+    tracked = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    home = re.compile(r"(?<![\w$}.~])/(work|farm|root|tmp/\w|home/(?!ada/))[/\w]*/\w+")
+    for name in filter(None, tracked.stdout.split("\0")):
+        file = ROOT / name
+        if not name.startswith("tests/") and file.exists():
+            found = home.search(file.read_text(errors="replace"))
+            assert found is None, f"{name}: {found}"
+
+
+@pytest.fixture(scope="module")
+def pages() -> ModuleType:
+    """Give the script that writes the reference."""
+    spec = importlib.util.spec_from_file_location("pages", ROOT / "tools" / "docs.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("name", ["events.md", "hooks.md", "rules.md"])
+def test_reference_is_current(pages: ModuleType, name: str) -> None:
+    """The reference says what the code says: run tools/docs.py after a change."""
+    written = (ROOT / "docs" / "reference" / name).read_text()
+
+    assert written == pages.PAGES[name]()
+
+
+def test_every_rule_is_listed() -> None:
+    """Every rule that the kernel or the shell spells has a line in the reference."""
+    page = (ROOT / "docs" / "reference" / "rules.md").read_text()
+    spelled = {
+        rule
+        for top in ("ledger/muniment", "cli/muniment_cli")
+        for file in (ROOT / top).rglob("*.py")
+        for rule in re.findall(r'rule="([a-z-]+/[a-z0-9-]+)"', file.read_text())
+    }
+
+    assert {rule for rule in spelled if f"| `{rule}` |" not in page} == set()
+
+
+def test_every_hook_is_listed() -> None:
+    """Every hook has a heading and all its arguments in the reference."""
+    page = (ROOT / "docs" / "reference" / "hooks.md").read_text()
+    for name, function in vars(hookspecs).items():
+        if hasattr(function, f"{hookspecs.GROUP}_spec"):
+            assert f"\n## {name}\n" in page
+            section = page.partition(f"\n## {name}\n")[2].partition("\n## ")[0]
+            for argument in inspect.signature(function).parameters:
+                assert argument in section
+
+
+def test_glossary_is_sorted() -> None:
+    """The glossary has each word once, in order."""
+    text = (ROOT / "docs" / "glossary.md").read_text()
+    words = re.findall(r"^\*\*([^*]+)\*\*:", text, re.MULTILINE)
+
+    assert words == sorted(set(words))
