@@ -163,7 +163,7 @@ class Spec:
 
 def _made(cls: type[_T], value: object) -> _T:
     _require_mapping(value, cls.__name__)
-    members = cast("dict[str, object]", dict(cast("Mapping[str, object]", value)))
+    members = dict(cast("Mapping[str, object]", value))
     _refuse_unknown(members, tuple(cls.__dataclass_fields__), cls.__name__)
     try:
         return cls(**members)  # type: ignore[arg-type] # checked by the class itself

@@ -1,13 +1,14 @@
 """The step that runs the code, and what every run of code goes through.
 
-    execution.requested  {"code", "data", "entrypoint", "seed", "allowed_imports", …}
+    execution.requested  {"code", "inputs", "entrypoint", "seed", "allowed_imports", …}
     execution.measured   which walls stood, what it cost, what it printed; not compared
-    execution.completed  {"status": "ok", "metrics": {"total": 15}, "order": ["total"]}
+    execution.completed  [{"status": "ok", "metrics": {"total": 15}, "order": ["total"]}]
 
 Rules:
 
 - Running is an effect that is performed again in a replay and compared; what runs it is
   the plugin that answers ``execute_code``.
+- One effect may run the code on several inputs, each in a child of its own.
 - A program that broke by itself (an exception, an import refused at run time) is an
   answer: it would break again. One that was stopped (time, memory, a signal) is a
   failure of the effect, which a resume performs again.
@@ -17,7 +18,10 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self, cast
 
@@ -29,7 +33,7 @@ from muniment_plugins.harness.surroundings import Surroundings, here
 __all__ = ["CodeStopped", "Execute", "execute_capsule", "numeric", "run_code"]
 
 _STOPPED = ("killed", "limit", "timeout")
-_MEASURED = ("environment", "layers", "level", "stdout", "stdout_truncated", "usage")
+_MEASURED = ("environment", "layers", "level", "stdout_truncated", "usage")
 
 
 class CodeStopped(Exception):
@@ -56,7 +60,7 @@ class Execute:
 
         """
         chosen = replace(case, entrypoint=self.entrypoint or case.entrypoint)
-        outputs = run_code(run or here(), chosen, case.data)
+        (outputs,) = run_code(run or here(), chosen, [case.data])
         metrics = {**case.metrics, **numeric(outputs)}
         return replace(chosen, outputs=outputs, metrics=metrics)
 
@@ -82,11 +86,13 @@ def numeric(outputs: Mapping[str, object]) -> dict[str, object]:
     }
 
 
-def run_code(around: Surroundings, case: Case, data: object) -> dict[str, object]:
-    """Run the case's code on *data* and return its outputs in the code's own order."""
+def run_code(
+    around: Surroundings, case: Case, inputs: Sequence[object]
+) -> list[dict[str, object]]:
+    """Run the case's code on each of *inputs*; what it returned, in its own order."""
     request = {
         "code": case.the_code(),
-        "data": data,
+        "inputs": list(inputs),
         "entrypoint": case.entrypoint,
         "seed": case.seed,
         **case.the_spec().bounds,
@@ -100,16 +106,33 @@ def run_code(around: Surroundings, case: Case, data: object) -> dict[str, object
         raise BoundedExecutionError.of(error) from failure
     except CodeStopped as stopped:
         raise BoundedExecutionError.of(stopped.data) from stopped
-    return _outputs(cast("Mapping[str, object]", answer))
+    return [_outputs(one) for one in cast("list[Mapping[str, object]]", answer)]
 
 
-def _perform(request: object) -> dict[str, object]:
+def _perform(request: object) -> list[dict[str, object]]:
+    """Run the code on every input, side by side, and say what became of each."""
+    common = dict(cast("Mapping[str, object]", request))
+    inputs = cast("list[object]", common.pop("inputs"))
     inside = here()
-    answer = inside.hook("execute_code", request=request)
-    told = cast("Mapping[str, object]", answer)
-    inside.record("execution.measured", {name: told[name] for name in _MEASURED})
-    if told["status"] in _STOPPED:
-        raise CodeStopped(cast("Mapping[str, object]", told["error"]))
+
+    def run(data: object) -> object:
+        return inside.hook("execute_code", request={**common, "data": data})
+
+    # Each thread gets the context of this one: a replay permits subprocesses in it.
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        waiting = [pool.submit(copy_context().run, run, data) for data in inputs]
+        answers = [cast("Mapping[str, object]", one.result()) for one in waiting]
+    for told in answers:
+        measured = {name: told[name] for name in _MEASURED}
+        measured["stdout"] = told["stdout"] or None
+        inside.record("execution.measured", measured)
+    for told in answers:
+        if told["status"] in _STOPPED:
+            raise CodeStopped(cast("Mapping[str, object]", told["error"]))
+    return [_answer(told) for told in answers]
+
+
+def _answer(told: Mapping[str, object]) -> dict[str, object]:
     metrics = cast("Mapping[str, object] | None", told["metrics"])
     return {
         "status": told["status"],

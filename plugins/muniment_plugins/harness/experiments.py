@@ -14,7 +14,7 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -164,7 +164,7 @@ class Experiment:
 @contextmanager
 def _recorded_in(
     ledger: Ledger | None, artifacts: ArtifactPlugin | None
-) -> Iterator[Ledger]:
+) -> Generator[Ledger]:
     """Open the ledger for one experiment, and close it if it was not given."""
     if ledger is not None:
         yield ledger

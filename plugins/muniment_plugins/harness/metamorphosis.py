@@ -58,9 +58,15 @@ class TestProperties:
     def _test(self, prop: Property, case: Case, around: Surroundings) -> bool:
         before = case.the_outputs()
         tolerance = self.tolerance if prop.tolerance is None else prop.tolerance
+        made = self._variants(prop, case.data, around)
+        after = run_code(around, case, [variant.data for variant in made])
         cases = [
-            self._observe(prop, case, around, variant)
-            for variant in self._variants(prop, case.data, around)
+            {
+                "seed": variant.seed,
+                "after": outputs,
+                "difference": largest_difference(prop, before, outputs),
+            }
+            for variant, outputs in zip(made, after, strict=True)
         ]
         difference = max(cast("float", one["difference"]) for one in cases)
         fact: dict[str, object] = {
@@ -74,13 +80,6 @@ class TestProperties:
         }
         around.record("property.tested", fact)
         return difference <= tolerance
-
-    def _observe(
-        self, prop: Property, case: Case, around: Surroundings, variant: Variant
-    ) -> dict[str, object]:
-        after = run_code(around, case, variant.data)
-        apart = largest_difference(prop, case.the_outputs(), after)
-        return {"seed": variant.seed, "after": after, "difference": apart}
 
     def _variants(
         self, prop: Property, data: object, around: Surroundings

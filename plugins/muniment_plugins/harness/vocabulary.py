@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from muniment.event_types import BLOB, LARGE, VOLATILE, EventData, EventType
+from muniment.event_types import BLOB, LARGE, TEXT, VOLATILE, EventData, EventType
 
 __all__ = ["TYPES"]
 
@@ -36,8 +36,8 @@ class ExecutionMeasured(EventData):
     layers: Annotated[Free, VOLATILE, LARGE]
     environment: Annotated[Free, VOLATILE, LARGE]
     usage: Annotated[Free, VOLATILE]
-    stdout: Annotated[str, VOLATILE, BLOB]
-    stdout_truncated: Annotated[bool, VOLATILE]
+    stdout: Annotated[str | None, VOLATILE, TEXT, BLOB] = None
+    stdout_truncated: Annotated[bool, VOLATILE] = False
 
 
 class MetricsMeasured(EventData):
