@@ -245,7 +245,10 @@ def _judge_log(
     state.signatures = checked + events.keys.checked
     for seq in bad:
         events.keys.add_bad(seq)
-    if events.keys.keyring is not None:
+    if events.keys.keyring is None:
+        what = "no genesis says which keys count"
+        state.findings.add("missing", "event/genesis", what, place=state.target)
+    else:
         state.pinned = is_pinned(
             state.memory, events.keys.keyring, events.keys.signers, state.findings
         )

@@ -169,7 +169,8 @@ def _keyid(key: GivenKey) -> str:
         return text
     place = ""
     try:
-        if isinstance(key, os.PathLike) or Path(text).is_file():
+        spelled = text.startswith(("-----", "ssh-"))
+        if isinstance(key, os.PathLike) or (not spelled and Path(text).is_file()):
             place, text = text, Path(text).read_text("ascii", "replace")
         return PublicKey.parse(text).keyid
     except OSError as error:

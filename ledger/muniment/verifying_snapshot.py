@@ -166,15 +166,15 @@ def open_snapshot(path: Path) -> Generator[Snapshot]:
             when that shows only while it is being read.
 
     """
-    if not path.is_file():
-        raise StoreError(
-            "there is no such file",
-            rule="file/missing",
-            place=str(path),
-            remedy="name the ledger's own file",
-        )
     connection: sqlite3.Connection | None = None
     try:
+        if not path.is_file():
+            raise StoreError(
+                "there is no such file",
+                rule="file/missing",
+                place=str(path),
+                remedy="name the ledger's own file",
+            )
         connection = sqlite3.connect(
             _uri(path), uri=True, isolation_level=None, timeout=_SECONDS_TO_WAIT
         )
