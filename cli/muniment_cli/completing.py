@@ -16,7 +16,7 @@ import click
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-__all__ = ["complete_runs", "complete_types"]
+__all__ = ["complete_keys", "complete_runs", "complete_types"]
 
 _RUNS = (
     "SELECT run, max(seq) AS last FROM event WHERE run >= ? AND run < ? "
@@ -39,6 +39,28 @@ def complete_types(
     """Offer the event types of the ledger that begin with *incomplete*."""
     del parameter
     return _ask(ctx, _TYPES, incomplete)
+
+
+def complete_keys(
+    ctx: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Offer the keys of the ledger."""
+    from click.shell_completion import CompletionItem
+
+    from muniment.errors import MunimentError
+    from muniment_cli.context import Session
+
+    del parameter
+    try:
+        with ctx.ensure_object(Session).open() as ledger:
+            entries = ledger.store.keyring().entries
+    except MunimentError:
+        return []  # a shell that completes has nobody to complain to
+    return [
+        CompletionItem(one.keyid, help="+".join(one.roles))
+        for one in entries
+        if one.until is None and one.keyid.startswith(incomplete)
+    ]
 
 
 def _ask(ctx: click.Context, query: str, prefix: str) -> list[CompletionItem]:

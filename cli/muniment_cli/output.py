@@ -15,6 +15,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import shutil
 import sys
 import time
 from collections.abc import Callable, Generator, Iterable, Sequence
@@ -38,6 +39,7 @@ __all__ = [
     "fields",
     "hint",
     "interactive",
+    "narrow",
     "plain_json",
     "progress",
     "say",
@@ -51,12 +53,18 @@ __all__ = [
 Cell = str | tuple[str, str] | list[tuple[str, str]]
 """A text, a text with its rich style (``("wrong", "bold red")``), or several."""
 
+WIDE = 100
 PROGRESS_DELAY = 0.5
 
 
 def interactive() -> bool:
     """Tell whether a person looks at stdout."""
     return sys.stdout.isatty()
+
+
+def narrow() -> bool:
+    """Tell whether whole key ids would break a table on this terminal."""
+    return interactive() and shutil.get_terminal_size().columns < WIDE
 
 
 def clean(text: object) -> str:

@@ -17,6 +17,8 @@ Rules:
 from __future__ import annotations
 
 import re
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -150,7 +152,8 @@ def find_key(keyring: Keyring, text: str) -> KeyEntry:
         UsageError: there is none, or more than one.
 
     """
-    wanted = text if text.startswith("SHA256:") else f"SHA256:{text}"
+    prefix = text.rstrip("…")
+    wanted = prefix if prefix.startswith("SHA256:") else f"SHA256:{prefix}"
     found = [one for one in keyring.entries if one.keyid.startswith(wanted)]
     found = found or [one for one in keyring.entries if one.name == text]
     if len(found) > 1:
@@ -164,16 +167,27 @@ def find_key(keyring: Keyring, text: str) -> KeyEntry:
     return found[0]
 
 
-def install(home: TrustHome, ledger_id: str, role: str, key: PrivateKey) -> Path:
-    """Keep *key* as this user's key for *role*; one that was there is set aside."""
+@contextmanager
+def install(
+    home: TrustHome, ledger_id: str, role: str, key: PrivateKey
+) -> Generator[Path]:
+    """Keep *key* as this user's key for *role*, once the block has enrolled it.
+
+    It is on disk before the block runs: an event that names a key that nobody holds
+    would lock the user out. One that was there is set aside.
+    """
     path = home.keys_directory(ledger_id, create=True) / f"{role}.pem"
     fresh = path.with_name(f"{role}.{_short(key.public.keyid)}.new")
     save_private(fresh, key)
+    try:
+        yield path
+    except BaseException:
+        fresh.unlink()
+        raise
     if path.exists():
         old = PrivateKey.from_pem(path.read_bytes()).public.keyid
         path.replace(path.with_name(f"{role}.{_short(old)}.old"))
     fresh.replace(path)
-    return path
 
 
 def _short(keyid: str) -> str:

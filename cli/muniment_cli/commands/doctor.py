@@ -1,0 +1,64 @@
+"""``muniment doctor``: what works on this machine, and what to do about the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import click
+
+from muniment.errors import CannotTellError, MunimentError
+from muniment_cli.context import Session, pass_session
+from muniment_cli.health import Check, check_ledger, check_machine, check_plugins
+from muniment_cli.options import examples, json_option
+from muniment_cli.output import fields, hint, say, show_json
+
+__all__ = ["command"]
+
+_MARKS = {"ok": ("✓ ", "green"), "warn": ("! ", "yellow"), "bad": ("✗ ", "bold red")}
+
+
+@click.command(epilog=examples("muniment doctor", "muniment doctor --json"))
+@json_option
+@pass_session
+def command(session: Session, as_json: bool) -> int:
+    """Examine this machine, the plugins, and the ledger where there is one.
+
+    Repairs nothing; every finding comes with its remedy. Exits 1 where something is
+    broken, 0 where all is well or merely could be better.
+    """
+    checks = list(_checks(session))
+    if as_json:
+        show_json(checks)
+    else:
+        _show(checks)
+    return 1 if any(one.verdict == "bad" for one in checks) else 0
+
+
+def _checks(session: Session) -> Iterator[Check]:
+    from muniment.plugins import Plugins
+
+    yield from check_machine(session.home)
+    yield from check_plugins(Plugins())
+    try:
+        session.place()
+    except CannotTellError as error:
+        yield Check("ledger", "ok", "none here", error.remedy)
+        return
+    try:
+        with session.open(plugins=[]) as ledger:
+            yield Check("ledger", "ok", f"{ledger.path} ({ledger.id})")
+            yield from check_ledger(ledger)
+    except MunimentError as error:
+        seen = f"{error.place}: {error.message} [{error.rule}]"
+        yield Check("ledger", "bad", seen, error.remedy)
+
+
+def _show(checks: list[Check]) -> None:
+    fields([(one.name, [_MARKS[one.verdict], (one.seen, "")]) for one in checks])
+    advice = [one for one in checks if one.verdict != "ok" and one.remedy]
+    if advice:
+        say()
+    for one in advice:
+        say(f"→ {one.name}: {one.remedy}")
+    if not advice:
+        hint("nothing to do")

@@ -1,0 +1,116 @@
+"""``muniment status``: the ledger at hand, at a glance."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from muniment_cli.context import Session, pass_session
+from muniment_cli.health import isolation_level, open_runs
+from muniment_cli.options import examples, json_option
+from muniment_cli.output import Cell, age, count, fields, hint, show_json
+
+if TYPE_CHECKING:
+    from muniment.ledger import Ledger
+
+__all__ = ["command"]
+
+
+@click.command(epilog=examples("muniment status", "muniment status --json"))
+@json_option
+@pass_session
+def command(session: Session, as_json: bool) -> int:
+    """Show the ledger that is meant: head, keys, anchors, open runs, isolation.
+
+    Says what is there; `muniment verify` says whether it is right.
+    """
+    with session.open() as ledger:
+        facts = _facts(session, ledger)
+        if as_json:
+            show_json(facts)
+        else:
+            _show(ledger, facts)
+    return 0
+
+
+def _facts(session: Session, ledger: Ledger) -> dict[str, object]:
+    home, size = ledger.home, ledger.head.size
+    last = ledger.event(size - 1)
+    keyring = ledger.store.keyring()
+    recovery = home.recovery_directory(ledger.id)
+    return {
+        "anchored": ledger.store.last_checkpoint()[0],
+        "found": "upwards" if session.merely_found else "by name",
+        "isolation": isolation_level(ledger.plugins),
+        "last_event": {"seq": last.seq, "time": last.time, "type": last.type},
+        "ledger": ledger.id,
+        "open_runs": open_runs(ledger),
+        "path": str(ledger.path),
+        "pinned": sorted(home.pins(ledger.id)),
+        "recovery": [str(path) for path in sorted(recovery.glob("*.pem"))],
+        "remembered": getattr(home.head(ledger.id), "size", None),
+        "root": keyring.current("root")[0].keyid,
+        "size": size,
+        "verified": home.verified(ledger.id),
+        "writable": _writable(ledger),
+    }
+
+
+def _writable(ledger: Ledger) -> bool:
+    """Tell whether a writer's key is at hand: the home's, or ``MUNIMENT_KEY``."""
+    import os
+
+    kept = ledger.home.keys_directory(ledger.id) / "writer.pem"
+    return kept.exists() or bool(os.environ.get("MUNIMENT_KEY"))
+
+
+def _show(ledger: Ledger, facts: dict[str, object]) -> None:
+    last = ledger.event(ledger.head.size - 1)
+    size = count(ledger.head.size, "event")
+    fields(
+        [
+            ("ledger", ledger.id),
+            ("file", f"{ledger.path} (found {facts['found']})"),
+            ("root", _root(facts)),
+            ("key", "here: this user can append" if facts["writable"] else _READ),
+            ("head", f"{size}, the last {age(last.time)}: {last.type}"),
+            ("anchored", _anchored(ledger)),
+            ("verified", _verified(ledger)),
+            *_runs(open_runs(ledger)),
+            ("isolation", str(facts["isolation"] or "no plugin runs code")),
+        ]
+    )
+    for path in ledger.home.recovery_directory(ledger.id).glob("*.pem"):
+        hint(f"still to be moved away: {path}")
+
+
+_READ = ("none: this user can only read", "yellow")
+
+
+def _root(facts: dict[str, object]) -> Cell:
+    pins = facts["pinned"]
+    if isinstance(pins, list) and pins:
+        return [(str(facts["root"]), ""), ("  pinned", "green")]
+    return [(str(facts["root"]), ""), ("  not pinned", "yellow")]
+
+
+def _anchored(ledger: Ledger) -> Cell:
+    covered, size = ledger.store.last_checkpoint()[0], ledger.head.size
+    notes = count(len(ledger.home.anchors(ledger.id)), "signed head")
+    text = f"to {covered:,} of {size:,}, {notes} kept by this user"
+    return text if covered == size else (text, "yellow")
+
+
+def _verified(ledger: Ledger) -> Cell:
+    last = ledger.home.verified(ledger.id)
+    if last is None:
+        return ("never, here", "yellow")
+    text = f"{age(last.time)}, {count(last.size, 'event')}"
+    return text if last.ok else (f"{text}: NOT ok", "bold red")
+
+
+def _runs(runs: list[str]) -> list[tuple[str, Cell]]:
+    if not runs:
+        return [("open runs", "none")]
+    return [("open run", run) for run in runs]

@@ -1,0 +1,218 @@
+"""What `status` and `doctor` find out about this machine and ledger.
+
+Rules: a check says ok, warn or bad, what it saw, and what to do; it repairs nothing. A
+check that fails itself is a finding like any other.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from muniment.errors import MunimentError
+
+if TYPE_CHECKING:
+    from muniment.ledger import Ledger
+    from muniment.plugins import Plugins
+    from muniment.trust import TrustHome
+
+__all__ = [
+    "Check",
+    "check_ledger",
+    "check_machine",
+    "check_plugins",
+    "isolation_level",
+    "open_runs",
+]
+
+WAL_RESET_FIXED = (3, 51, 3)
+"""Since here, and in the branches below, two processes cannot lose a commit by
+resetting the write-ahead log at the same moment (sqlite.org/wal.html#walresetbug)."""
+WAL_RESET_BACKPORTS = {(3, 44): 6, (3, 50): 7}
+WAL_RESET_SINCE = (3, 7, 0)
+BUILT = 2026
+"""No clock that is right shows an earlier year."""
+_PROBE = "def fit_and_eval(data):\n    return {'one': 1.0}\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was looked at."""
+
+    name: str
+    verdict: str
+    """``ok``, ``warn`` or ``bad``."""
+    seen: str
+    remedy: str = ""
+
+
+def check_machine(home: TrustHome) -> Iterator[Check]:
+    """Look at Python, SQLite, the clock and the trust home."""
+    version = sys.version_info
+    yield Check("python", "ok", f"{version.major}.{version.minor}.{version.micro}")
+    yield _sqlite(sqlite3.sqlite_version_info)
+    yield _clock()
+    yield _home(home)
+
+
+def check_plugins(plugins: Plugins) -> Iterator[Check]:
+    """Load every plugin that may load, and ask the capsule for its walls."""
+    try:
+        for name, version in plugins.versions.items():
+            hooks = ", ".join(plugins.hooks_of(name)) or "no hook"
+            yield Check("plugin", "ok", f"{name} {version}: {hooks}")
+        level = isolation_level(plugins)
+    except MunimentError as error:
+        seen = f"{error.place}: {error.message}".removeprefix(": ")
+        yield Check("plugin", "bad", seen, error.remedy)
+        return
+    if level is None:
+        yield Check("isolation", "warn", "no plugin runs untrusted code")
+    else:
+        yield Check("isolation", "ok", level)
+
+
+def check_ledger(ledger: Ledger) -> Iterator[Check]:
+    """Look at the keys, the recovery files, the memory and the anchors of *ledger*."""
+    home = ledger.home
+    pins = home.pins(ledger.id)
+    yield (
+        Check("pin", "ok", ", ".join(sorted(pins)))
+        if pins
+        else Check(
+            "pin",
+            "warn",
+            "no key of this ledger is pinned: it is read, not written",
+            "`muniment keys trust FINGERPRINT`, as its keeper tells you",
+        )
+    )
+    yield from _keys(home.keys_directory(ledger.id))
+    yield _recovery(home.recovery_directory(ledger.id))
+    yield _newest(ledger)
+    yield _head(ledger)
+    yield _anchor(ledger)
+
+
+def isolation_level(plugins: Plugins) -> str | None:
+    """Return the walls of the capsule on this machine, where a capsule is active."""
+    offers = [name for name, _ in plugins.implementations("execute_code")]
+    if "capsule" not in offers:
+        return None
+    from muniment_plugins.capsule import Capsule, Policy
+
+    return Capsule(Policy()).run(_PROBE, {}).level
+
+
+def open_runs(ledger: Ledger) -> list[str]:
+    """Return the runs that began, and have no end yet."""
+    ended = {one.run for one in ledger.events(type="run.completed,run.failed")}
+    began = [one.run for one in ledger.events(type="run.started")]
+    return [run for run in began if run is not None and run not in ended]
+
+
+def _sqlite(version: tuple[int, int, int]) -> Check:
+    text = ".".join(map(str, version))
+    fixed = WAL_RESET_BACKPORTS.get(version[:2])
+    if version >= WAL_RESET_FIXED or (fixed is not None and version[2] >= fixed):
+        return Check("sqlite", "ok", text)
+    return Check(
+        "sqlite",
+        "warn",
+        f"{text} is in the range of the WAL-reset bug: two processes that write and "
+        "checkpoint at the very same moment may corrupt a file",
+        "use a Python with SQLite 3.51.3 or newer (or 3.50.7, 3.44.6)",
+    )
+
+
+def _clock() -> Check:
+    now = datetime.now(UTC)
+    seen = now.isoformat(timespec="seconds")
+    if now.year < BUILT:
+        return Check("clock", "bad", seen, "set the clock; events are dated by it")
+    return Check("clock", "ok", seen)
+
+
+def _newest(ledger: Ledger) -> Check:
+    """Compare the clock with the newest event, which a wrong clock may have dated."""
+    last = ledger.event(ledger.head.size - 1)
+    ahead = (last.when - datetime.now(UTC)).total_seconds()
+    if ahead > 1:
+        return Check(
+            "time",
+            "bad",
+            f"event {last.seq} is dated {ahead:.0f} s in the future",
+            "compare this machine's clock, and those of the other writers, with NTP",
+        )
+    return Check("time", "ok", f"event {last.seq} of {last.time}")
+
+
+def _home(home: TrustHome) -> Check:
+    if not home.path.exists():
+        return Check("trust home", "ok", f"{home.path} (nothing there yet)")
+    mode = stat.S_IMODE(home.path.stat().st_mode)
+    if os.name == "posix" and mode & 0o077:
+        return Check(
+            "trust home",
+            "bad" if mode & 0o022 else "warn",
+            f"{home.path} has mode {mode:04o}",
+            f"chmod 700 {home.path}",
+        )
+    return Check("trust home", "ok", str(home.path))
+
+
+def _keys(directory: Path) -> Iterator[Check]:
+    from muniment.keys import load_private
+
+    files = sorted(directory.glob("*.pem")) if directory.is_dir() else []
+    for path in files:
+        try:
+            keyid = load_private(path).public.keyid
+        except MunimentError as error:
+            yield Check("key", "bad", f"{path}: {error.message}", error.remedy)
+        else:
+            yield Check("key", "ok", f"{path.stem}: {keyid}")
+    if not files and not os.environ.get("MUNIMENT_KEY"):
+        remedy = "`muniment keys request`, and let a root enrol it"
+        yield Check("key", "warn", "no key to sign with; the ledger is read", remedy)
+
+
+def _recovery(directory: Path) -> Check:
+    left = sorted(path.name for path in directory.glob("*.pem"))
+    if not left:
+        return Check("recovery", "ok", "no root key is kept on this machine")
+    return Check(
+        "recovery",
+        "warn",
+        f"{', '.join(left)} still in {directory}",
+        "move them to two safe places: whoever reads them can enrol keys",
+    )
+
+
+def _head(ledger: Ledger) -> Check:
+    size, remembered = ledger.head.size, ledger.home.head(ledger.id)
+    if remembered is None:
+        return Check("head", "warn", f"{size} events, and no memory of them here")
+    if remembered.size > size:
+        return Check(
+            "head",
+            "bad",
+            f"{remembered.size - size} events fewer than the trust home remembers",
+            "`muniment verify`; restore the newest copy, or `init --continues`",
+        )
+    return Check("head", "ok", f"{size} events, {remembered.size} remembered")
+
+
+def _anchor(ledger: Ledger) -> Check:
+    size, covered = ledger.head.size, ledger.store.last_checkpoint()[0]
+    notes = len(ledger.home.anchors(ledger.id))
+    seen = f"{covered} of {size} events under a signed head, {notes} notes kept here"
+    if covered < size:
+        return Check("anchors", "warn", seen, "`muniment checkpoint`")
+    return Check("anchors", "ok", seen)

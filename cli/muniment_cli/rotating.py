@@ -1,0 +1,108 @@
+"""How ``muniment keys rotate`` replaces keys that are kept here.
+
+Rules: the new private key is on disk before the event that enrols it; the old one is
+set aside, never deleted.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from muniment.errors import CannotTellError, UsageError
+from muniment_cli.keyfiles import read_request
+from muniment_cli.output import fields, hint, show_json
+
+if TYPE_CHECKING:
+    from muniment.events import Event
+    from muniment.keyentries import KeyEntry
+    from muniment.keys import PrivateKey
+    from muniment.ledger import Ledger
+
+__all__ = ["keys_here", "old_key", "replace_key", "rotate_root"]
+
+
+def keys_here(ledger: Ledger) -> dict[str, str]:
+    """Return key id → file name of the private keys in the trust home."""
+    from muniment.keys import load_private
+
+    directory = ledger.home.keys_directory(ledger.id)
+    files = sorted(directory.glob("*.pem")) if directory.is_dir() else []
+    return {load_private(path).public.keyid: path.name for path in files}
+
+
+def old_key(ledger: Ledger, key: str | None, role: str | None) -> KeyEntry:
+    """Return the key that is named, or the one that holds *role* here."""
+    from muniment.custody import find_key
+
+    keyring = ledger.store.keyring()
+    if key is not None:
+        return find_key(keyring, key)
+    holders = [
+        one for one in keyring.entries if one.until is None and role in one.roles
+    ]
+    here = [one for one in holders if one.keyid in keys_here(ledger)]
+    found = here if len(holders) != 1 else holders
+    if len(found) != 1:
+        raise UsageError(
+            f"{len(holders)} keys are {role} now",
+            rule="key/unknown",
+            remedy="name one; `muniment keys list` lists them",
+        )
+    return found[0]
+
+
+def replace_key(
+    ledger: Ledger, old: KeyEntry, request_file: Path | None, root: PrivateKey
+) -> tuple[Event, Path | None]:
+    """Write the rotation; keep the new private key here, where it was made here."""
+    from muniment import custody
+    from muniment.keys import PrivateKey
+
+    if request_file is not None:
+        return custody.rotate(ledger, old, read_request(request_file), root), None
+    file = keys_here(ledger).get(old.keyid)
+    if file is None:
+        raise CannotTellError(
+            f"{old.keyid} is not kept in this trust home, so its successor is not "
+            "made here",
+            rule="key/elsewhere",
+            place=str(ledger.home.keys_directory(ledger.id)),
+            remedy="run `muniment keys request` where it is, and give --request FILE",
+        )
+    new = PrivateKey.generate()
+    asked = custody.request(new, ledger.id, list(old.roles), old.name)
+    with custody.install(ledger.home, ledger.id, Path(file).stem, new) as kept:
+        event = custody.rotate(ledger, old, asked, root)
+    return event, kept
+
+
+def rotate_root(
+    ledger: Ledger, root: PrivateKey, root_file: Path, *, as_json: bool
+) -> int:
+    """Make *root*, the committed next root, the root; say what to move away."""
+    from muniment import custody
+
+    recovery = ledger.home.recovery_directory(ledger.id, create=True)
+    following = recovery / "next-root.pem"
+    if following.exists():
+        following = recovery / f"next-root-{ledger.head.size}.pem"
+    changed = custody.rotate_root(ledger, root, following)
+    ledger.checkpoint()
+    keyid = root.public.keyid
+    if as_json:
+        show_json({"next_root": following, "root": keyid, "seq": changed.event.seq})
+        return 0
+    fields(
+        [
+            ("root", (keyid, "bold")),
+            ("event", str(changed.event.seq)),
+            ("recovery", str(following)),
+        ]
+    )
+    hint(
+        f"\nThe root is now the key in {root_file}. Move the new next root off this "
+        "machine,\nand tell those who pin: the old fingerprint stays good for the "
+        "history, the new one is better."
+    )
+    return 0
