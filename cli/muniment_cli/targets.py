@@ -19,7 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from muniment.errors import CannotTellError, UsageError
 
@@ -58,7 +58,7 @@ class Target:
         value = self.runnable(ledger)
         program = getattr(value, "program", value)
         if callable(program):
-            return cast("Program", program)
+            return program
         raise UsageError(
             f"{self.name} is no program, it is a {type(self.value).__name__}",
             rule="run/program",

@@ -1,0 +1,191 @@
+"""Why a run is as it is, and which command to give next.
+
+Rules: what is said comes from the run's events; the advice is a command that can be
+given as it stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, cast
+
+from muniment_cli.showing import content_json, resolved, short
+from muniment_cli.timeline import Step, steps_of
+
+if TYPE_CHECKING:
+    from muniment.canonical import JsonValue
+    from muniment.events import Event
+    from muniment.ledger import Ledger
+
+__all__ = ["Explanation", "explain"]
+
+_ENDS = frozenset({"run.started", "run.resumed", "run.interrupted"}) | {
+    "run.completed",
+    "run.failed",
+}
+
+
+@dataclass(slots=True)
+class Explanation:
+    """Why, where, and what to do."""
+
+    run: str
+    status: str
+    because: str
+    facts: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    """What is known about the cause, name by name."""
+    next: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    """A command, and what it does."""
+
+    def to_json(self) -> dict[str, JsonValue]:
+        """Return the explanation as plain JSON."""
+        return {
+            "run": self.run,
+            "status": self.status,
+            "because": self.because,
+            "facts": {name: value for name, value in self.facts},  # noqa: C416 - a JSON object
+            "next": [{"command": one, "does": what} for one, what in self.next],
+        }
+
+
+def explain(ledger: Ledger, run: str) -> Explanation:
+    """Return why *run* is as it is."""
+    from muniment.reading import events_of_run
+
+    events = list(events_of_run(ledger.store.database, run))
+    last = [event for event in events if event.type in _ENDS][-1]
+    if last.type == "run.completed":
+        return _completed(run)
+    if last.type == "run.failed":
+        return _failed(ledger, run, events, last)
+    return _unfinished(ledger, run, events, last)
+
+
+def _completed(run: str) -> Explanation:
+    said = Explanation(run, "completed", "the program returned")
+    said.next = [
+        (f"muniment runs show {run}", "prints its facts, effects and result"),
+        (f"muniment replay {run}", "derives the result again"),
+    ]
+    return said
+
+
+def _failed(ledger: Ledger, run: str, events: list[Event], last: Event) -> Explanation:
+    data = resolved(ledger, last)
+    status = str(data.get("status", "failed"))
+    said = Explanation(run, status, _text(data))
+    said.facts.append(("ended at", f"event {last.seq}, {last.time}"))
+    steps = _caused(events, data.get("cause"))
+    for step in steps:
+        said.facts += _about(ledger, step)
+        said.next.append((f"muniment events show {_seq(step)}", "prints the failure"))
+    if steps:
+        said.next.append((f"muniment resume {run}", "performs what failed again"))
+    elif status == "refused":
+        said.next.append(
+            (f"muniment runs show {run}", "prints what happened before the refusal")
+        )
+    else:
+        said.facts.append(("raised by", "the program itself, not by an effect"))
+        said.next.append(
+            (f"muniment runs show {run}", "prints what happened before it")
+        )
+    said.next.append((f"muniment replay {run}", "runs into the same failure again"))
+    return said
+
+
+def _unfinished(
+    ledger: Ledger, run: str, events: list[Event], last: Event
+) -> Explanation:
+    interrupted = last.type == "run.interrupted"
+    status = "interrupted" if interrupted else "open"
+    said = Explanation(run, status, "")
+    if interrupted:
+        said.because = f"it was stopped: {short(last.raw.get('reason', ''), 300)}"
+        alive: bool | None = False
+    else:
+        said.because, alive = _owner(last)
+    waiting = [step for step in steps_of(events) if step.kind and step.outcome is None]
+    for step in waiting:
+        said.facts += _about(ledger, step)
+    said.next += list(_going_on(ledger, run, waiting, alive=alive))
+    return said
+
+
+def _owner(last: Event) -> tuple[str, bool | None]:
+    from muniment.executing import is_alive
+
+    owner = cast("dict[str, JsonValue]", last.raw.get("owner", {}))
+    alive = is_alive(owner)
+    who = f"process {owner.get('pid')} on {owner.get('host')}"
+    if alive:
+        return f"{who} is running it", alive
+    if alive is None:
+        return f"{who} had it, which cannot be looked at from here", alive
+    return f"{who} had it, and is gone without an end", alive
+
+
+def _going_on(
+    ledger: Ledger, run: str, waiting: list[Step], *, alive: bool | None
+) -> Iterator[tuple[str, str]]:
+    if alive:
+        yield f"muniment events tail -f --run {run}", "follows it"
+        return
+    over = " --take-over" if alive is None else ""
+    yield f"muniment resume {run}{over}", "goes on; what completed is not repeated"
+    if any(_doubtful(ledger, step) for step in waiting):
+        yield (
+            f"muniment resume {run}{over} --repeat-doubtful",
+            "performs the effects again whose outcome is unknown",
+        )
+
+
+def _doubtful(ledger: Ledger, step: Step) -> bool:
+    from muniment.errors import UsageError
+
+    try:
+        return ledger.port.kind(step.kind).on_doubt != "repeat"
+    except UsageError:
+        return True  # the kind's plugin is not here; nobody can say that it is safe
+
+
+def _about(ledger: Ledger, step: Step) -> list[tuple[str, str]]:
+    from muniment.events import BlobRef
+
+    scope = f' in scope "{step.event.scope}"' if step.event.scope else ""
+    facts = [("effect", f"{step.label}{scope}, event {step.event.seq}")]
+    request = step.event.raw.get("request")
+    if isinstance(request, dict) and "$blob" in request:
+        value = content_json(ledger, BlobRef.from_json(request))
+        facts.append(("request", short(value, 300)))
+    attempt = step.event.raw.get("attempt", 1)
+    if isinstance(attempt, int) and attempt > 1:
+        facts.append(("attempt", str(attempt)))
+    if step.outcome is None:
+        facts.append(("outcome", "unknown: it may have happened"))
+        return facts
+    data = resolved(ledger, step.outcome)
+    facts.append(("failed with", f"{_text(data)}, event {step.outcome.seq}"))
+    by = data.get("answered_by")
+    if isinstance(by, dict) and by.get("who") != "performer":
+        facts.append(("answered by", " ".join(str(one) for one in by.values())))
+    return facts
+
+
+def _caused(events: list[Event], causes: JsonValue) -> list[Step]:
+    """Return the last attempt of each effect that the run says it failed by."""
+    wanted = causes if isinstance(causes, list) else []
+    found: dict[tuple[str | None, int | None], Step] = {}
+    for step in steps_of(events):
+        if step.kind and [step.event.scope, step.event.ordinal] in wanted:
+            found[step.event.scope, step.event.ordinal] = step
+    return list(found.values())
+
+
+def _seq(step: Step) -> int:
+    return step.event.seq if step.outcome is None else step.outcome.seq
+
+
+def _text(data: dict[str, JsonValue]) -> str:
+    return f"{data.get('error_type')}: {short(data.get('message', ''), 300)}"

@@ -1,0 +1,142 @@
+"""A run's events as lines and as a tree of its scopes.
+
+Rules: an effect is one line with its outcome; contents stand resolved and shortened.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from muniment_cli.output import Cell, console, styled
+from muniment_cli.showing import milliseconds, resolved, summary
+
+if TYPE_CHECKING:
+    from rich.tree import Tree
+
+    from muniment.canonical import JsonValue
+    from muniment.events import Event
+    from muniment.ledger import Ledger
+
+__all__ = ["Step", "offset", "show_tree", "steps_of", "timeline_rows", "tree_json"]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A fact of a run, or an effect with its outcome."""
+
+    event: Event
+    outcome: Event | None = None
+    kind: str = ""
+    """The kind of an effect; empty for a fact."""
+
+    @property
+    def label(self) -> str:
+        """What it is, in words."""
+        about = self.event.raw.get("about")
+        name = (
+            about.get("name") or about.get("model") if isinstance(about, dict) else ""
+        )
+        return f"{self.kind} {name or ''}".strip() if self.kind else self.event.type
+
+    @property
+    def mark(self) -> Cell:
+        """How an effect ended."""
+        if not self.kind:
+            return ""
+        if self.outcome is None:
+            return ("open", "cyan")
+        failed = self.outcome.type.endswith(".failed")
+        took = milliseconds(self.outcome.raw.get("duration_us"))
+        return (f"failed {took}", "red") if failed else (took, "green")
+
+
+def steps_of(events: list[Event]) -> list[Step]:
+    """Return *events* with every effect's outcome beside its request."""
+    steps: list[Step] = []
+    open_at: dict[tuple[str | None, int | None, str], int] = {}
+    for event in events:
+        stem, _, verb = event.type.rpartition(".")
+        place = (event.scope, event.ordinal, stem)
+        if verb == "requested":
+            open_at[place] = len(steps)
+            steps.append(Step(event, None, stem))
+        elif verb in ("completed", "failed") and place in open_at:
+            at = open_at.pop(place)
+            steps[at] = Step(steps[at].event, event, stem)
+        else:
+            steps.append(Step(event))
+    return steps
+
+
+def timeline_rows(
+    ledger: Ledger, events: list[Event], *, full: bool
+) -> list[list[Cell]]:
+    """Return a row for each event: seq, time since the start, scope, type, data."""
+    start = events[0] if events else None
+    return [
+        [
+            str(event.seq),
+            "" if start is None else offset(start, event),
+            event.scope or "",
+            (event.type, "red" if event.type.endswith(".failed") else ""),
+            summary(resolved(ledger, event), 76, full=full),
+        ]
+        for event in events
+    ]
+
+
+def offset(start: Event, event: Event) -> str:
+    """Return how long after *start* the *event* was written."""
+    seconds = (event.when - start.when).total_seconds()
+    return f"+{milliseconds(seconds * 1_000_000)}"
+
+
+def show_tree(title: str, events: list[Event]) -> None:
+    """Print the scopes of a run as a tree, and what happened in each."""
+    from rich.tree import Tree
+
+    root = Tree(styled((title, "bold")))
+    nodes: dict[str, Tree] = {"": root}
+    for step in steps_of(events):
+        scope = step.event.scope or ""
+        parent = _node(nodes, scope)
+        text = styled(f"{step.event.seq}  {step.label}")
+        if step.mark:
+            text.append("  ").append_text(styled(step.mark))
+        branch = parent.add(text)
+        if step.kind:
+            segment = f"@{step.kind}.{step.event.ordinal}"
+            nodes.setdefault(f"{scope}/{segment}" if scope else segment, branch)
+    console().print(root)
+
+
+def _node(nodes: dict[str, Tree], scope: str) -> Tree:
+    """Return the node of *scope*, made below its parent where there is none."""
+    if scope not in nodes:
+        above, _, segment = scope.rpartition("/")
+        nodes[scope] = _node(nodes, above).add(styled((f"{segment}/", "bold")))
+    return nodes[scope]
+
+
+def tree_json(run: str, events: list[Event]) -> dict[str, JsonValue]:
+    """Return scope → steps, each with its effect's outcome."""
+    scopes: dict[str, list[JsonValue]] = {}
+    for step in steps_of(events):
+        steps = scopes.setdefault(step.event.scope or "", [])
+        steps.append(
+            {
+                "seq": step.event.seq,
+                "type": step.event.type,
+                "ordinal": step.event.ordinal,
+                "outcome": None if step.outcome is None else step.outcome.seq,
+                "status": _status(step),
+            }
+        )
+    return {"run": run, "scopes": cast("JsonValue", scopes)}
+
+
+def _status(step: Step) -> str | None:
+    if not step.kind:
+        return None
+    return "open" if step.outcome is None else step.outcome.type.rpartition(".")[2]
