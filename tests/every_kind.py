@@ -58,8 +58,8 @@ def _fail(_: object) -> object:
     raise OSError("no such thing")
 
 
-def make(path: Path) -> Ledger:
-    """Make the ledger at *path*; the caller closes it."""
+def make(path: Path, notes: int = 300) -> Ledger:
+    """Make the ledger at *path*, filled up with *notes*; the caller closes it."""
     plugins = Plugins([], {"grumbler": Grumbler()})
     ledger = Ledger.create(path, plugins=plugins)
     ledger.append("note.added", {"text": "Zoë", "details": {"who": "A. Person"}})
@@ -77,7 +77,7 @@ def make(path: Path) -> Ledger:
     _sign(ledger, "key.revoked", gone, root)
     blobs = [e for e in ledger.events(type="note.added") if "details" in e.raw]
     ledger.erase(str(blobs[0].raw["details"]["$blob"]), reason="asked to")  # type: ignore[index, call-overload]
-    ledger.append_many([("note.added", {"text": str(i)}) for i in range(300)])
+    ledger.append_many([("note.added", {"text": str(i)}) for i in range(notes)])
     ledger.checkpoint()
     ledger.append("note.added", {"text": "after the last checkpoint"})
     return ledger
