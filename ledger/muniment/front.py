@@ -7,12 +7,13 @@ that was merely found and is not pinned is opened read-only.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 
 from muniment.errors import CannotTellError
 from muniment.ledger import Ledger
-from muniment.opening import DEFAULT_PLACE, discover
+from muniment.opening import DEFAULT_PLACE, LEDGER_VARIABLE, discover
 from muniment.plugins import Plugins
 
 __all__ = ["open"]
@@ -43,4 +44,9 @@ def open(  # noqa: A001 - muniment.open, as gzip.open
             )
         target = place or Path.cwd() / DEFAULT_PLACE
         return Ledger.create(target, plugins=plugins, actor=actor)
-    return Ledger.open(place, readonly=readonly, plugins=plugins, actor=actor)
+    ledger = Ledger.open(place, readonly=readonly, plugins=plugins, actor=actor)
+    merely_found = path is None and not os.environ.get(LEDGER_VARIABLE)
+    if merely_found and not readonly and not ledger.home.pins(ledger.id):
+        ledger.close()
+        return Ledger.open(place, readonly=True, plugins=plugins, actor=actor)
+    return ledger

@@ -26,7 +26,14 @@ from muniment.signing import Signer, signer_from_uri
 from muniment.store import Store
 from muniment.trust import TrustHome
 
-__all__ = ["DEFAULT_PLACE", "Opened", "create_path", "discover", "open_store"]
+__all__ = [
+    "DEFAULT_PLACE",
+    "LEDGER_VARIABLE",
+    "Opened",
+    "create_path",
+    "discover",
+    "open_store",
+]
 
 DEFAULT_PLACE = Path(".muniment") / "ledger.db"
 LEDGER_VARIABLE = "MUNIMENT_LEDGER"
@@ -60,15 +67,20 @@ def create_path(path: str | os.PathLike[str]) -> Path:
     return real
 
 
-def discover(start: Path | None = None) -> Path | None:
-    """Return the ledger that ``MUNIMENT_LEDGER`` or the directories above name."""
+def discover(start: Path | None = None, home: TrustHome | None = None) -> Path | None:
+    """Return the ledger that ``MUNIMENT_LEDGER`` or the directories above name.
+
+    A place where the trust home remembers a ledger is found although the file is gone:
+    that it is gone is what the caller is to hear.
+    """
     named = os.environ.get(LEDGER_VARIABLE)
     if named:
         return sqlite_path(named)
-    here = (start or Path.cwd()).absolute()
+    here, known = (start or Path.cwd()).absolute(), home or TrustHome()
     for directory in (here, *here.parents):
-        if (directory / DEFAULT_PLACE).exists():
-            return directory / DEFAULT_PLACE
+        place = directory / DEFAULT_PLACE
+        if place.exists() or known.ledger_at(str(place)) is not None:
+            return place
     return None
 
 

@@ -170,7 +170,7 @@ def open_snapshot(path: Path) -> Generator[Snapshot]:
     try:
         if not path.is_file():
             raise StoreError(
-                "there is no such file",
+                "this is a directory" if path.is_dir() else "there is no such file",
                 rule="file/missing",
                 place=str(path),
                 remedy="name the ledger's own file",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from muniment.errors import CannotTellError
+from muniment.errors import CannotTellError, WrongError
 from muniment_cli.context import Session, pass_session
 from muniment_cli.options import examples, json_option
 from muniment_cli.output import clean, count, fields, hint, say, show_json
@@ -64,7 +64,7 @@ def _side(open_stores: ExitStack, name: str) -> Store | bytes:
     if path.is_file():
         data = _read(path)
         if not data.startswith(_SQLITE):
-            return data
+            return _note(data, path)
     database = Database.open(path, readonly=True)
     open_stores.callback(database.dispose)
     return Store(database, ledger_id_of(database), None)
@@ -81,6 +81,21 @@ def _read(path: Path) -> bytes:
             place=str(path),
             remedy="check the permissions",
         ) from error
+
+
+def _note(data: bytes, path: Path) -> bytes:
+    from muniment.checkpoint import Checkpoint, Note
+
+    try:
+        Checkpoint.parse(Note.parse(data).text)
+    except WrongError as error:
+        raise CannotTellError(
+            f"neither a ledger nor a checkpoint note ({error.message})",
+            rule="compare/format",
+            place=str(path),
+            remedy="give a ledger.db, or what `muniment checkpoint` printed",
+        ) from None
+    return data
 
 
 def _further_keys(session: Session, sides: list[Store | bytes]) -> list[PublicKey]:
@@ -103,7 +118,7 @@ def _show_agreement(found: Comparison) -> None:
     else:
         first = count(older.size, "event")
         more = newer.size - older.size
-        say(f"consistent: the first {first} are the same, {more} more follow", "green")
+        say(f"consistent: {first} in common, {more} more on one side", "green")
     roots = {older.size: older.root, newer.size: newer.root}
     fields(
         [

@@ -91,7 +91,7 @@ def command(  # noqa: PLR0913 - click hands over one for each option
         return verify_proof(session, Path(target), keys, as_json=as_json)
     from muniment.verifier import verify
 
-    place = str(session.place()) if target is None else target
+    place = str(session.place()) if target is None else _ledger_in(target)
     with progress("verifying") as advance:
         report = verify(
             place,
@@ -108,6 +108,16 @@ def command(  # noqa: PLR0913 - click hands over one for each option
     else:
         _show(report, complete=require == "complete")
     return report.exit_code
+
+
+def _ledger_in(target: str) -> str:
+    """Return *target*, or the ledger inside where it is the directory of one."""
+    from muniment.opening import DEFAULT_PLACE
+
+    for inside in (DEFAULT_PLACE, Path(DEFAULT_PLACE.name)):
+        if (Path(target) / inside).is_file():
+            return str(Path(target) / inside)
+    return target
 
 
 def _is_proof(path: Path) -> bool:
