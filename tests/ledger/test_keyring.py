@@ -1,85 +1,35 @@
-"""The keyring: who may sign what, in which interval, through any history of keys."""
+"""The keyring: who may sign what, and from which event to which."""
 
 from __future__ import annotations
 
 import copy
-import secrets
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
+from keyrings import (
+    CHECKPOINT,
+    LEDGER,
+    NEXT,
+    NONCE,
+    OTHER,
+    ROOT,
+    ROOT_ROLE,
+    WRITER,
+    WRITER_ROLE,
+    Data,
+    genesis_data,
+    opened,
+    refused,
+    root_rotation,
+    state,
+    writer_entry,
+)
 from muniment.errors import WrongError
 from muniment.keyentries import enrolment, genesis_context, next_root_commitment
 from muniment.keyring import Keyring
-from muniment.keys import ROLES, PrivateKey, PublicKey
-
-LEDGER = "sha256:" + "ab" * 32
-NONCE = "cd" * 32
-ROOT, WRITER, CHECKPOINT, NEXT, OTHER, LATER = (
-    PrivateKey.from_seed(bytes([number]) * 32) for number in range(6)
-)
-ROOT_ROLE, WRITER_ROLE = ["root"], ["writer"]
-Data = dict[str, Any]
-
-
-def genesis_data(**changes: object) -> Data:
-    """Return the data of a good ``ledger.opened``, with *changes*."""
-    context = genesis_context(NONCE)
-    return {
-        "nonce": NONCE,
-        "formats": {"event": 1, "checkpoint": 1, "layout": 1},
-        "keys": [
-            enrolment(ROOT, ROOT_ROLE, context),
-            enrolment(WRITER, WRITER_ROLE, context, "laptop"),
-            enrolment(CHECKPOINT, ["checkpoint"], context),
-        ],
-        "next_root": next_root_commitment(NEXT.public),
-        **changes,
-    }
-
-
-def opened() -> Keyring:
-    """Return the keyring of a fresh ledger."""
-    return Keyring.genesis(genesis_data(), ROOT.public, LEDGER)
-
-
-def writer_entry(key: PrivateKey = OTHER, **changes: object) -> Data:
-    """Return the data that enrols *key* as a writer, with *changes*."""
-    return {**enrolment(key, WRITER_ROLE, LEDGER), **changes}
-
-
-def root_rotation(key: PrivateKey = NEXT, **changes: object) -> Data:
-    """Return the data of a rotation to the root *key*, with *changes*."""
-    return {
-        "old": ROOT.public.keyid,
-        "new": enrolment(key, ROOT_ROLE, LEDGER),
-        "next_root": next_root_commitment(LATER.public),
-        **changes,
-    }
-
-
-def refused(
-    keyring: Keyring, event_type: str, data: Any, signer: PrivateKey, rule: str
-) -> WrongError:
-    """Check that *keyring* refuses the event by *rule*, and is as it was before."""
-    before = copy.deepcopy(state(keyring))
-    with pytest.raises(WrongError) as caught:
-        keyring.apply(7, event_type, data, signer.public)
-    assert caught.value.rule == f"key/{rule}"
-    assert caught.value.seq == 7
-    assert caught.value.place.startswith("event 7 ")
-    assert state(keyring) == before
-    return caught.value
-
-
-def state(keyring: Keyring) -> tuple[object, ...]:
-    """Return everything that a keyring remembers."""
-    names = ("_entries", "_next_root", "_roots", "_writers", "publics")
-    return tuple(getattr(keyring, name) for name in names)
+from muniment.keys import ROLES, PrivateKey
 
 
 def test_a_fresh_ledger() -> None:
@@ -385,92 +335,3 @@ def test_a_genesis_has_one_root_who_signs_it() -> None:
         assert caught.value.rule == f"key/{rule}"
     with pytest.raises(WrongError, match="is not the root"):
         Keyring.genesis(genesis_data(), WRITER.public, LEDGER)
-
-
-POOL = [PrivateKey.from_seed(bytes([100 + number]) * 32) for number in range(4)]
-EVERYBODY = [ROOT, WRITER, CHECKPOINT, NEXT, *POOL]
-STEPS = st.lists(
-    st.tuples(
-        st.sampled_from(["enrol", "revoke", "rotate"]),
-        st.sampled_from(EVERYBODY),
-        st.sampled_from(POOL),
-        st.sampled_from([ROOT, ROOT, ROOT, WRITER, *POOL]),
-        st.sampled_from(["writer", "checkpoint", "approver"]),
-    ),
-    max_size=12,
-)
-Step = tuple[str, PrivateKey, PrivateKey, PrivateKey, str]
-
-
-def step_event(step: Step) -> tuple[str, Data]:
-    """Return the event that *step* stands for."""
-    what, target, fresh, _, role = step
-    if what == "enrol":
-        return "key.enrolled", enrolment(fresh, [role], LEDGER)
-    if what == "revoke":
-        return "key.revoked", {"keyid": target.public.keyid, "reason": ""}
-    new = enrolment(fresh, [role], LEDGER)
-    return "key.rotated", {"old": target.public.keyid, "new": new}
-
-
-def expected(intervals: dict[PublicKey, list[Any]], step: Step) -> bool:
-    """Tell by the rules, as a reader would, whether *step* is allowed."""
-    what, target, fresh, signer, role = step
-    held = intervals.get(target.public)
-    live = held is not None and held[2] is None and held[0] != "root"
-    if signer is not ROOT:
-        return False
-    if what == "revoke":
-        return live
-    unknown = fresh.public not in intervals
-    return unknown and (
-        what == "enrol" or (live and held is not None and held[0] == role)
-    )
-
-
-@settings(max_examples=150, deadline=None)
-@given(STEPS)
-def test_any_history_against_its_intervals(steps: list[Step]) -> None:
-    """After any history, every key may sign exactly what its interval says."""
-    keyring = opened()
-    intervals: dict[PublicKey, list[Any]] = {
-        ROOT.public: ["root", 0, None],
-        WRITER.public: ["writer", 0, None],
-        CHECKPOINT.public: ["checkpoint", 0, None],
-    }
-    for seq, step in enumerate(steps, 1):
-        event_type, data = step_event(step)
-        what, target, fresh, signer, role = step
-        if expected(intervals, step):
-            keyring.apply(seq, event_type, data, signer.public)
-            if what != "revoke":
-                intervals[fresh.public] = [role, seq, None]
-            if what != "enrol":
-                intervals[target.public][2] = seq
-        else:
-            with pytest.raises(WrongError):
-                keyring.apply(seq, event_type, data, signer.public)
-        for key in EVERYBODY:
-            role, _, until = intervals.get(key.public, ["", 0, 0])
-            live = until is None
-            writes = keyring.may_sign(key.public.raw, "note.added")
-            assert writes is (live and role == "writer")
-            rules = keyring.may_sign(key.public.raw, "key.revoked")
-            assert rules is (key is ROOT)
-    for size in range(len(steps) + 2):
-        held = {
-            public
-            for public, (role, since, until) in intervals.items()
-            if role == "checkpoint"
-            and since < size
-            and (until is None or until >= size)
-        }
-        assert set(keyring.checkpoint_keys_at(size)) == held
-    assert len(keyring.entries) == len(keyring.publics) == len(intervals)
-
-
-def test_a_stranger_may_sign_nothing() -> None:
-    """Random bytes are no key of the ledger, whatever the type."""
-    keyring = opened()
-    for event_type in ("note.added", "key.rotated", "ledger.opened"):
-        assert not keyring.may_sign(secrets.token_bytes(32), event_type)
