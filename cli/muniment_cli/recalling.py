@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from muniment_cli.targets import Program, load_target, search_here
+from muniment_cli.targets import Program, load_source, search_here
 
 if TYPE_CHECKING:
     from muniment.ledger import Ledger
@@ -28,7 +28,7 @@ def recalled(ledger: Ledger, run: str, named: str | None) -> Program:
     from muniment.resuming import program_of
 
     if named is not None:
-        return load_target(named).program(ledger)
+        return load_source(named).target().program
     started = next(events_of_run(ledger.store.database, run))
     described = started.raw.get("program")
     file = described.get("file") if isinstance(described, dict) else None

@@ -28,6 +28,7 @@ __all__ = [
     "short",
     "status_style",
     "summary",
+    "untagged",
 ]
 
 SHORT_RUN = 13
@@ -104,9 +105,24 @@ def short(value: JsonValue, width: int = 60) -> str:
         return f"({value.get('size')} bytes)"
     if isinstance(value, dict) and "$erased" in value:
         return "(erased)"
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    plain = untagged(value)
+    text = plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)
     line = " ".join(text.split())
     return line if len(line) <= width else line[: width - 1] + "…"
+
+
+def untagged(value: JsonValue) -> JsonValue:
+    """Return *value* without the tags that say which Python type it had."""
+    if isinstance(value, list):
+        return [untagged(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    tag, inside = next(iter(value.items()), ("", None))
+    if len(value) == 1 and tag == "$float" and isinstance(inside, str):
+        return float(inside)
+    if len(value) == 1 and tag.startswith("$") and not tag.startswith("$$"):
+        return untagged(inside)
+    return {name: untagged(one) for name, one in value.items()}
 
 
 _QUIET = frozenset(

@@ -6,8 +6,8 @@ Rules:
   ``__main__``: what it records about itself is found again by a replay.
 - Without a name it is ``main``; else the only program that the file makes: a function
   of its own that takes a run, or an object that can execute itself on a ledger.
-- Such an object has a method ``on(ledger)``, which gives a program; this is how an
-  experiment of the harness is run without this module knowing it.
+- Such an object has a method ``run`` that takes ``ledger``; this is how an experiment
+  of the harness is run without this module knowing it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, cast
 
 from muniment.errors import CannotTellError, UsageError
 
@@ -27,11 +27,19 @@ if TYPE_CHECKING:
     from muniment.canonical import JsonValue
     from muniment.ledger import Ledger
 
-__all__ = ["Target", "is_async", "load_target", "search_here"]
+__all__ = ["Source", "Target", "is_async", "load_source", "search_here"]
 
 Program = Callable[..., object]
 
 _WORKFLOWS = frozenset({".json", ".yaml", ".yml", ".toml"})
+
+
+class Experiment(Protocol):
+    """An object that runs itself on a ledger; the harness builds such."""
+
+    def run(self, *, ledger: Ledger, **params: object) -> object:
+        """Run on *ledger*; what is returned has a ``run_id``."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,29 +49,38 @@ class Target:
     name: str
     value: object
 
-    def runnable(self, ledger: Ledger) -> object:
-        """Return what is to be executed: a program, or an experiment on *ledger*."""
-        on = getattr(self.value, "on", None)
-        if callable(on) and not isinstance(self.value, type):
-            return on(ledger)
-        return self.value
+    @property
+    def experiment(self) -> Experiment | None:
+        """What was named, where it runs itself."""
+        return cast("Experiment", self.value) if _runs_itself(self.value) else None
 
-    def program(self, ledger: Ledger) -> Program:
-        """Return the program.
+    @property
+    def program(self) -> Program:
+        """The program that was named, or that of the experiment.
 
         Raises:
             UsageError: what was named cannot be called.
 
         """
-        value = self.runnable(ledger)
-        program = getattr(value, "program", value)
+        program = getattr(self.value, "program", self.value)
         if callable(program):
             return program
         raise UsageError(
-            f"{self.name} is no program, it is a {type(self.value).__name__}",
+            f"it is no program, it is a {type(self.value).__name__}",
             rule="run/program",
+            place=self.name,
             remedy="name a function that takes a run: `file.py:name`",
         )
+
+
+def _runs_itself(value: object) -> bool:
+    run = getattr(value, "run", None)
+    if isinstance(value, (type, ModuleType)) or not callable(run):
+        return False
+    try:
+        return "ledger" in inspect.signature(run).parameters
+    except ValueError:
+        return False  # built in, without a signature
 
 
 def is_async(program: Program) -> bool:
@@ -72,11 +89,32 @@ def is_async(program: Program) -> bool:
     return inspect.iscoroutinefunction(program) or inspect.iscoroutinefunction(call)
 
 
-def load_target(text: str) -> Target:
-    """Import what *text* names.
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A module that was imported, and the name in it that was given, if any."""
+
+    place: str
+    name: str
+    module: ModuleType
+
+    def target(self) -> Target:
+        """Return what was named, or the only thing that can be meant.
+
+        Raises:
+            UsageError: there is no such name, or several.
+
+        """
+        if self.name:
+            found = _named(self.module, self.name, self.place)
+            return Target(f"{self.place}:{self.name}", found)
+        return _only(self.module, self.place)
+
+
+def load_source(text: str) -> Source:
+    """Import the file or module of *text*; what stands at its top level is run.
 
     Raises:
-        UsageError: there is no such file, module or name.
+        UsageError: there is no such file or module.
         CannotTellError: importing it fails.
 
     """
@@ -89,13 +127,9 @@ def load_target(text: str) -> Target:
             remedy="give a Python file, or module:name",
         )
     if place.endswith(".py"):
-        module = _import_file(Path(place))
-    else:
-        search_here()
-        module = _import(place, place)
-    if name:
-        return Target(text, _named(module, name, place))
-    return _only(module, place)
+        return Source(place, name, _import_file(Path(place)))
+    search_here()
+    return Source(place, name, _import(place, place))
 
 
 def search_here(project: Path | None = None, file: JsonValue = None) -> None:
@@ -249,6 +283,4 @@ def _is_offer(value: object, module: str) -> bool:
         return value.__module__ == module and first == "run"
     if isinstance(value, (type, ModuleType)):
         return False
-    return callable(getattr(value, "on", None)) or hasattr(
-        value, "__muniment_program__"
-    )
+    return _runs_itself(value)

@@ -1,7 +1,9 @@
 """What came of a run: printed, and as an exit code.
 
-0 the program returned, and no verdict of it failed
-1 it raised, or a verdict failed           4 a rule, a plugin or a limit said no
+    0 the program returned, and no verdict of it failed
+    1 it raised, or a verdict failed           4 a rule, a plugin or a limit said no
+
+Rules: what is said of a recorded run is read from its events, whoever ran it.
 """
 
 from __future__ import annotations
@@ -10,95 +12,137 @@ import sys
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from muniment_cli.output import Cell, fields, hint, show_json
-from muniment_cli.showing import short, status_style
+from muniment_cli.output import Cell, fields, hint, say, show_json
+from muniment_cli.showing import resolved, short, status_style
 
 if TYPE_CHECKING:
     from muniment.canonical import JsonValue
     from muniment.executing import Done
     from muniment.ledger import Ledger
 
-__all__ = ["exit_code", "progress_of_run", "show_done"]
+__all__ = ["Outcome", "dry_outcome", "progress_of_run", "recorded", "show_outcomes"]
 
 _TICK = 0.2
 
 
-def exit_code(done: Done, failed_verdicts: int) -> int:
-    """Return what the shell is told about *done*."""
-    if _ended_dry(done):
-        return 0
-    if done.error is not None:
-        return 4 if done.status == "refused" else 1
-    return 1 if failed_verdicts else 0
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How one run ended."""
+
+    run: str | None
+    """None for a dry run, which stands in no ledger."""
+    name: str
+    status: str
+    result: JsonValue = None
+    error: str | None = None
+    verdicts: int = 0
+    failed_verdicts: int = 0
+    digest: str | None = None
+
+    @property
+    def exit_code(self) -> int:
+        """What the shell is told."""
+        if self.status == "refused":
+            return 4
+        ended_well = self.status in ("completed", "dry") and not self.failed_verdicts
+        return 0 if ended_well else 1
+
+    def to_json(self) -> dict[str, JsonValue]:
+        """Return the outcome as plain JSON."""
+        return {
+            "run": self.run,
+            "name": self.name,
+            "status": self.status,
+            "ok": self.exit_code == 0,
+            "result": self.result,
+            "error": self.error,
+            "verdicts": {"reached": self.verdicts, "failed": self.failed_verdicts},
+            "result_digest": self.digest,
+        }
 
 
-def show_done(ledger: Ledger, done: Done, *, as_json: bool, dry: bool = False) -> int:
-    """Print what came of a run, and return the exit code."""
-    from muniment.canonical import parse
+def recorded(ledger: Ledger, run: str, digest: str | None = None) -> Outcome:
+    """Return how the recorded *run* ended; *digest* is its result digest, if known."""
+    from muniment.records import RunRecord
+
+    record = ledger.project(RunRecord, run=run)
+    passed = [
+        event.raw.get("passed")
+        for event in ledger.events(type="verdict.reached", run=run)
+    ]
+    result: JsonValue = None
+    error: str | None = None
+    ends = ledger.events(
+        run=run, type="run.completed,run.failed", order="desc", limit=1
+    )
+    for event in ends:
+        data = resolved(ledger, event)
+        result = data.get("result")
+        if event.type == "run.failed":
+            error = f"{data.get('error_type')}: {short(data.get('message', ''), 1000)}"
+    return Outcome(
+        run,
+        record.name,
+        record.status,
+        result,
+        error,
+        len(passed),
+        sum(one is False for one in passed),
+        digest,
+    )
+
+
+def dry_outcome(ledger: Ledger, done: Done, name: str) -> Outcome:
+    """Return how a dry run ended; that it came to an effect is no failure."""
+    from muniment.canonical import canonical, parse
+    from muniment.errors import MunimentError
     from muniment.values import encode
 
-    verdicts = [] if dry else _verdicts(ledger, done.run_id)
-    failed = sum(one is False for one in verdicts)
-    code = exit_code(done, failed)
-    status = "dry" if dry else done.status
-    value: JsonValue = None
-    if done.error is None:
-        from muniment.canonical import canonical
-
+    error = done.error
+    if error is None:
         value = parse(canonical(encode(done.value, ledger.port.values)))
+        return Outcome(None, name, "dry", value, digest=done.result_digest)
+    if isinstance(error, MunimentError) and error.rule == "run/dry-end":
+        return Outcome(None, name, "dry", error=error.message)
+    return Outcome(None, name, done.status, error=f"{type(error).__name__}: {error}")
+
+
+def show_outcomes(outcomes: list[Outcome], *, as_json: bool) -> int:
+    """Print how the runs ended, and return the exit code: the worst of them."""
     if as_json:
-        error = done.error
-        show_json(
-            {
-                "run": None if dry else done.run_id,
-                "status": status,
-                "ok": code == 0,
-                "result": value,
-                "error": None if error is None else _error(error),
-                "verdicts": {"reached": len(verdicts), "failed": failed},
-                "result_digest": done.result_digest,
-            }
-        )
-        return code
-    pairs: list[tuple[str, Cell]] = [("status", status_style(status))]
-    if not dry:
-        pairs.insert(0, ("run", done.run_id))
-    if done.error is None:
-        pairs.append(("result", short(value, 1000)))
+        documents = [one.to_json() for one in outcomes]
+        show_json(documents[0] if len(documents) == 1 else documents)
     else:
-        pairs.append((_word(done), f"{type(done.error).__name__}: {done.error}"))
-    if verdicts:
-        text = f"{len(verdicts)} reached, {failed} failed"
-        pairs.append(("verdicts", (text, "red" if failed else "green")))
-    pairs.append(("result digest", done.result_digest))
+        for position, one in enumerate(outcomes):
+            if position:
+                say()
+            _show(one)
+    return max(one.exit_code for one in outcomes)
+
+
+def _show(one: Outcome) -> None:
+    pairs: list[tuple[str, Cell]] = [
+        ("run", one.run or "(dry, not recorded)"),
+        ("name", one.name),
+        ("status", status_style(one.status)),
+    ]
+    if one.error is None:
+        pairs.append(("result", short(one.result, 1000)))
+    else:
+        label = "ended" if one.status == "dry" else "error"
+        pairs.append((label, one.error))
+    if one.verdicts:
+        text = f"{one.verdicts} reached, {one.failed_verdicts} failed"
+        pairs.append(("verdicts", (text, "red" if one.failed_verdicts else "green")))
+    if one.digest is not None:
+        pairs.append(("result digest", one.digest))
     fields(pairs)
-    if not dry:
-        word = "explain" if done.error is not None else "show"
-        hint(f"`muniment runs {word} {done.run_id}` says more")
-    return code
-
-
-def _word(done: Done) -> str:
-    return "ended by" if _ended_dry(done) else "error"
-
-
-def _ended_dry(done: Done) -> bool:
-    return getattr(done.error, "rule", "") == "run/dry-end"
-
-
-def _error(error: Exception) -> dict[str, JsonValue]:
-    return {
-        "type": type(error).__name__,
-        "message": str(error),
-        "rule": str(getattr(error, "rule", "")) or None,
-    }
-
-
-def _verdicts(ledger: Ledger, run: str) -> list[object]:
-    events = ledger.events(type="verdict.reached", run=run)
-    return [event.raw.get("passed") for event in events]
+    if one.run is not None:
+        word = "show" if one.exit_code == 0 else "explain"
+        hint(f"`muniment runs {word} {one.run}` says more")
 
 
 @contextmanager

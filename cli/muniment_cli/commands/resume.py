@@ -51,7 +51,7 @@ def command(
     """
     from muniment_cli.recalling import recalled
     from muniment_cli.targets import is_async
-    from muniment_cli.verdicts import progress_of_run, show_done
+    from muniment_cli.verdicts import progress_of_run, recorded, show_outcomes
 
     aside = (
         contextlib.redirect_stdout(sys.stderr) if as_json else contextlib.nullcontext()
@@ -71,7 +71,8 @@ def command(
                     done = ledger.resume(
                         chosen, called, take_over=take_over, decide=decide
                     )
-        return show_done(ledger, done, as_json=as_json)
+        ended = recorded(ledger, done.run_id, done.result_digest)
+        return show_outcomes([ended], as_json=as_json)
 
 
 def _repeat(_kind: str, _request: object) -> str:

@@ -7,9 +7,11 @@ with ``--json``; the exit code says the verdict.
 from __future__ import annotations
 
 import asyncio
-import contextlib
+import inspect
 import json
+import os
 import sys
+from contextlib import nullcontext, redirect_stdout
 from typing import TYPE_CHECKING, Literal, TypedDict, cast
 
 import click
@@ -22,9 +24,12 @@ if TYPE_CHECKING:
     from muniment.canonical import JsonValue
     from muniment.executing import Done
     from muniment.ledger import Ledger
-    from muniment_cli.targets import Program
+    from muniment_cli.targets import Experiment, Program
+    from muniment_cli.verdicts import Outcome
 
 __all__ = ["command"]
+
+LEDGER_VARIABLE = "MUNIMENT_LEDGER"
 
 
 class Wanted(TypedDict):
@@ -74,49 +79,90 @@ def command(  # noqa: PLR0913, PLR0917 - click hands over one for each option
 ) -> int:
     """Run a program or an experiment, and record it.
 
-    FILE is a Python file; without `:NAME` its function `main` is run, or the only
-    program or experiment that is in it. A dry run ends at the first effect whose kind
+    FILE is a Python file. It is imported, and what it runs by itself is recorded; where
+    that is nothing, its function `main` is run, or the only program or experiment that
+    is in it, or the one that `:NAME` names. A dry run ends at the first effect whose kind
     cannot say what it would do.
     """
-    from muniment_cli.targets import load_target
-    from muniment_cli.verdicts import progress_of_run, show_done
+    from muniment_cli.verdicts import progress_of_run, show_outcomes
 
-    given: dict[str, object] = {
-        key: _value(text) for key, text in _pairs(params, "param").items()
+    wanted: Wanted = {
+        "params": {key: _value(text) for key, text in _pairs(params, "param").items()},
+        "name": name,
+        "labels": _pairs(labels, "label"),
+        "tenant": tenant,
+        "mode": "dry" if dry else "live",
     }
-    tags = _pairs(labels, "label")
-    aside = (
-        contextlib.redirect_stdout(sys.stderr) if as_json else contextlib.nullcontext()
-    )
+    aside = redirect_stdout(sys.stderr) if as_json else nullcontext()
     with session.open(write=not dry) as ledger:
-        with aside:
-            found = load_target(target)
-            program = found.program(ledger)
-            wanted: Wanted = {
-                "params": given,
-                "name": name,
-                "labels": tags,
-                "tenant": tenant,
-                "mode": "dry" if dry else "live",
-            }
-            with progress_of_run(ledger):
-                done = _executed(ledger, program, wanted)
-        return show_done(ledger, done, as_json=as_json, dry=dry)
+        # What a file runs by itself, it runs on the ledger that is meant.
+        os.environ[LEDGER_VARIABLE] = str(ledger.path)
+        with aside, progress_of_run(ledger):
+            outcomes = _outcomes(ledger, target, wanted)
+        return show_outcomes(outcomes, as_json=as_json)
+
+
+def _outcomes(ledger: Ledger, target: str, wanted: Wanted) -> list[Outcome]:
+    """Import the target, run what it names, and return how that ended."""
+    from muniment_cli.targets import load_source
+    from muniment_cli.verdicts import dry_outcome, recorded
+
+    before = ledger.head.size
+    try:
+        source = load_source(target)
+        started = ledger.events(type="run.started", from_seq=before)
+        ran = [cast("str", event.run) for event in started]
+        if ran and not source.name:
+            return [recorded(ledger, run) for run in ran]
+        found = source.target()
+        if found.experiment is not None:
+            return [_experiment(ledger, found.experiment, wanted)]
+        done = _executed(ledger, found.program, wanted)
+    except KeyboardInterrupt:
+        for event in ledger.events(type="run.started", from_seq=before):
+            hint(f"`muniment resume {event.run}` goes on with the run")
+        raise
+    if wanted["mode"] == "dry":
+        return [dry_outcome(ledger, done, wanted["name"] or found.name)]
+    return [recorded(ledger, done.run_id, done.result_digest)]
+
+
+def _experiment(ledger: Ledger, experiment: Experiment, wanted: Wanted) -> Outcome:
+    from muniment_cli.verdicts import recorded
+
+    own = [key for key in ("name", "labels") if wanted[key]]
+    own += ["tenant"] if wanted["tenant"] != "default" else []
+    own += ["dry"] if wanted["mode"] == "dry" else []
+    if own:
+        raise click.UsageError(f"an experiment takes no --{own[0].rstrip('s')}")
+    try:
+        ended = experiment.run(ledger=ledger, **wanted["params"])
+    except TypeError as error:
+        names = ", ".join(wanted["params"])
+        if names and "argument" in str(error):
+            raise click.UsageError(f"the experiment does not take {names}") from error
+        raise
+    digest = getattr(ended, "result_digest", None)
+    return recorded(ledger, str(getattr(ended, "run_id", "")), digest)
 
 
 def _executed(ledger: Ledger, program: Program, wanted: Wanted) -> Done:
     from muniment_cli.targets import is_async
 
-    before = ledger.head.size
+    _check_params(program, wanted["params"])
+    if is_async(program):
+        return asyncio.run(ledger.aexecute(program, **wanted))
+    return ledger.execute(program, **wanted)
+
+
+def _check_params(program: Program, params: dict[str, object]) -> None:
+    """Refuse what the program does not take, before a run is opened."""
     try:
-        if is_async(program):
-            return asyncio.run(ledger.aexecute(program, **wanted))
-        return ledger.execute(program, **wanted)
-    except KeyboardInterrupt:
-        started = ledger.events(type="run.started", from_seq=before, limit=1)
-        for event in started:
-            hint(f"`muniment resume {event.run}` goes on with the run")
-        raise
+        inspect.signature(program).bind(None, **params)
+    except TypeError as error:
+        raise click.UsageError(f"the program does not fit its -p: {error}") from error
+    except ValueError:
+        return  # built in, without a signature
 
 
 def _pairs(texts: tuple[str, ...], option: str) -> dict[str, str]:
