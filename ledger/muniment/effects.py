@@ -339,8 +339,9 @@ class Call:
     def _compare(self, kind: str, outcome: dict[str, JsonValue]) -> None:
         record = cast("Recorded", self.recording.record_of)
         recorded = self._recorded_outcome
-        expected: JsonValue = {"type": recorded.type, **record.data(recorded)}
-        difference = first_difference(expected, {"type": kind, **outcome})
+        difference = first_difference(recorded.type, kind, "type")
+        if difference is None:
+            difference = first_difference(record.data(recorded), outcome)
         if difference is not None:
             found = Divergence("outcome", self.place.scope, recorded.seq, *difference)
             self.recording.report(found)

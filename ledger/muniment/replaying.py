@@ -213,11 +213,10 @@ class _Replaying:
         event_type = self.ledger.port.types.find(self.end.type)
         data = comparable_event(self.end, event_type, self.ledger.get_blob)
         names = ("result", "error_type", "message")
-        expected: JsonValue = {
-            "type": self.end.type,
-            **{name: data[name] for name in names if name in data},
-        }
-        difference = first_difference(expected, got)
+        expected: JsonValue = {name: data[name] for name in names if name in data}
+        difference = first_difference(self.end.type, got.pop("type"), "type")
+        if difference is None:
+            difference = first_difference(expected, got)
         if difference is not None:
             self.findings.append(Divergence("result", "", self.end.seq, *difference))
 

@@ -41,8 +41,13 @@ class Moved(RunFenced):
     """The run's record grew between reading it and owning it."""
 
 
-def _moved(error: RunFenced) -> Moved:
-    return Moved(error.message, rule=error.rule, place=error.place, remedy=error.remedy)
+def _moved(run: str) -> Moved:
+    return Moved(
+        "the run's owner goes on writing",
+        rule="run/owned",
+        place=f"run {run}",
+        remedy="stop it, then resume",
+    )
 
 
 def recorded_run(ledger: Ledger, run: str) -> Recorded:
@@ -147,8 +152,8 @@ class Resumption:
         }
         try:
             resumed = recording.write_lifecycle("run.resumed", fields)
-        except RunFenced as error:
-            raise _moved(error) from None
+        except RunFenced:
+            raise _moved(run) from None
         recording.fence = Fence(run, resumed.seq)
         return cls(recording, chosen, params_of(ledger, started))
 

@@ -1,0 +1,250 @@
+"""A run has one owner at a time; who lost it writes nothing any more."""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from children import Child, Report, die, start
+from journeys import World, doubtful
+from muniment.errors import RefusedError, RunFenced
+from muniment.lanes import Lane
+from muniment.ledger import Ledger
+from muniment.verifier import verify
+
+Program = Callable[[Lane], object]
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """Give the path of a fresh ledger."""
+    target = tmp_path / "ledger.db"
+    Ledger.create(target, plugins=()).close()
+    return target
+
+
+@pytest.fixture
+def ledger(place: Path) -> Iterator[Ledger]:
+    """Give that ledger, open."""
+    with Ledger.open(place, plugins=()) as opened:
+        yield opened
+
+
+def _steps(world: World, count: int, between: Callable[[int], None]) -> Program:
+    def steps(run: Lane) -> object:
+        for number in range(count):
+            run.effect("data", {"name": f"s-{number}"}, world.do)
+            between(number)
+        return count
+
+    return steps
+
+
+def _started(ledger: Ledger) -> str:
+    """Wait until a run began, and return its id."""
+    for _ in range(500):
+        for event in ledger.events(type="run.started"):
+            assert event.run is not None
+            return event.run
+        time.sleep(0.01)
+    raise AssertionError("no run began")
+
+
+def _owned(place: Path, program: Program) -> Child:
+    """Execute *program* in a child that reports how that ended."""
+
+    def body(report: Report) -> None:
+        with Ledger.open(place, plugins=()) as own:
+            report(own.execute(program).status)
+
+    return start(body)
+
+
+def test_a_live_owner_is_not_overtaken(
+    place: Path, ledger: Ledger, tmp_path: Path
+) -> None:
+    """A resume beside a living owner is refused, and the owner finishes."""
+    gate = tmp_path / "gate"
+    world = World(tmp_path / "world")
+
+    def between(_: int) -> None:
+        while not gate.exists():
+            time.sleep(0.01)
+
+    child = _owned(place, _steps(world, 3, between))
+    run = _started(ledger)
+    with pytest.raises(RunFenced, match=f"owned by process {child.pid} on"):
+        ledger.resume(run, _steps(world, 3, lambda _: None))
+    gate.touch()
+    assert child.end() == (0, ["completed"])
+
+
+def test_a_stale_owner_cannot_append(
+    place: Path, ledger: Ledger, tmp_path: Path
+) -> None:
+    """Whose run was taken over is fenced, even when the program swallows it."""
+    gate = tmp_path / "gate"
+    world, own = World(tmp_path / "world"), World(tmp_path / "own")
+
+    def stubborn(run: Lane) -> object:
+        run.effect("data", {"name": "s-0"}, own.do)
+        while not gate.exists():
+            time.sleep(0.01)
+        for number in (1, 2):
+            try:
+                run.effect("data", {"name": f"s-{number}"}, own.do)
+            except RunFenced:
+                continue
+        return 3
+
+    child = _owned(place, stubborn)
+    run = _started(ledger)
+    while sum(own.counted().values()) < 1:
+        time.sleep(0.01)
+    done = ledger.resume(run, _steps(world, 3, lambda _: None), take_over=True)
+    size = ledger.head.size
+    gate.touch()
+    code, said = child.end()
+    assert code == 1
+    assert said[0].startswith("error RunFenced")
+    assert done.status == "completed"
+    assert ledger.head.size == size
+    assert sum(own.counted().values()) == 1
+    resumed = next(ledger.events(type="run.resumed"))
+    assert resumed.data["took_over"] is True
+
+
+def test_taking_over_a_busy_owner_loses_nothing(
+    place: Path, ledger: Ledger, tmp_path: Path
+) -> None:
+    """Between reading the record and owning the run no effect slips through."""
+    world = World(tmp_path / "world")
+    for _ in range(2):
+        world.log.unlink(missing_ok=True)
+        pausing = _steps(world, 100, lambda _: time.sleep(0.003))
+        child = _owned(place, pausing)
+        while sum(world.counted().values()) < 5:
+            time.sleep(0.001)
+        run = next(ledger.events(type="run.started", order="desc")).run
+        assert run is not None
+        program = _steps(world, 100, lambda _: None)
+        done = ledger.resume(run, program, take_over=True)
+        child.end()
+        assert done.status == "completed"
+        counted = world.counted()
+        twice = [line for line, count in counted.items() if count > 1]
+        assert len(counted) == 100
+        assert len(twice) <= 1, "at most the effect that was in doubt"
+    ledger.close()
+    assert verify(place).ok
+
+
+def test_two_resumers_at_once(place: Path, ledger: Ledger, tmp_path: Path) -> None:
+    """Of many who resume a dead run at the same moment exactly one does."""
+    world = World(tmp_path / "world", fatal=("before", 2))
+    assert _owned(place, _steps(world, 4, lambda _: None)).end()[0] == -9
+    run = _started(ledger)
+    world.fatal = None
+    gate = tmp_path / "gate"
+
+    def body(report: Report) -> None:
+        with Ledger.open(place, plugins=()) as own:
+            while not gate.exists():
+                pass
+            slow = _steps(world, 4, lambda _: time.sleep(0.1))
+            report(own.resume(run, slow).status)
+
+    children = [start(body) for _ in range(4)]
+    time.sleep(0.1)
+    gate.touch()
+    said = [line for child in children for line in child.end()[1]]
+    assert said.count("completed") == 1
+    refused = [
+        line for line in said if line.startswith(("error RunFenced", "error Moved"))
+    ]
+    assert len(refused) == 3, said
+    assert len(list(ledger.events(type="run.resumed"))) == 1
+
+
+def test_a_second_ledger_object_does_not_overtake(place: Path, ledger: Ledger) -> None:
+    """A run that is open in this very process is owned by somebody alive."""
+    with Ledger.open(place, plugins=()) as other, ledger.run("open") as run:
+        for one in (ledger, other):
+            with pytest.raises(RunFenced, match="is alive"):
+                one.resume(run.id, lambda _: None)
+
+
+def test_a_complete_run_is_not_resumed(ledger: Ledger) -> None:
+    """There is nothing to go on with, and nothing is written."""
+    done = ledger.execute(lambda _: 1, name="short")
+    size = ledger.head.size
+    with pytest.raises(RefusedError, match="the run is complete"):
+        ledger.resume(done.run_id, lambda _: 1)
+    assert ledger.head.size == size
+
+
+def test_an_owner_on_another_host_may_live(
+    place: Path, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who cannot be looked at from here is not taken for dead."""
+    monkeypatch.setattr("platform.node", lambda: "elsewhere")
+    child = _owned(place, lambda _: die())
+    run = _started(ledger)
+    child.end()
+    monkeypatch.undo()
+    with pytest.raises(RunFenced, match="cannot be looked at from here"):
+        ledger.resume(run, lambda _: None)
+    assert ledger.resume(run, lambda _: None, take_over=True).status == "completed"
+
+
+def test_a_reused_process_id_is_not_the_owner(
+    place: Path, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A living process that started at another moment does not own the run."""
+    earlier = {"host": platform.node(), "pid": os.getpid(), "started": "1"}
+    monkeypatch.setattr("muniment.port.owner", lambda: earlier)
+    child = _owned(place, lambda _: die())
+    child.end()
+    monkeypatch.undo()
+    run = _started(ledger)
+    assert ledger.resume(run, lambda _: None).status == "completed"
+
+
+def test_doubts_in_a_killed_run(place: Path, ledger: Ledger, tmp_path: Path) -> None:
+    """A killed perform leaves one doubt; refusing it keeps the run resumable."""
+    world = World(tmp_path / "world", fatal=("after", 1))
+
+    def program(run: Lane) -> object:
+        first = run.effect("tool", {"name": "first"}, world.do)
+        try:
+            return [first, run.effect("tool", {"name": "second"}, world.do)]
+        except RefusedError:
+            return "swallowed"
+
+    assert _owned(place, program).end()[0] == -9
+    run = _started(ledger)
+    assert doubtful(ledger, run) == {"second": "tool"}
+    world.fatal = None
+    for decide in (None, lambda *_: "refuse"):
+        with pytest.raises(RefusedError, match="its outcome is unknown; its kind says"):
+            ledger.resume(run, program, decide=decide)
+    asked: list[tuple[str, object]] = []
+
+    def repeat(kind: str, request: object) -> str:
+        asked.append((kind, request))
+        return "repeat"
+
+    done = ledger.resume(run, program, decide=repeat)
+    assert done.status == "completed"
+    assert asked == [("tool", {"name": "second"})]
+    assert sorted(world.counted().values()) == [1, 2], "equal keys for both attempts"
+    attempts = [e.data["attempt"] for e in ledger.events(type="tool.requested")]
+    assert attempts == [1, 1, 2]
+    reasons = [e.data["reason"] for e in ledger.events(type="run.interrupted")]
+    assert len(reasons) == 2
+    assert "effect/doubt" in str(reasons[0])

@@ -1,0 +1,464 @@
+"""A replay derives the result again from events, or names where it parts."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from journeys import JOURNEYS, SEED, World, drawing
+from muniment.divergence import Divergence
+from muniment.errors import CannotTellError, ErasedError, UsageError, WrongError
+from muniment.executing import Done
+from muniment.kinds import EffectKind
+from muniment.lanes import Lane, current_run
+from muniment.ledger import Ledger
+from muniment.records import RunRecord
+from muniment.replaying import ReplayReport, replay
+from muniment.verifier import verify
+
+Program = Callable[..., Any]
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Any:
+    """Give a ledger without plugins."""
+    with Ledger.create(tmp_path / "ledger.db", plugins=()) as made:
+        yield made
+
+
+def _forbidden(_: object) -> object:
+    raise AssertionError("a replay performs nothing")
+
+
+def _search(run: Lane, query: str, perform: Program = _forbidden) -> Any:
+    return run.effect("tool", {"name": "search", "query": query}, perform)
+
+
+def _hits(request: object) -> object:
+    assert isinstance(request, dict)
+    return {"hits": [1.0, (2, 3)], "for": request["query"]}
+
+
+def _original(run: Lane) -> object:
+    run.record("claim.stated", {"id": "c1", "text": "t", "acceptance": {"min": 15.0}})
+    first = _search(run, "a", _hits)
+    with run.scope("map/3") as lane:
+        lane.record("note.added", {"text": "inside"})
+        second = _search(lane, "b", _hits)
+    return [first, second, run.random(), run.uuid(), run.now()]
+
+
+def _altered(**changes: Any) -> Program:
+    """Return `_original` with something else at one place; it performs nothing."""
+
+    def altered(run: Lane) -> object:
+        claim = {"id": "c1", "text": "t", "acceptance": {"min": 15.0}}
+        run.record("claim.stated", changes.get("claim", claim))
+        if "extra" in changes:
+            run.record("note.added", {"text": "extra"})
+        first = _search(run, changes.get("query", "a"))
+        with run.scope(changes.get("scope", "map/3")) as lane:
+            if "less" not in changes:
+                lane.record("note.added", {"text": "inside"})
+            second = _search(lane, "b")
+        result = [first, second, run.random(), run.uuid(), run.now()]
+        return changes.get("result", result)
+
+    return altered
+
+
+def _found(
+    ledger: Ledger, done: Done, **changes: Any
+) -> tuple[ReplayReport, Divergence]:
+    report = replay(ledger, done.run_id, _altered(**changes))
+    assert report.verdict == "unacceptable"
+    assert report.exit_code == 1
+    assert report.first_divergence is not None
+    return report, report.first_divergence
+
+
+@pytest.mark.parametrize("name", JOURNEYS)
+def test_a_replay_is_equal_and_touches_nothing(tmp_path: Path, name: str) -> None:
+    """Each journey replays to its digest; swapped latencies change nothing."""
+    made, untouched = World(tmp_path / "made"), World(tmp_path / "untouched")
+    with Ledger.create(tmp_path / "ledger.db", plugins=()) as ledger:
+        live = JOURNEYS[name](made)
+        if name.startswith("tasks"):
+            done = asyncio.run(ledger.aexecute(live, seed=SEED))
+        else:
+            done = ledger.execute(live, seed=SEED)
+        size = ledger.head.size
+        report = replay(ledger, done.run_id, JOURNEYS[name](untouched))
+        assert report.ok, report.findings
+        assert report.result_digest == done.result_digest
+        assert report.guards == ("sockets", "subprocesses", "file writes")
+        assert report.compared > 20
+        assert ledger.head.size == size
+    assert not untouched.log.exists()
+
+
+def test_equal_types_and_values(ledger: Ledger) -> None:
+    """What the live program saw is what the replay sees, time and draws included."""
+    seen: list[Any] = []
+
+    def program(run: Lane) -> object:
+        seen.append(_original(run))
+        return seen[-1]
+
+    done = ledger.execute(program)
+    assert replay(ledger, done.run_id, program).verdict == "acceptable"
+    live, again = seen
+    assert live == again == done.result
+    assert type(again[0]["hits"][0]) is float
+    assert type(again[0]["hits"][1]) is tuple
+
+
+def test_another_fact_is_named(ledger: Ledger) -> None:
+    """A fact that differs is named by its field, with what was and what is."""
+    done = ledger.execute(_original)
+    claim = {"id": "c1", "text": "t", "acceptance": {"min": 16.0}}
+    report, first = _found(ledger, done, claim=claim)
+    assert (first.what, first.scope, first.field) == (
+        "fact",
+        "",
+        "acceptance.min.$float",
+    )
+    assert (first.expected, first.got) == ("15.0", "16.0")
+    assert first.seq == 2
+    assert "acceptance.min.$float was '15.0', is '16.0'" in str(first)
+    assert Divergence.from_json(first.to_json()) == first
+    assert report.to_json()["first_divergence"] == first.to_json()
+
+
+def test_another_request_is_named(ledger: Ledger) -> None:
+    """An effect that asks for something else is named by the request's field."""
+    done = ledger.execute(_original)
+    _, first = _found(ledger, done, query="z")
+    assert (first.what, first.field) == ("effect", "request.query")
+    assert (first.expected, first.got) == ("a", "z")
+
+
+def test_another_result_is_named(ledger: Ledger) -> None:
+    """A result that differs is named, with the end of the run as its place."""
+    done = ledger.execute(_original)
+    _, first = _found(ledger, done, result=[1])
+    assert (first.what, first.field) == ("result", "result[0]")
+    assert first.got == 1
+    assert first.seq == ledger.head.size - 1
+
+
+def test_an_extra_fact_is_named(ledger: Ledger) -> None:
+    """A fact that the record lacks, while another one was expected or none."""
+    done = ledger.execute(_original)
+    _, first = _found(ledger, done, extra=True)
+    assert (first.what, first.field, first.got) == ("type", "type", "note.added")
+    assert first.expected == "clock.read"
+
+
+def test_another_scope_is_extra(ledger: Ledger) -> None:
+    """What is stated in a scope that the record has not is extra there."""
+    done = ledger.execute(_original)
+    _, first = _found(ledger, done, scope="map/4")
+    assert (first.what, first.scope) == ("extra", "map/4")
+    assert (first.expected, first.got) == (None, "note.added")
+
+
+def test_a_missing_fact_is_named(ledger: Ledger) -> None:
+    """A fact that was not stated again is missing, although the result is equal."""
+    done = ledger.execute(_original)
+    _, first = _found(ledger, done, less=True)
+    assert (first.what, first.scope, first.expected) == (
+        "missing",
+        "map/3",
+        "note.added",
+    )
+
+
+def test_a_missing_effect_is_named(ledger: Ledger) -> None:
+    """An effect that was not asked for again is missing."""
+    done = ledger.execute(lambda run: (_search(run, "a", _hits), 1)[1])
+    report = replay(ledger, done.run_id, lambda _: 1)
+    assert report.first_divergence is not None
+    assert report.first_divergence.what == "missing"
+    assert report.first_divergence.expected == "tool.requested"
+
+
+def test_a_swallowed_divergence_is_found(ledger: Ledger) -> None:
+    """A program cannot go on as if nothing had happened."""
+    done = ledger.execute(_original)
+    tries: list[int] = []
+
+    def program(run: Lane) -> object:
+        for number in range(3):
+            try:
+                return _search(run, "other")
+            except WrongError:
+                tries.append(number)
+        return done.result
+
+    report = replay(ledger, done.run_id, program)
+    assert report.verdict == "unacceptable"
+    assert tries == [0, 1, 2]
+    assert [one.what for one in report.findings] == ["effect"]
+    assert report.result_digest is None
+
+
+def test_another_order_of_facts_warns(ledger: Ledger) -> None:
+    """Equal facts in another order are a finding of their own, which accepts."""
+    notes = ("a", "b")
+
+    def program(run: Lane) -> None:
+        for text in notes:
+            run.record("note.added", {"text": text})
+
+    done = ledger.execute(program)
+    notes = ("b", "a")
+    report = replay(ledger, done.run_id, program)
+    assert report.verdict == "acceptable_with_warnings"
+    assert [one.what for one in report.findings] == ["order"]
+    assert report.first_divergence is None
+    assert report.exit_code == 0
+
+
+def test_the_modes(ledger: Ledger) -> None:
+    """Bounded rejects other results, not other facts; observational rejects nothing."""
+    done = ledger.execute(_original)
+    fact = _altered(claim={"id": "c1", "text": "other", "acceptance": {"min": 15.0}})
+    other = _altered(result=0)
+    lost = _altered(query="z")
+    verdicts = {
+        (mode, name): replay(ledger, done.run_id, program, mode=mode).verdict
+        for mode in ("strict", "bounded", "observational")
+        for name, program in (("fact", fact), ("result", other), ("effect", lost))
+    }
+    accepted = {key for key, verdict in verdicts.items() if verdict != "unacceptable"}
+    assert accepted == {
+        ("bounded", "fact"),
+        ("observational", "fact"),
+        ("observational", "result"),
+        ("observational", "effect"),
+    }
+    assert "acceptable" not in verdicts.values()
+    with pytest.raises(UsageError, match="'lax' is not a mode of replay"):
+        replay(ledger, done.run_id, _original, mode="lax")  # type: ignore[arg-type]
+
+
+def test_a_failed_run_replays_to_the_same_failure(ledger: Ledger) -> None:
+    """The recorded failure is raised again, and the run fails in the same way."""
+
+    def fail(_: object) -> object:
+        raise TimeoutError("no answer")
+
+    def program(run: Lane) -> object:
+        return _search(run, "a", fail)
+
+    done = ledger.execute(program)
+    assert done.status == "failed"
+    report = replay(ledger, done.run_id, program)
+    assert report.verdict == "acceptable"
+    assert report.result_digest == done.result_digest
+
+    def handled(run: Lane) -> object:
+        with pytest.raises(Exception, match="no answer"):
+            _search(run, "a")
+        return "went on"
+
+    report = replay(ledger, done.run_id, handled)
+    assert report.first_divergence is not None
+    assert report.first_divergence.field == "type"
+    assert report.first_divergence.expected == "run.failed"
+
+
+def test_a_failure_of_the_program_itself(ledger: Ledger) -> None:
+    """Another failure than the recorded one is named by its field."""
+    done = ledger.execute(lambda _: 1 // 0)
+    assert replay(ledger, done.run_id, lambda _: 1 // 0).verdict == "acceptable"
+    report = replay(ledger, done.run_id, lambda _: "".index("x"))
+    assert report.first_divergence is not None
+    assert report.first_divergence.field == "error_type"
+    assert report.first_divergence.expected == "ZeroDivisionError"
+    assert report.first_divergence.got == "ValueError"
+
+
+def test_an_open_run_cannot_be_judged(ledger: Ledger) -> None:
+    """Without an end there is nothing to compare with."""
+    with ledger.run("open") as run:
+        run.record("note.added", {"text": "a"}).event  # noqa: B018 - writes it
+        with pytest.raises(CannotTellError, match="the run has no end"):
+            replay(ledger, run.id, lambda _: None)
+
+
+@pytest.mark.parametrize("what", ["request", "value", "result", "params"])
+def test_erased_content_cannot_be_judged(ledger: Ledger, what: str) -> None:
+    """Where a needed content was erased, a replay says so, and not that it differs."""
+
+    def program(run: Lane, query: str) -> object:
+        try:
+            return _search(run, query, _hits)
+        except ErasedError:
+            return "swallowed"
+
+    done = ledger.execute(program, params={"query": "q"})
+    (ref,) = [
+        event.data[what]
+        for event in ledger.events(run=done.run_id)
+        if what in event.data and (what != "result" or event.type == "run.completed")
+    ]
+    ledger.erase(ref.digest, reason="asked for")  # type: ignore[attr-defined]
+    with pytest.raises(ErasedError, match="the content was erased"):
+        replay(ledger, done.run_id, program)
+
+
+@pytest.mark.parametrize("field", ["request", "value", "result"])
+def test_a_changed_content_is_refused(
+    ledger: Ledger, tmp_path: Path, field: str
+) -> None:
+    """One content changed in the file: its commitment does not hold."""
+
+    def program(run: Lane) -> object:
+        try:
+            return _search(run, "a", _hits)
+        except WrongError:
+            return "swallowed"
+
+    done = ledger.execute(program)
+    (ref,) = [e.data[field] for e in ledger.events(run=done.run_id) if field in e.data]
+    ledger.close()
+    with sqlite3.connect(tmp_path / "ledger.db") as raw:
+        triggers = raw.execute(
+            "SELECT name, sql FROM sqlite_master WHERE type='trigger'"
+        )
+        for name, _ in (kept := triggers.fetchall()):
+            raw.execute(f"DROP TRIGGER {name}")
+        raw.execute(
+            "UPDATE blob SET data = zeroblob(length(data)) WHERE digest = ?",
+            (bytes.fromhex(ref.digest[7:]),),  # type: ignore[attr-defined]
+        )
+        for _, sql in kept:
+            raw.execute(sql)
+    raw.close()
+    with (
+        Ledger.open(tmp_path / "ledger.db", plugins=(), readonly=True) as again,
+        pytest.raises(WrongError, match="not what was committed to"),
+    ):
+        replay(again, done.run_id, program)
+
+
+def test_a_reproducible_effect_is_performed_again(ledger: Ledger) -> None:
+    """A seeded execution runs again in a replay, and its outcome is compared."""
+    calls: list[object] = []
+    factor = 2
+
+    def perform(request: object) -> object:
+        assert isinstance(request, dict)
+        calls.append(request)
+        current_run().record("note.added", {"text": f"call {len(calls)}"})
+        return request["n"] * factor
+
+    def program(run: Lane) -> object:
+        return run.effect("execution", {"n": 21}, perform)
+
+    done = ledger.execute(program)
+    assert replay(ledger, done.run_id, program).verdict == "acceptable"
+    assert len(calls) == 2
+    factor = 3
+    report = replay(ledger, done.run_id, program)
+    assert report.first_divergence is not None
+    assert report.first_divergence.what == "outcome"
+    assert (report.first_divergence.expected, report.first_divergence.got) == (42, 63)
+
+
+def test_a_reproducible_failure_is_compared(ledger: Ledger) -> None:
+    """An execution that failed fails again; one that does not is a divergence."""
+    ledger.register(EffectKind("simulation", reproducible=True))
+    broken = True
+
+    def perform(_: object) -> object:
+        if broken:
+            raise ValueError("no convergence")
+        return 1
+
+    def program(run: Lane) -> object:
+        return run.effect("simulation", None, perform)
+
+    done = ledger.execute(program)
+    assert replay(ledger, done.run_id, program).verdict == "acceptable"
+    broken = False
+    report = replay(ledger, done.run_id, program)
+    assert report.first_divergence is not None
+    assert report.first_divergence.got == "simulation.completed"
+
+
+def test_an_async_program_replays_in_a_running_loop(ledger: Ledger) -> None:
+    """A replay may be asked for from inside an event loop."""
+
+    async def aprogram(run: Lane) -> object:
+        async def gently(request: object) -> object:
+            await asyncio.sleep(0)
+            return _hits(request)
+
+        return await run.aeffect("tool", {"name": "x", "query": "q"}, gently)
+
+    async def both() -> ReplayReport:
+        done = await ledger.aexecute(aprogram)
+        return replay(ledger, done.run_id, aprogram)
+
+    assert asyncio.run(both()).verdict == "acceptable"
+
+
+def test_a_verdict_can_be_recorded(ledger: Ledger, tmp_path: Path) -> None:
+    """The verdict is appended as a run of its own that names the original."""
+    done = ledger.execute(_original)
+    report = replay(ledger, done.run_id, _original, record=True)
+    assert report.recorded_as is not None
+    (judged,) = ledger.events(type="replay.judged")
+    assert judged.run == report.recorded_as
+    assert judged.data["replay_of"] == done.run_id
+    assert judged.data["verdict"] == "acceptable"
+    facts = ledger.project(RunRecord, run=report.recorded_as)
+    assert (facts.status, facts.replay_of) == ("completed", done.run_id)
+    ledger.close()
+    assert verify(tmp_path / "ledger.db").ok
+
+
+def test_reading_is_enough(ledger: Ledger, tmp_path: Path) -> None:
+    """A replay needs no key: it writes nothing."""
+    done = ledger.execute(_original)
+    with Ledger.open(tmp_path / "ledger.db", plugins=(), readonly=True) as reading:
+        assert replay(reading, done.run_id[:12], _original).verdict == "acceptable"
+
+
+def test_the_program_is_found_again(ledger: Ledger) -> None:
+    """A program with an import path needs not be given; a closure does."""
+    done = ledger.execute(drawing)
+    assert replay(ledger, done.run_id).verdict == "acceptable"
+    closed = ledger.execute(_altered())
+    with pytest.raises(CannotTellError, match="cannot be imported"):
+        replay(ledger, closed.run_id)
+
+
+def test_threads_of_a_replay_are_answered(ledger: Ledger) -> None:
+    """Lanes handed to threads answer there, too."""
+
+    def program(run: Lane) -> object:
+        found: dict[int, object] = {}
+
+        def work(number: int) -> None:
+            with run.scope(f"t/{number}") as lane:
+                found[number] = [_search(lane, "a", _hits), lane.now(), lane.random()]
+
+        threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return [found[number] for number in range(4)]
+
+    done = ledger.execute(program)
+    assert replay(ledger, done.run_id, program).verdict == "acceptable"
