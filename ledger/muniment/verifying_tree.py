@@ -53,6 +53,7 @@ class Tree:
         "_note",
         "_notes",
         "_snapshot",
+        "_sound",
         "broken",
         "frontier",
         "last_checkpoint",
@@ -70,6 +71,8 @@ class Tree:
         self.broken = False
         """Rows are missing or out of place: no root can be told from here on."""
         self.last_checkpoint = 0
+        self._sound = b""
+        """The newest checkpoint of the file that was found to hold."""
         self._notes = snapshot.connection.execute(
             "SELECT size, CASE typeof(note) WHEN 'blob' THEN note END "
             "FROM checkpoint ORDER BY size"
@@ -145,6 +148,7 @@ class Tree:
             self._bad("checkpoint", "checkpoint/root", what, size - 1, place)
         else:
             self.last_checkpoint = size
+            self._sound = note
 
     def _read(
         self, note: bytes, size: int, keyring: Keyring, place: str
@@ -163,6 +167,8 @@ class Tree:
             mark.matched = mark.leaf == leaf
             if not mark.matched:
                 self._fork(mark, "head/forked", "another event stood here")
+        elif mark.note is not None and mark.note == self._sound:
+            mark.matched = True  # byte for byte the checkpoint of the file
         elif mark.note is not None:
             publics = keyring.checkpoint_keys_at(mark.size)
             try:
