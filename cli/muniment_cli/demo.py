@@ -306,7 +306,7 @@ def _what_next(place: Place, result: Result) -> None:
         (f"muniment replay {run}", "in a process of its own, without network"),
         ("muniment verify tampered/edited.db", "what an auditor sees"),
     ):
-        say(f"   {command:<46}{what}".rstrip())
+        say(f"   {command:<48}{what}".rstrip())
 
 
 def _indented(members: Mapping[str, Cell]) -> list[tuple[str, Cell]]:

@@ -19,7 +19,7 @@ from typing import ClassVar, Self, cast
 from muniment_plugins.harness.cases import Case
 from muniment_plugins.harness.claims import Property
 from muniment_plugins.harness.execution import run_code
-from muniment_plugins.harness.references import Function, Remembered, refer
+from muniment_plugins.harness.references import Function, recall, refer
 from muniment_plugins.harness.refusals import HarnessRefused
 from muniment_plugins.harness.relations import largest_difference
 from muniment_plugins.harness.surroundings import Surroundings, here
@@ -123,7 +123,7 @@ class TestProperties:
         """Return the step that *described* says."""
         named = cast("Mapping[str, Mapping[str, object]]", described["transforms"])
         return cls(
-            {name: Remembered(one) for name, one in named.items()},
+            {name: recall(one) for name, one in named.items()},
             cast("float", described["tolerance"]),
             cast("int", described["permutations"]),
         )

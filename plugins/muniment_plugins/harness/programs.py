@@ -26,7 +26,7 @@ from muniment.lanes import Lane
 from muniment.values import encode
 from muniment_plugins.harness.cases import Case
 from muniment_plugins.harness.pipelines import Pipeline
-from muniment_plugins.harness.references import Function, Remembered, refer
+from muniment_plugins.harness.references import Function, Remembered, recall, refer
 from muniment_plugins.harness.refusals import ExperimentFailed, HarnessRefused
 from muniment_plugins.harness.verifiers import Hypothesis, Verifier
 
@@ -187,8 +187,8 @@ def _told(error: Exception) -> dict[str, object]:
 
 
 def _hypothesis(described: Mapping[str, object]) -> Hypothesis:
-    verifier = Remembered(cast("Mapping[str, object]", described["verifier"]))
-    return Hypothesis(cast("str", described["name"]), Verifier(verifier))
+    function = recall(cast("Mapping[str, object]", described["verifier"]))
+    return Hypothesis(cast("str", described["name"]), Verifier.of(function))
 
 
 def rebuild(ledger: Ledger, run: str) -> ExperimentProgram | None:

@@ -1,13 +1,14 @@
 """How a plan names a function: by import path and source digest, never by pickle.
 
-    {"file": "triage.py", "import": "triage:shuffle_columns", "source": "sha256:…"}
+    {"import": "triage:shuffle_columns", "source": "sha256:…"}
 
 Rules:
 
 - A function that a replay only has to *answer* for (a datasource, a model) may be a
-  lambda; one that a replay has to *call* (a verifier, a transform) must be importable.
-- `Remembered` stands for a recorded function and looks it up when it is called;
-  ``__main__`` is never imported, since that would run the experiment.
+  lambda: `Remembered` stands for it, and looks it up only if it is called after all.
+- One that a replay has to *call* (a verifier, a transform) is found before the replay
+  begins, or the replay cannot be told. ``__main__`` is never imported, since that would
+  run the experiment.
 """
 
 from __future__ import annotations
@@ -17,43 +18,52 @@ from dataclasses import dataclass
 from typing import cast
 
 from muniment.canonical import JsonValue
-from muniment.programs import describe, find, source_digest
+from muniment.errors import CannotTellError
+from muniment.programs import describe, find
 
-__all__ = ["Function", "Remembered", "digest_of", "refer"]
+__all__ = ["Function", "Remembered", "recall", "refer"]
 
 Function = Callable[..., object]
 
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """A function that a run recorded, found again when it is needed."""
+    """A recorded function that is looked up when it is called."""
 
     described: Mapping[str, object]
 
-    @property
-    def function(self) -> Function:
-        """The function itself.
+    def __call__(self, *args: object, **kwargs: object) -> object:
+        """Call the function.
 
         Raises:
             CannotTellError: it cannot be imported.
 
         """
-        recorded = cast("dict[str, JsonValue]", dict(self.described))
-        return find(recorded, f"of {self.described.get('import')}")
-
-    def __call__(self, *args: object, **kwargs: object) -> object:
-        """Call the function."""
-        return self.function(*args, **kwargs)
+        return recall(self.described)(*args, **kwargs)
 
 
 def refer(function: Function) -> dict[str, object]:
-    """Return how a plan names *function*."""
+    """Return how a plan names *function*; where its file lies is not part of it."""
     if isinstance(function, Remembered):
         return dict(function.described)
-    return describe(function)
+    described = describe(function)
+    return {name: described[name] for name in ("import", "source") if name in described}
 
 
-def digest_of(function: Function) -> str | None:
-    """Return the digest of the source that is there now, or None without source."""
-    found = function.function if isinstance(function, Remembered) else function
-    return source_digest(found)
+def recall(described: Mapping[str, object]) -> Function:
+    """Return the function that a plan named.
+
+    Raises:
+        CannotTellError: it cannot be imported.
+
+    """
+    try:
+        return find(cast("dict[str, JsonValue]", dict(described)), "")
+    except CannotTellError as error:
+        raise CannotTellError(
+            f"the function {described.get('import')} cannot be imported, and what it "
+            "said cannot be derived again",
+            rule="harness/function",
+            place="the recorded experiment",
+            remedy="put it in a module, or replay with program=experiment.program",
+        ) from error

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self, TypeAlias, cast
 
-from muniment_plugins.harness.references import Function, digest_of, refer
+from muniment_plugins.harness.references import Function, refer
 from muniment_plugins.harness.refusals import HarnessRefused
 
 __all__ = ["Hypothesis", "Samples", "Verifier", "judge_properties", "metamorphic"]
@@ -59,13 +59,13 @@ class Hypothesis:
         said = [result["passed"]] if "passed" in result else None
         oks = [value for name, value in result.items() if name.endswith("_ok")]
         judged = said or oks
-        function = self.verifier.function
+        judge = refer(self.verifier.function)
         return {
             "hypothesis": self.name,
-            "verifier": str(refer(function)["import"]),
+            "verifier": judge["import"],
             "passed": all(judged) if judged else None,
             "result": result,
-            "source": digest_of(function),
+            "source": judge.get("source"),
         }
 
     def describe(self) -> dict[str, object]:
