@@ -1,0 +1,177 @@
+"""A run that was interrupted can be resumed, and what it says in the end is whole."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from muniment.errors import ReplayDiverged
+from muniment.lanes import Lane
+from muniment.ledger import Ledger
+from muniment.records import RunFacts, RunRecord
+from muniment.replaying import replay
+from muniment.verifier import verify
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Iterator[Ledger]:
+    """Give a ledger without plugins."""
+    with Ledger.create(tmp_path / "ledger.db", plugins=()) as made:
+        yield made
+
+
+def _echo(request: object) -> object:
+    return request
+
+
+def _facts(ledger: Ledger, run: str) -> RunFacts:
+    return ledger.project(RunRecord, run=run)
+
+
+def _last_run(ledger: Ledger) -> str:
+    run = next(ledger.events(type="run.started", order="desc")).run
+    assert run is not None
+    return run
+
+
+def _types(ledger: Ledger, run: str) -> list[str]:
+    return [event.type for event in ledger.events(run=run)]
+
+
+def test_ctrl_c_can_be_resumed(ledger: Ledger) -> None:
+    """An interrupted run ends as such; facts stay, and a resume goes on."""
+    patient = False
+
+    def program(run: Lane) -> object:
+        first = run.effect("data", 1, _echo)
+        run.record("note.added", {"text": "waiting"})
+        if not patient:
+            raise KeyboardInterrupt
+        return [first, run.effect("data", 2, _echo)]
+
+    with pytest.raises(KeyboardInterrupt):
+        ledger.execute(program)
+    run = _last_run(ledger)
+    assert _types(ledger, run)[-2:] == ["note.added", "run.interrupted"]
+    assert _facts(ledger, run).status == "interrupted"
+    patient = True
+    done = ledger.resume(run, program)
+    assert done.result == [1, 2]
+    assert _types(ledger, run).count("note.added") == 1
+    assert replay(ledger, run, program).verdict == "acceptable"
+
+
+@pytest.mark.parametrize("label", ["inserted", "committed"])
+def test_ctrl_c_inside_of_a_write(ledger: Ledger, tmp_path: Path, label: str) -> None:
+    """Nothing is lost or written twice when the interruption hits an append."""
+    appends = 0
+
+    def step(reached: str) -> None:
+        nonlocal appends
+        appends += reached == label
+        if reached == label and appends == 3:  # run.started, a, b
+            raise KeyboardInterrupt
+
+    def program(run: Lane) -> object:
+        run.record("note.added", {"text": "a"}).event  # noqa: B018 - writes it
+        try:
+            run.record("note.added", {"text": "b"}).event  # noqa: B018 - writes it
+        except KeyboardInterrupt:
+            run.record("note.added", {"text": "cannot go on"})
+        return 1
+
+    ledger.store.step = step
+    with pytest.raises(KeyboardInterrupt):
+        ledger.execute(program)
+    run = _last_run(ledger)
+    assert _facts(ledger, run).status == "interrupted"
+    assert ledger.resume(run, program).status == "completed"
+    texts = [e.data["text"] for e in ledger.events(run=run, type="note.added")]
+    assert texts == ["a", "b"]
+    ledger.close()
+    assert verify(tmp_path / "ledger.db").ok
+
+
+def test_a_cancelled_task_can_be_resumed(ledger: Ledger) -> None:
+    """A cancelled program is interrupted, and what it waited for is in doubt."""
+    performed: list[object] = []
+    patient = False
+
+    async def perform(request: object) -> object:
+        performed.append(request)
+        if not patient:
+            await asyncio.sleep(60)
+        return request
+
+    async def program(run: Lane) -> object:
+        return [await run.aeffect("llm", n, perform) for n in range(2)]
+
+    async def impatient() -> None:
+        async with asyncio.timeout(0.05):
+            await ledger.aexecute(program)
+
+    with pytest.raises(TimeoutError):
+        asyncio.run(impatient())
+    run = _last_run(ledger)
+    assert _types(ledger, run)[-2:] == ["llm.requested", "run.interrupted"]
+    patient = True
+    assert asyncio.run(ledger.aresume(run, program)).result == [0, 1]
+    assert performed == [0, 0, 1]
+
+
+def test_completeness_survives_a_resume(ledger: Ledger, tmp_path: Path) -> None:
+    """Counts and root at the end cover the whole run, resumed or not."""
+    broken = True
+
+    def perform(request: object) -> object:
+        if broken and request == 3:
+            raise ConnectionError("down")
+        return request
+
+    def program(run: Lane) -> object:
+        for number in range(5):
+            with run.scope(f"map/{number}") as lane:
+                lane.record("note.added", {"text": str(number)})
+                lane.effect("tool", number, perform)
+        return None
+
+    done = ledger.execute(program)
+    assert done.status == "failed"
+    broken = False
+    assert ledger.resume(done.run_id, program).status == "completed"
+    end = next(ledger.events(run=done.run_id, order="desc"))
+    assert end.data["counts"] == {
+        "": 3,
+        **{f"map/{number}": 3 for number in (0, 1, 2, 4)},
+        "map/3": 5,
+    }
+    ledger.close()
+    assert verify(tmp_path / "ledger.db").ok
+
+
+def test_a_changed_program_in_a_resume(ledger: Ledger) -> None:
+    """A resume by another program stops at the first fact that differs."""
+    performed: list[object] = []
+
+    def make(text: str, *, stops: bool) -> Callable[[Lane], object]:
+        def one(run: Lane) -> object:
+            run.record("note.added", {"text": text})
+            run.effect("data", 1, performed.append)
+            if stops:
+                raise KeyboardInterrupt
+            return run.effect("data", 2, performed.append)
+
+        return one
+
+    with pytest.raises(KeyboardInterrupt):
+        ledger.execute(make("a", stops=True))
+    run = _last_run(ledger)
+    done = ledger.resume(run, lambda lane: [make("b", stops=False)(lane)][0])
+    assert done.status == "diverged"
+    assert "note.added" in _types(ledger, run)
+    assert performed == [1]
+    with pytest.raises(ReplayDiverged, match="text was 'a', is 'b'"):
+        _ = done.result
