@@ -23,6 +23,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import ClassVar, Self, cast
 
 from muniment.errors import EffectFailed
@@ -33,7 +34,6 @@ from muniment_plugins.harness.surroundings import Surroundings, here
 __all__ = ["CodeStopped", "Execute", "execute_capsule", "numeric", "run_code"]
 
 _STOPPED = ("killed", "limit", "timeout")
-_MEASURED = ("environment", "layers", "level", "stdout_truncated", "usage")
 
 
 class CodeStopped(Exception):
@@ -122,14 +122,28 @@ def _perform(request: object) -> list[dict[str, object]]:
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         waiting = [pool.submit(copy_context().run, run, data) for data in inputs]
         answers = [cast("Mapping[str, object]", one.result()) for one in waiting]
-    for told in answers:
-        measured = {name: told[name] for name in _MEASURED}
-        measured["stdout"] = told["stdout"] or None
-        inside.record("execution.measured", measured)
+    for held, group in groupby(answers, key=_held_by):
+        inside.record("execution.measured", {**held, **_measured(list(group))})
     for told in answers:
         if told["status"] in _STOPPED:
             raise CodeStopped(cast("Mapping[str, object]", told["error"]))
     return [_answer(told) for told in answers]
+
+
+def _held_by(told: Mapping[str, object]) -> dict[str, object]:
+    """Return what held a program; it is the same for most runs of one effect."""
+    return {name: told[name] for name in ("environment", "layers", "level")}
+
+
+def _measured(group: list[Mapping[str, object]]) -> dict[str, object]:
+    printed = [
+        {"text": told["stdout"], "truncated": told["stdout_truncated"]}
+        for told in group
+    ]
+    return {
+        "usage": [told["usage"] for told in group],
+        "stdout": printed if any(one["text"] for one in printed) else None,
+    }
 
 
 def _answer(told: Mapping[str, object]) -> dict[str, object]:

@@ -87,12 +87,13 @@ class ExperimentProgram:
         condition.measure(replicates)
         verdicts = condition.judge(condition.samples)
         if condition.failures:
-            what = "; ".join(f"{name} failed" for name, _ in condition.failures)
+            name, first = condition.failures[0]
+            others = len(condition.failures) - 1
             raise ExperimentFailed(
-                what,
+                f"{name}: {_told(first)['message']}"
+                + (f" (and {others} more)" if others else ""),
                 rule="harness/failed",
-                place=f"run {run.id}",
-                remedy="result.errors says of each what and where",
+                remedy="each failure is an event of the run, and in result.errors",
             ) from condition.failures[-1][1]
         return {"metrics": dict(condition.samples), "verdicts": verdicts}
 
@@ -132,7 +133,7 @@ class _Condition:
             fact = {"replicate": number, "step": at, **_told(error)}
             fact["line"] = getattr(error, "line", None) or None
             lane.record("replicate.failed", fact)
-            self.failures.append((f"{self.name} replicate {number}", error))
+            self.failures.append((f"{self.name}, replicate {number}, {at}", error))
             return None
         return case
 
@@ -164,7 +165,9 @@ class _Condition:
                     raise
                 missed = {"hypothesis": hypothesis.name, **_told(error)}
                 self.lane.record("hypothesis.unjudged", missed)
-                self.failures.append((f"hypothesis {hypothesis.name}", error))
+                self.failures.append(
+                    (f"{self.name}, hypothesis {hypothesis.name}", error)
+                )
             else:
                 self.lane.record("verdict.reached", fact)
                 verdicts[hypothesis.name] = fact["result"]

@@ -1,7 +1,7 @@
 """The event types that the harness adds to the kernel's words.
 
     replicate.started   {"condition": "baseline", "replicate": 0, "seed": 17…}
-    execution.measured  {"level": "process", "layers": {…}, "usage": {…}}
+    execution.measured  {"level": "process", "layers": {…}, "usage": [{…}, …]}
     metrics.measured    {"replicate": 0, "metrics": {"total": 15}, "order": ["total"]}
     replicate.failed    {"replicate": 0, "step": "bounded_synthesis", "rule": "…"}
     hypothesis.unjudged {"hypothesis": "…", "error_type": "…"}
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from muniment.event_types import BLOB, LARGE, TEXT, VOLATILE, EventData, EventType
+from muniment.event_types import BLOB, LARGE, VOLATILE, EventData, EventType
 
 __all__ = ["TYPES"]
 
@@ -30,14 +30,13 @@ class ReplicateStarted(EventData):
 
 
 class ExecutionMeasured(EventData):
-    """What held a program while it ran, what it cost, what it printed."""
+    """What held code while it ran, and what each run of it cost and printed."""
 
     level: Annotated[str, VOLATILE]
     layers: Annotated[Free, VOLATILE, LARGE]
     environment: Annotated[Free, VOLATILE, LARGE]
-    usage: Annotated[Free, VOLATILE]
-    stdout: Annotated[str | None, VOLATILE, TEXT, BLOB] = None
-    stdout_truncated: Annotated[bool, VOLATILE] = False
+    usage: Annotated[list[Free], VOLATILE, LARGE]
+    stdout: Annotated[list[Free] | None, VOLATILE, BLOB] = None
 
 
 class MetricsMeasured(EventData):

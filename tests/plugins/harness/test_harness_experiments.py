@@ -146,7 +146,9 @@ def test_refused_code_leaves_signed_evidence(ledger: Ledger, experiment: Make) -
     assert [event.data["accepted"] for event in attempts] == [False, False]
     assert attempts[0].data["code"] == code
     (end,) = ledger.events(run=result.run_id, type="run.failed")
-    assert end.data["error_type"] == "ExperimentFailed"
+    told = ledger.resolve(end)
+    assert told["error_type"] == "ExperimentFailed"
+    assert "replicate 0, bounded_synthesis: Import not allowed" in str(told["message"])
     assert verify(ledger.path).ok
     with pytest.raises(ExperimentFailed, match="Import not allowed: os, line 1"):
         result.raise_for_errors()
@@ -159,6 +161,7 @@ def test_a_failed_experiment_replays_to_its_failure(
     code = "def fit_and_eval(data): return {'total': 1 / 0}"
     result = experiment(code).run(ledger=ledger)
     assert "ZeroDivisionError" in result.errors[0].message
+    assert experiment(code).run(ledger=ledger).result_digest == result.result_digest
     report = replay(ledger, result.run_id)
     assert report.verdict == "acceptable"
     assert report.result_digest == result.result_digest

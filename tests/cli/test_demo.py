@@ -1,0 +1,87 @@
+"""The tour: it shows what it says, can be taken again, and leaves the user's home."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from muniment.errors import UsageError, WrongError
+from muniment.verifier import verify
+from muniment_cli import demo, main
+from muniment_cli.tampering import TAMPERS, Attack
+
+
+def test_the_tour_can_be_taken_twice(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], home: Path
+) -> None:
+    """From nothing and again: every step holds, each attack is named, nothing leaks."""
+    for expected in ("caught as", "caught as"):
+        assert main(["demo", str(tmp_path / "tour")]) == 0
+        out = capsys.readouterr().out
+        assert expected in out
+        for shown in (
+            "total      [15, 15, 15]",
+            "verdict    acceptable",
+            "integrity     intact",
+            "authenticity  pinned",
+            "completeness  checked",
+            "edited",
+            "foreign",
+        ):
+            assert shown in out
+        assert "\x1b" not in out
+    place = demo.Place(tmp_path / "tour")
+    assert verify(place.ledger, home=place.home).ok
+    assert not home.exists()
+
+
+@pytest.mark.parametrize(
+    ("number", "kind"), [(0, "edited"), (1, "truncated"), (2, "foreign")]
+)
+def test_each_attack_is_caught_on_a_copy(
+    tmp_path: Path, number: int, kind: str
+) -> None:
+    """An attack changes its copy only, and the copy is wrong in the way it says."""
+    place = demo.Place(tmp_path / "tour")
+    _short_tour(place)
+    before = place.ledger.read_bytes()
+    place.tampered.mkdir()
+    path = TAMPERS[number].carry_out(place)
+    report = verify(path, home=place.home)
+    assert (report.exit_code, report.findings[0].kind) == (1, kind)
+    assert place.ledger.read_bytes() == before
+    assert verify(place.ledger, home=place.home).ok
+
+
+def test_the_tour_says_when_it_does_not_hold(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An attack that nobody notices ends the tour as wrong; it never says caught."""
+    place = demo.Place(tmp_path / "tour")
+    _short_tour(place)
+
+    def harmless(place: demo.Place) -> Path:
+        return place.ledger
+
+    monkeypatch.setattr("muniment_cli.tampering.TAMPERS", (Attack("look", harmless),))
+    with pytest.raises(WrongError, match="nobody noticed: look"):
+        demo._tamper(place)
+
+
+def test_a_directory_of_others_is_left_alone(tmp_path: Path) -> None:
+    """The tour refuses a directory that holds something else."""
+    (tmp_path / "thesis.tex").write_text("")
+    with pytest.raises(UsageError, match="something is there that no tour left"):
+        demo.place_of(tmp_path)
+
+
+def _short_tour(place: demo.Place) -> None:
+    """Make what the attacks need: a ledger with one small run."""
+    with demo._open(place) as ledger:
+        result = demo.experiment().run(ledger=ledger)
+        assert result.ok
+    with closing(sqlite3.connect(place.ledger)) as database:
+        database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
