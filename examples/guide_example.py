@@ -1,3 +1,6 @@
+# The guide's complete example, as it is printed but for the import lines.
+# fmt: off
+# ruff: noqa: ARG005, D100, ERA001, I001
 from muniment_plugins.harness import Experiment, Pipeline, ArtifactPlugin
 from muniment_plugins.harness import (
     Claim, Spec,

@@ -205,6 +205,7 @@ def _replay(ledger: Ledger, result: Result) -> None:
     )
     report = replay(ledger, result.run_id)
     again = report.result_digest == result.result_digest
+    _expect(report.ok and again, "the replay did not give the same result")
     fields(
         _indented(
             {
@@ -215,7 +216,6 @@ def _replay(ledger: Ledger, result: Result) -> None:
             }
         )
     )
-    _expect(report.ok and again, "the replay did not give the same result")
 
 
 def _prove(ledger: Ledger, result: Result, place: Place) -> None:
@@ -249,6 +249,7 @@ def _verify(place: Place) -> None:
 
     _heading(5, "Verify", "Every byte, hash and signature, from first principles.")
     report = verify(place.ledger, home=place.home)
+    _expect(report.ok, "the ledger does not verify")
     fields(
         _indented(
             {
@@ -267,7 +268,6 @@ def _verify(place: Place) -> None:
             }
         )
     )
-    _expect(report.ok, "the ledger does not verify")
 
 
 def _tamper(place: Place) -> None:

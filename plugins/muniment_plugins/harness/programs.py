@@ -60,6 +60,16 @@ class ExperimentProgram:
             "hypotheses": [one.describe() for one in self.hypotheses],
         }
 
+    def _require_functions(self) -> None:
+        """Find what is left to ask before anything is asked.
+
+        Else every further replicate would be recorded as failed for want of it.
+        """
+        asked = (self.datasource, *(getattr(one, "llm", None) for one in self.pipeline))
+        for function in asked:
+            if isinstance(function, Remembered):
+                recall(function.described)
+
     @property
     def digest(self) -> str:
         """SHA-256 of what the experiment is."""
@@ -82,6 +92,8 @@ class ExperimentProgram:
             ExperimentFailed: a replicate failed, or a hypothesis was not judged.
 
         """
+        if run.mode == "resume":
+            self._require_functions()
         replicates = cast("int", plan["replicates"])
         condition = _Condition(self, run.scope(BASELINE), BASELINE)
         condition.measure(replicates)

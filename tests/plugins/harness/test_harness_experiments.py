@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from muniment_plugins.harness import (
     Experiment,
     ExperimentFailed,
     Pipeline,
+    Result,
     bounded_synthesis,
     execute_capsule,
     generate_spec,
@@ -237,6 +238,39 @@ def test_a_model_is_asked_once_and_answered_in_a_replay(ledger: Ledger) -> None:
     assert value["code_digest"] == sha256_tag(value["code"].encode())
     assert replay(ledger, result.run_id).verdict == "acceptable"
     assert asked == ["once"]
+
+
+def test_an_interrupted_experiment_is_gone_on_with(ledger: Ledger) -> None:
+    """What was measured before is not measured again, and the digest is the same."""
+    asked: list[int] = []
+    stop = {1}
+
+    def source(about: Mapping[str, int]) -> list[int]:
+        asked.append(about["replicate"])
+        if about["replicate"] in stop:
+            stop.clear()
+            raise KeyboardInterrupt
+        return [1, 2]
+
+    experiment = (
+        Experiment.builder()
+        .datasource(source)
+        .pipeline(steps("def fit_and_eval(data): return {'n': len(data)}"))
+        .build()
+    )
+    with pytest.raises(KeyboardInterrupt):
+        experiment.run(replicates=3, ledger=ledger)
+    (started,) = ledger.events(type="run.started")
+    assert started.run is not None
+    lost = ledger.resume(started.run)
+    assert isinstance(lost.error, CannotTellError)
+    assert asked == [0, 1]
+    done = ledger.resume(started.run, experiment.program)
+    assert asked == [0, 1, 1, 2]
+    result = Result.of(ledger, done)
+    assert result.metrics.baseline.metrics == {"n": [2, 2, 2]}
+    again = experiment.run(replicates=3, ledger=ledger)
+    assert again.result_digest == result.result_digest
 
 
 def test_a_verifier_that_cannot_be_found_cannot_be_told(ledger: Ledger) -> None:
