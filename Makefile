@@ -1,6 +1,7 @@
 # make demo   builds .venv, installs the package, runs the tour
 # make test   the whole suite        make lint   style, types, contracts
-# make bench  measurements           make clean  removes what was built
+# make bench  measurements           make docs   writes docs/reference from the code
+# make clean  removes what was built
 #
 # Needs Python 3.11 or newer, git and make; uses uv where there is one.
 # BASE=python3.12 chooses the interpreter, WORKERS=4 the test processes.
@@ -22,7 +23,7 @@ INSTALL = $(PYTHON) -m pip install --quiet --disable-pip-version-check
 endif
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint bench clean
+.PHONY: help demo test lint bench docs clean
 
 help:
 	@sed -n 's/^# \{0,1\}//p;/^$$/q' Makefile
@@ -42,6 +43,9 @@ lint: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	$(PYTHON) tools/bench.py
+
+docs: $(VENV)/.dev
+	$(PYTHON) tools/docs.py
 
 clean:
 	rm -rf $(VENV) build dist .hypothesis .import_linter_cache \

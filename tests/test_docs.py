@@ -149,6 +149,21 @@ def test_commands_are_there(tmp_path: Path) -> None:
         assert done.stdout.startswith(f"Usage: muniment {name}")
 
 
+def test_the_tour_shows_what_the_readme_shows(tmp_path: Path) -> None:
+    """The excerpt of the tour in the README is what it prints, but for numbers."""
+    (excerpt,) = [text for lang, text in blocks(ROOT / "README.md") if lang == "text"]
+    done = subprocess.run(
+        [Path(sys.executable).with_name("muniment"), "demo"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    anything = pattern(re.sub(r"[0-9a-f]*\d[0-9a-f]*", "…", excerpt))
+    assert re.search(anything, done.stdout, re.DOTALL), done.stdout
+
+
 def test_no_place_of_one_machine() -> None:
     """No tracked text names a directory of the machine it was written on."""
     tracked = subprocess.run(
@@ -175,7 +190,7 @@ def pages() -> ModuleType:
 
 @pytest.mark.parametrize("name", ["events.md", "hooks.md", "rules.md"])
 def test_reference_is_current(pages: ModuleType, name: str) -> None:
-    """The reference says what the code says: run tools/docs.py after a change."""
+    """The reference says what the code says: `make docs` after a change."""
     written = (ROOT / "docs" / "reference" / name).read_text()
 
     assert written == pages.PAGES[name]()

@@ -311,7 +311,7 @@ def main(arguments: list[str]) -> int:
         elif not file.exists() or file.read_text() != page():
             old.append(name)
     for name in old:
-        print(f"docs/reference/{name} is out of date: run python tools/docs.py")
+        print(f"docs/reference/{name} is out of date: run `make docs`")
     return 1 if old else 0
 
 
