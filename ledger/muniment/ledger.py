@@ -315,6 +315,15 @@ class Ledger(Reader):
             ending.done = executing.finish(recording, value, ending.began)
         return ending.result
 
+    def export(self, run: str, format: str) -> bytes:  # noqa: A002 - as in `--format`
+        """Return *run* in a *format* that a plugin writes.
+
+        Raises:
+            UsageError: no active plugin writes it, or there is no such run.
+
+        """
+        return self.plugins.exporter(format)(self, self.run_id(run))
+
     @contextmanager
     def ending(self, recording: Recording) -> Generator[executing.Ending]:
         """Write how the run ended that the body conducts; for the kernel's own use."""

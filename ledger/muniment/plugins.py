@@ -16,10 +16,11 @@ from __future__ import annotations
 
 import importlib.metadata
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 import pluggy
 
@@ -29,7 +30,12 @@ from muniment.signing import Signer, signer_from_uri
 
 __all__ = ["Installed", "Plugins"]
 
+if TYPE_CHECKING:
+    from muniment.ledger import Ledger
+
 ALLOW_VARIABLE = "MUNIMENT_PLUGINS"
+
+Exporter: TypeAlias = "Callable[[Ledger, str], bytes]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,16 +64,17 @@ class Plugins:
     @cached_property
     def installed(self) -> tuple[Installed, ...]:
         """Every installed plugin, loaded or not, by name."""
-        found = {
-            point.name: Installed(
+        found: dict[str, Installed] = {}
+        for point in importlib.metadata.entry_points(group=hookspecs.GROUP):
+            one = Installed(
                 point.name,
                 point.value,
                 "" if point.dist is None else point.dist.name,
                 "" if point.dist is None else point.dist.version,
                 self._allow is None or point.name in self._allow,
             )
-            for point in importlib.metadata.entry_points(group=hookspecs.GROUP)
-        }
+            if found.setdefault(one.name, one).target != one.target:
+                raise _twice(found[one.name], one)
         unknown = sorted((self._allow or frozenset()) - found.keys())
         if unknown:
             raise UsageError(
@@ -88,7 +95,9 @@ class Plugins:
             if one.allowed:
                 self._load(manager, one, points)
         for name, plugin in self._extra.items():
-            manager.register(plugin, name=name)
+            with _loading(f"plugin {name}"):
+                manager.register(plugin, name=name)
+                manager.check_pending()
         return manager
 
     def _load(
@@ -97,15 +106,9 @@ class Plugins:
         one: Installed,
         points: importlib.metadata.EntryPoints,
     ) -> None:
-        try:
+        with _loading(f"plugin {one.name} ({one.distribution} {one.version})"):
             manager.register(points[one.name].load(), name=one.name)
-        except Exception as error:
-            raise CannotTellError(
-                f"{type(error).__name__}: {error}",
-                rule="plugin/load",
-                place=f"plugin {one.name} ({one.distribution} {one.version})",
-                remedy=f"repair or uninstall it, or leave it out of {ALLOW_VARIABLE}",
-            ) from error
+            manager.check_pending()
 
     @cached_property
     def versions(self) -> dict[str, str]:
@@ -159,6 +162,24 @@ class Plugins:
             remedy=f"install one that does, or allow it in {ALLOW_VARIABLE}",
         )
 
+    def exporter(self, name: str) -> Exporter:
+        """Return what writes runs in the format *name*.
+
+        Raises:
+            UsageError: no active plugin knows it.
+
+        """
+        known: dict[str, Exporter] = {}
+        for _, offered in self.ask("exporters"):
+            known = {**cast("dict[str, Exporter]", offered), **known}
+        if name not in known:
+            raise UsageError(
+                f"no active plugin exports {name!r}",
+                rule="export/format",
+                remedy=f"known are: {', '.join(sorted(known)) or 'none'}",
+            )
+        return known[name]
+
     def signer(self, uri: str) -> Signer:
         """Return the signer that *uri* names, with the schemes of plugins."""
         if uri.partition(":")[0] in ("file", "env") or ":" not in uri:
@@ -167,6 +188,29 @@ class Plugins:
         for _, offered in self.ask("signers"):
             schemes |= cast("dict[str, Callable[[str], Signer]]", offered)
         return signer_from_uri(uri, schemes)
+
+
+@contextmanager
+def _loading(place: str) -> Generator[None]:
+    """Turn whatever a plugin raises while it is loaded into one line."""
+    try:
+        yield
+    except Exception as error:
+        raise CannotTellError(
+            f"{type(error).__name__}: {error}",
+            rule="plugin/load",
+            place=place,
+            remedy=f"repair or uninstall it, or leave it out of {ALLOW_VARIABLE}",
+        ) from error
+
+
+def _twice(one: Installed, other: Installed) -> UsageError:
+    return UsageError(
+        f"{one.distribution} and {other.distribution} both have a plugin of this name",
+        rule="plugin/twice",
+        place=f"plugin {one.name}",
+        remedy="uninstall one of them",
+    )
 
 
 def _allowed(allow: Iterable[str] | None) -> frozenset[str] | None:

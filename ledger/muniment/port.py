@@ -22,7 +22,13 @@ import pluggy
 from muniment.batch import Draft
 from muniment.comparing import PLUGIN_SCOPE
 from muniment.erasing import erase, what_is_left
-from muniment.errors import AppendRefused, MunimentError, UsageError
+from muniment.errors import (
+    AppendRefused,
+    RefusedError,
+    RunFenced,
+    StoreError,
+    UsageError,
+)
 from muniment.event_types import EventType, EventTypes, Prepared
 from muniment.events import BlobRef, Event, Subject
 from muniment.executing import environment, owner, printable, ulid
@@ -251,7 +257,9 @@ class LedgerPort:
         refs = what_is_left(self.store, refs)
         data = {"blobs": refs, "reason": reason, "legal_basis": legal_basis}
         draft = Draft(self.prepare("blob.erased", data, None), self.actor)
-        return erase(self.store, home, refs, draft, reason)
+        event = erase(self.store, home, refs, draft, reason)
+        self.tell([event])
+        return event
 
     def _refs(self, what: str) -> list[str]:
         if what.startswith("sha256:"):
@@ -309,7 +317,9 @@ def _asked(hook: pluggy.HookImpl, arguments: Mapping[str, object]) -> object:
     """Return a hook's answer; what it raises is a refusal that says so."""
     try:
         return hook.function(**{name: arguments[name] for name in hook.argnames})
-    except MunimentError:
+    except (RunFenced, StoreError):
         raise
+    except RefusedError as error:
+        return error.message
     except Exception as error:  # noqa: BLE001 - a policy that fails must not let pass
         return f"it failed with {type(error).__name__}: {printable(error)}"
