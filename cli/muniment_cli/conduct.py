@@ -34,9 +34,10 @@ def conduct(arguments: Sequence[str] | None = None) -> int:
     """Run the command line *arguments* and return its exit code."""
     args = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in (args[: args.index("--")] if "--" in args else args)
-    warnings.showwarning = _show_warning
     try:
-        code = _invoke(args)
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            code = _invoke(args)
         sys.stdout.flush()
     except BrokenPipeError:
         _close_quietly()

@@ -61,6 +61,14 @@ class DefaultGroup(_Guessing):
             args = [*args[:at], self.default, *args[at:]]
         return super().parse_args(ctx, args)
 
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Show the examples of the default command, where the group has none."""
+        chosen = self.get_command(ctx, self.default)
+        if self.epilog is None and chosen is not None:
+            chosen.format_epilog(ctx, formatter)
+        else:
+            super().format_epilog(ctx, formatter)
+
 
 class MainGroup(_Guessing):
     """``muniment``: every command by name, none loaded before it is called."""

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from muniment.errors import MunimentError
 from muniment_cli.context import Session, pass_session
 from muniment_cli.options import examples, json_option
 from muniment_cli.output import (
     Cell,
+    complain,
     count,
     fields,
     hint,
@@ -134,10 +136,12 @@ def _remember(session: Session, report: Report) -> None:
     """Note when a known ledger was last verified, for `muniment status`."""
     home = session.home
     ledger = report.ledger
-    if ledger is None or report.fast or not home.pins(ledger):
-        return
-    if home.ledger_at(report.target) == ledger:
-        home.note_verified(ledger, report.size, ok=report.ok)
+    try:
+        known = ledger is not None and home.ledger_at(report.target) == ledger
+        if ledger is not None and known and not report.fast and home.pins(ledger):
+            home.note_verified(ledger, report.size, ok=report.ok)
+    except MunimentError as error:
+        complain("warning", str(error))  # the verdict stands all the same
 
 
 def _show(report: Report, *, complete: bool) -> None:
