@@ -6,14 +6,17 @@ import importlib.util
 import inspect
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
 
+import click
 import pytest
 
 from muniment import hookspecs
+from muniment_cli.group import DefaultGroup, command_line
 from muniment_cli.table import entries
 
 ROOT = Path(__file__).parents[1]
@@ -131,6 +134,39 @@ def typed(page: Path) -> set[str]:
     """Return the commands that the shell blocks of *page* type."""
     lines = "".join(text for language, text in blocks(page) if language == "sh")
     return set(re.findall(r"^muniment ([a-z]+)", lines, re.MULTILINE))
+
+
+def shell_lines() -> list[str]:
+    """Return the command lines that the pages type, without their comments."""
+    return sorted(
+        {
+            line.partition("  #")[0].strip()
+            for page in PAGES
+            for language, text in blocks(page)
+            if language == "sh"
+            for line in text.splitlines()
+            if line.startswith("muniment ")
+        }
+    )
+
+
+@pytest.mark.parametrize("line", shell_lines())
+def test_options_exist(line: str) -> None:
+    """Every option that a page types is one of its command."""
+    words = shlex.split(line)[1:]
+    command: click.Command = command_line()
+    context = click.Context(command)
+    while isinstance(command, click.Group) and words and words[0].islower():
+        found = command.get_command(context, words[0])
+        if found is None:
+            break
+        command, words = found, words[1:]
+        context = click.Context(command, parent=context)
+    if isinstance(command, DefaultGroup):
+        command = command.get_command(context, command.default) or command
+    known = {name for one in command.get_params(context) for name in one.opts}
+
+    assert {word for word in words if re.match("--?[a-z]", word)} <= known
 
 
 def test_commands_are_there(tmp_path: Path) -> None:

@@ -112,8 +112,39 @@ _HOOKS = """# Hooks
 
 A plugin is a module or an object behind an entry point of the group `muniment`. It
 implements any of these functions, marked with `muniment.hookspecs.hookimpl`. It may
-take fewer arguments than a hook offers, by name. `examples/third_party_plugin/` is a
-whole one.
+take fewer arguments than a hook offers, by name.
+
+```python
+import muniment
+from muniment.hookspecs import hookimpl
+from muniment.plugins import Plugins
+
+
+class NoSecrets:
+    @hookimpl
+    def before_append(self, event_type, data):
+        if event_type == "note.added" and "password" in data["text"]:
+            return "a note may not hold a password"
+
+
+plugins = Plugins(extra={"no-secrets": NoSecrets()})
+with muniment.open(create=True, plugins=plugins) as ledger:
+    try:
+        ledger.append("note.added", {"text": "the password is …"})
+    except muniment.MunimentError as error:
+        print(error)
+```
+
+```output
+plugin no-secrets: a note may not hold a password [append/plugin]; …
+```
+
+An installed plugin declares itself in its `pyproject.toml`:
+
+```toml
+[project.entry-points.muniment]
+no-secrets = "my_package.no_secrets"
+```
 
 `MUNIMENT_PLUGINS` names the plugins that may load, separated by commas; `none` is
 nobody. `verify` loads none. Commands for the shell are entry points of the group
