@@ -164,7 +164,7 @@ def test_emptied(path: Path, forge: Forge, home: TrustHome, how: str) -> None:
     if how == "no rows":
         with tampering(path) as connection:
             for table in ("event", "subject", "blob", "tile", "checkpoint"):
-                connection.execute(f"DELETE FROM {table}")  # noqa: S608 - our names
+                connection.execute(f"DELETE FROM {table}")
     else:
         path.unlink()
         with closing(sqlite3.connect(path)) as connection:

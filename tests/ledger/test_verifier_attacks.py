@@ -73,7 +73,7 @@ def cases(file: Path) -> Iterator[tuple[str, str, int, object]]:
         for table, columns in COLUMNS.items():
             names = ", ".join(columns)
             order = ", ".join(columns[:2])
-            sql = f"SELECT {names} FROM {table} ORDER BY {order}"  # noqa: S608 - our names
+            sql = f"SELECT {names} FROM {table} ORDER BY {order}"
             rows = connection.execute(sql)
             for number, row in enumerate(rows.fetchall()):
                 for column, value in zip(columns, row, strict=True):
@@ -85,10 +85,10 @@ def mutate(file: Path, table: str, column: str, number: int, new: object) -> boo
     columns = COLUMNS[table]
     key = " AND ".join(f"{name} IS ?" for name in columns)
     select = (
-        f"SELECT {', '.join(columns)} FROM {table} "  # noqa: S608 - our names
+        f"SELECT {', '.join(columns)} FROM {table} "
         f"ORDER BY {', '.join(columns[:2])} LIMIT 1 OFFSET {number}"
     )
-    update = f"UPDATE {table} SET {column} = ? WHERE {key}"  # noqa: S608 - our names
+    update = f"UPDATE {table} SET {column} = ? WHERE {key}"
     try:
         with tampering(file) as connection:
             row = connection.execute(select).fetchone()
@@ -105,7 +105,7 @@ def test_text_that_is_not_utf_8(forge: Forge, file: Path, table: str) -> None:
     original = ledger.write(file).read_bytes()
     for column in COLUMNS[table]:
         file.write_bytes(original)
-        sql = f"UPDATE {table} SET {column} = CAST(x'ff41' AS TEXT)"  # noqa: S608 - our names
+        sql = f"UPDATE {table} SET {column} = CAST(x'ff41' AS TEXT)"
         try:
             with tampering(file) as connection:
                 connection.execute(sql)
