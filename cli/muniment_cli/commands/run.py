@@ -11,7 +11,8 @@ import inspect
 import json
 import os
 import sys
-from contextlib import nullcontext, redirect_stdout
+from collections.abc import Generator
+from contextlib import contextmanager, nullcontext, redirect_stdout
 from typing import TYPE_CHECKING, Literal, TypedDict, cast
 
 import click
@@ -95,11 +96,22 @@ def command(  # noqa: PLR0913, PLR0917 - click hands over one for each option
     }
     aside = redirect_stdout(sys.stderr) if as_json else nullcontext()
     with session.open(write=not dry) as ledger:
-        # What a file runs by itself, it runs on the ledger that is meant.
-        os.environ[LEDGER_VARIABLE] = str(ledger.path)
-        with aside, progress_of_run(ledger):
+        with aside, _meant(ledger), progress_of_run(ledger):
             outcomes = _outcomes(ledger, target, wanted)
         return show_outcomes(outcomes, as_json=as_json)
+
+
+@contextmanager
+def _meant(ledger: Ledger) -> Generator[None]:
+    """Let what a file runs by itself run on *ledger*."""
+    before = os.environ.get(LEDGER_VARIABLE)
+    os.environ[LEDGER_VARIABLE] = str(ledger.path)
+    try:
+        yield
+    finally:
+        os.environ.pop(LEDGER_VARIABLE)
+        if before is not None:
+            os.environ[LEDGER_VARIABLE] = before
 
 
 def _outcomes(ledger: Ledger, target: str, wanted: Wanted) -> list[Outcome]:

@@ -1,0 +1,255 @@
+"""``muniment replay`` and ``muniment resume``: the same again, and on from there."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import muniment
+from muniment_cli.isolation import leave_network
+from programs import TRIAGE, write_program
+
+pytestmark = pytest.mark.usefixtures("made")
+
+
+@pytest.fixture(autouse=True)
+def forgetful() -> Iterator[None]:
+    """Let programs be imported anew, as in a process of their own."""
+    before = list(sys.path)
+    yield
+    sys.path[:] = before
+    for name in [one for one in sys.modules if one.startswith("program_")]:
+        del sys.modules[name]
+
+
+@pytest.fixture
+def file(work: Path) -> Path:
+    """Write the program that the tests run."""
+    return write_program(work)
+
+
+@pytest.fixture
+def run(shell: Any, file: Path) -> str:
+    """Run the program once, and return the run's id."""
+    done = shell("run", f"{file.name}:triage", "-p", "ticket=T-1", "--json")
+    return str(done.json["run"])
+
+
+def test_a_replay_derives_the_same(shell: Any, run: str) -> None:
+    """Exit code 0, and the verdict stands in a new run."""
+    done = shell("replay", run, "--json")
+    assert (done.code, done.json["verdict"]) == (0, "acceptable")
+    assert done.json["compared"] == 4
+    with muniment.open(readonly=True) as ledger:
+        events = list(ledger.events(run=done.json["recorded_as"]))
+        judged = next(event for event in events if event.type == "replay.judged")
+    assert judged.raw["replay_of"] == run
+
+
+def test_a_prefix_names_the_run(shell: Any, run: str) -> None:
+    """A unique beginning of the id is enough, and the verdict need not be recorded."""
+    done = shell("replay", run[:20].lower(), "--no-record")
+    assert done.code == 0
+    assert "not recorded" in done.out
+    assert len(shell("runs", "--json").json) == 1
+
+
+def test_people_see_the_first_divergence(shell: Any, run: str, file: Path) -> None:
+    """A changed program is named by field, expected and got; the exit code is 1."""
+    file.write_text(TRIAGE.replace('"query": number', '"query": number + 1'))
+    done = shell("replay", run)
+    assert done.code == 1
+    lines = {line[:12].strip(): line[12:].strip() for line in done.out.splitlines()}
+    assert lines["verdict"] == "unacceptable"
+    assert lines["field"] == "request.query"
+    assert (lines["expected"], lines["got"]) == ("0", "1")
+    assert 'effect scope "map/0"' in lines["diverged"]
+    found = shell("replay", run, "--json", "--no-record").json["first_divergence"]
+    assert (found["field"], found["expected"], found["got"]) == ("request.query", 0, 1)
+
+
+def test_an_observer_rejects_nothing(shell: Any, run: str, file: Path) -> None:
+    """The mode decides what a difference means."""
+    file.write_text(TRIAGE.replace('"text": "t"', '"text": "u"'))
+    assert shell("replay", run, "--mode", "strict").code == 1
+    assert shell("replay", run, "--mode", "observational").code == 0
+    assert shell("replay", run, "--mode", "none").code == 2
+
+
+def test_a_failed_run_replays_to_its_failure(shell: Any, file: Path) -> None:
+    """The same failure is the same result, and acceptable."""
+    options = ("-p", "ticket=1", "-p", "tool=bad", "--json")
+    failed = shell("run", f"{file.name}:triage", *options).json["run"]
+    assert shell("replay", failed).code == 0
+
+
+def test_the_program_is_found_from_elsewhere(
+    shell: Any, run: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made: Path
+) -> None:
+    """It is looked for below the directory that the ledger belongs to."""
+    monkeypatch.chdir(tmp_path)
+    assert shell("--ledger", made, "replay", run).code == 0
+
+
+def test_a_program_that_is_gone_can_be_named(
+    shell: Any, run: str, file: Path, tmp_path: Path
+) -> None:
+    """Without it nothing can be told; with --program it can."""
+    moved = file.rename(tmp_path / "moved_program.py")
+    done = shell("replay", run)
+    assert done.code == 3
+    assert "replay/program" in done.err
+    assert "--program" in done.err
+    assert shell("replay", run, "--program", f"{moved}:triage").code == 0
+
+
+def test_what_the_program_prints_is_not_the_answer(shell: Any, run: str) -> None:
+    """Stdout is one document."""
+    done = shell("replay", run, "--json")
+    assert "thinking" not in done.out
+    assert "thinking" in done.err
+
+
+def test_a_program_that_ends_its_process_is_reported(
+    shell: Any, run: str, file: Path
+) -> None:
+    """A replay that dies is one line and exit code 3."""
+    file.write_text(TRIAGE.replace('print("thinking")', "import os; os._exit(7)"))
+    done = shell("replay", run)
+    assert done.code == 3
+    assert "replay/child" in done.err
+    assert "code 7" in done.err
+
+
+def test_network_and_files_are_shut(shell: Any, run: str, file: Path) -> None:
+    """A program that reaches out in a replay is caught at it."""
+    reach = "import socket; socket.create_connection(('127.0.0.1', 9))"
+    file.write_text(TRIAGE.replace('print("thinking")', reach))
+    done = shell("replay", run, "--json")
+    assert done.code == 1
+    assert "socket" in json.dumps(done.json["findings"])
+
+
+def test_the_child_has_no_key(
+    shell: Any, run: str, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The signing key of the environment does not reach the program."""
+    said = 'print("thinking")', 'import os; assert "MUNIMENT_KEY" not in os.environ'
+    file.write_text(TRIAGE.replace(*said))
+    home = Path(os.environ["MUNIMENT_HOME"])
+    key = next(home.glob("ledgers/*/keys/writer.pem"))
+    monkeypatch.setenv("MUNIMENT_KEY", str(key))
+    assert shell("replay", run).code == 0
+
+
+def test_a_process_can_leave_the_network() -> None:
+    """Where it says that it did, no route leads anywhere."""
+    code = (
+        "import socket\n"
+        "from muniment_cli.isolation import leave_network\n"
+        "left = leave_network()\n"
+        "names = [name for _, name in socket.if_nameindex()]\n"
+        "print(left, names == ['lo'] or not left)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split()[1] == "True"
+    assert callable(leave_network)
+
+
+def test_without_write_access_the_verdict_is_only_printed(
+    shell: Any, run: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made: Path
+) -> None:
+    """A stranger can replay, and is told why the verdict is not recorded."""
+    monkeypatch.setenv("MUNIMENT_HOME", str(tmp_path / "stranger"))
+    done = shell("--ledger", made, "replay", run)
+    assert done.code == 0
+    assert "not recorded: there is no key" in done.out
+
+
+def test_a_failed_run_is_resumed(shell: Any, work: Path) -> None:
+    """What completed is not performed again; what failed is."""
+    text = """
+from pathlib import Path
+
+def one(request):
+    with open("performed", "a") as file:
+        file.write("x")
+    return 1
+
+def two(request):
+    return {"ok": Path("repaired").read_text()}
+
+def main(run):
+    run.effect("tool", {"name": "one"}, one)
+    return run.effect("tool", {"name": "two"}, two)
+"""
+    file = write_program(work, text)
+    failed = shell("run", file.name, "--json")
+    assert failed.code == 1
+    (work / "repaired").write_text("yes")
+    done = shell("resume", failed.json["run"], "--json")
+    assert (done.code, done.json["result"]) == (0, {"ok": "yes"})
+    assert (work / "performed").read_text() == "x"
+    again = shell("resume", failed.json["run"])
+    assert again.code == 4
+    assert "run/complete" in again.err
+
+
+def test_doubt_is_settled_by_whoever_resumes(shell: Any, work: Path) -> None:
+    """An effect that may have happened is refused, and repeated on request."""
+    text = """
+import os
+from pathlib import Path
+
+def once(request):
+    if not Path("died").exists():
+        Path("died").touch()
+        raise KeyboardInterrupt
+    return 1
+
+def main(run):
+    return run.effect("tool", {"name": "once"}, once)
+"""
+    file = write_program(work, text)
+    assert shell("run", file.name).code == 130
+    interrupted = shell("runs", "--json").json[0]["id"]
+    done = shell("resume", interrupted)
+    assert done.code == 4
+    assert "effect/doubt" in done.err
+    assert shell("resume", interrupted, "--repeat-doubtful").code == 0
+
+
+def test_an_async_run_is_resumed(shell: Any, work: Path) -> None:
+    """A coroutine function goes on as it began."""
+    text = """
+from pathlib import Path
+
+def once(request):
+    return Path("repaired").read_text()
+
+async def main(run):
+    return await run.aeffect("data", {"name": "once"}, once)
+"""
+    file = write_program(work, text)
+    failed = shell("run", file.name, "--json")
+    assert failed.code == 1
+    (work / "repaired").write_text("yes")
+    assert shell("resume", failed.json["run"], "--json").json["result"] == "yes"
+    assert shell("replay", failed.json["run"]).code == 0
+
+
+@pytest.mark.parametrize("command", ["replay", "resume"])
+def test_an_unknown_run_is_a_usage_error(shell: Any, command: str) -> None:
+    """A prefix that fits no run is one line."""
+    done = shell(command, "ZZZ")
+    assert (done.code, done.out) == (2, "")
+    assert "run/unknown" in done.err
