@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from muniment.ledger import Ledger
     from muniment_plugins.harness import Experiment, Result
 
-__all__ = ["Place", "experiment", "numbers", "place_of", "tour"]
+__all__ = ["PLUGINS", "Place", "experiment", "numbers", "place_of", "tour"]
 
 CODE = """
 import math
@@ -38,6 +38,9 @@ def fit_and_eval(data):
     mean = total / len(data) if data else 0
     return {"total": total, "mean": mean}
 """
+
+PLUGINS = ("capsule", "harness")
+"""What the tour needs, whatever else is installed or forbidden here."""
 
 _SHOWN = 11
 _HASH = 12
@@ -136,8 +139,8 @@ def _open(place: Place) -> Ledger:
     from muniment.ledger import Ledger
 
     if place.ledger.exists():
-        return Ledger.open(place.ledger, home=place.home)
-    return Ledger.create(place.ledger, home=place.home)
+        return Ledger.open(place.ledger, home=place.home, plugins=PLUGINS)
+    return Ledger.create(place.ledger, home=place.home, plugins=PLUGINS)
 
 
 def _heading(number: int, title: str, text: str) -> None:

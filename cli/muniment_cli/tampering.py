@@ -61,7 +61,7 @@ def _rebuild(place: Place) -> Path:
     """Put a ledger in its place that is sound in itself, under other keys."""
     from muniment.ledger import Ledger
     from muniment.trust import TrustHome
-    from muniment_cli.demo import experiment
+    from muniment_cli.demo import PLUGINS, experiment
 
     path = _copy(place, "rebuilt.db")
     home = TrustHome(place.home)
@@ -72,7 +72,8 @@ def _rebuild(place: Place) -> Path:
     path.with_name(f"{path.name}-wal").unlink(missing_ok=True)
     path.with_name(f"{path.name}-shm").unlink(missing_ok=True)
     forged = experiment("def fit_and_eval(data): return {'total': 15, 'mean': 3}")
-    with Ledger.create(path, home=place.tampered / "forger") as ledger:
+    thief = place.tampered / "forger"
+    with Ledger.create(path, home=thief, plugins=PLUGINS) as ledger:
         forged.run(ledger=ledger)
     return path
 

@@ -15,9 +15,13 @@ from muniment_cli.tampering import TAMPERS, Attack
 
 
 def test_the_tour_can_be_taken_twice(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], home: Path
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    home: Path,
 ) -> None:
     """From nothing and again: every step holds, each attack is named, nothing leaks."""
+    monkeypatch.setenv("MUNIMENT_PLUGINS", "none")
     for _ in range(2):
         assert main(["demo", str(tmp_path / "tour")]) == 0
         out = capsys.readouterr().out

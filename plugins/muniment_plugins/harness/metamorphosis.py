@@ -69,17 +69,18 @@ class TestProperties:
             for variant, outputs in zip(made, after, strict=True)
         ]
         difference = max(cast("float", one["difference"]) for one in cases)
+        passed = difference <= tolerance
         fact: dict[str, object] = {
             "name": prop.name,
             "transform": prop.transform,
             "metric": prop.metric,
             "tolerance": tolerance,
             "difference": difference,
-            "passed": difference <= tolerance,
+            "passed": passed,
             "details": {"before": dict(before), "cases": cases},
         }
         around.record("property.tested", fact)
-        return difference <= tolerance
+        return passed
 
     def _variants(
         self, prop: Property, data: object, around: Surroundings

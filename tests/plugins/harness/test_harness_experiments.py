@@ -168,6 +168,26 @@ def test_a_failed_experiment_replays_to_its_failure(
     assert report.result_digest == result.result_digest
 
 
+def test_stopped_code_is_a_failed_effect(ledger: Ledger, experiment: Make) -> None:
+    """An endless loop is stopped, recorded as execution.failed, and replayed so."""
+    code = "def fit_and_eval(data):\n    while True: pass"
+    stopped = experiment(code, resources={"time_s": 0.3})
+    result = stopped.run(ledger=ledger)
+    (event,) = ledger.events(run=result.run_id, type="execution.failed")
+    assert event.data["error_type"] == "CodeStopped"
+    assert "CPU time is over" in result.errors[0].message
+    assert replay(ledger, result.run_id).verdict == "acceptable"
+
+
+def test_a_spec_that_opens_the_capsule_is_refused(
+    ledger: Ledger, experiment: Make
+) -> None:
+    """A module that leads outside ends the run as refused, with the capsule's rule."""
+    result = experiment(allowed_imports=["os"]).run(ledger=ledger)
+    assert result.status == "refused"
+    assert result.errors[0].rule == "capsule/dangerous-import"
+
+
 def test_a_refuted_hypothesis_is_no_failure(ledger: Ledger, experiment: Make) -> None:
     """The run completes, the verdict says no, and so does the exit code."""
     code = "def fit_and_eval(data): return {'total': data[2]}"
@@ -175,6 +195,16 @@ def test_a_refuted_hypothesis_is_no_failure(ledger: Ledger, experiment: Make) ->
     assert result.ok
     (judged,) = result.metrics.hypotheses
     assert judged.passed is False
+    (fact,) = ledger.events(run=result.run_id, type="property.tested")
+    tested = ledger.resolve(fact)
+    assert (tested["passed"], tested["metric"]) == (False, "total")
+    details = tested["details"]
+    assert isinstance(details, dict)
+    apart = [one["difference"] for one in details["cases"]]
+    seeds = [one["seed"] for one in details["cases"]]
+    assert tested["difference"] == max(apart)
+    assert seeds[0] is None
+    assert len(set(seeds)) == len(seeds) > 4
     assert (result.status, result.exit_code) == ("completed", 1)
 
 
