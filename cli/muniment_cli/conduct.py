@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import os
 import sys
-import traceback
 import warnings
 from collections.abc import Sequence
 
@@ -70,6 +69,8 @@ def _report(error: Exception, *, debug: bool) -> int:
     from muniment.errors import MunimentError
 
     if debug:
+        import traceback
+
         traceback.print_exception(error)
     if isinstance(error, MunimentError):
         _say(str(error))

@@ -22,7 +22,15 @@ from muniment_cli.output import clean
 from muniment_cli.table import SECTIONS, entries
 
 INSTALLED = Path(sys.executable).with_name("muniment")
-HEAVY = ("sqlalchemy", "sqlmodel", "pydantic", "rich", "cryptography", "muniment.store")
+HEAVY = (
+    "sqlalchemy",
+    "sqlmodel",
+    "pydantic",
+    "rich",
+    "cryptography",
+    "traceback",
+    "muniment",
+)
 
 
 def imported(*arguments: str) -> set[str]:

@@ -117,6 +117,8 @@ def test_verifying_is_remembered_by_status(shell: Any, made: Path) -> None:
     assert "never" in shell("status").out
     shell("verify")
     assert shell("status", "--json").json["verified"]["ok"] is True
+    with Ledger.open(made) as ledger:
+        ledger.append("note.added", {"text": "the newest, which status reads"})
     tamper(made)
     shell("verify")
     assert shell("status", "--json").json["verified"]["ok"] is False

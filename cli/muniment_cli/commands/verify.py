@@ -158,7 +158,7 @@ def _show(report: Report, *, complete: bool) -> None:
             *(("note", note) for note in report.notes),
         ]
     )
-    for finding in report.findings:
+    for finding in dict.fromkeys(report.findings):
         _show_finding(finding)
     _advise(report, complete=complete)
 
