@@ -75,10 +75,17 @@ Upcaster: TypeAlias = Callable[[dict[str, JsonValue]], dict[str, JsonValue]]
 
 
 class EventData(BaseModel):
-    """The base of all models of event data: frozen, strict, closed."""
+    """The base of all models of event data: frozen, strict, closed.
+
+    A model is built when it is first used: a program writes few of the types.
+    """
 
     model_config = ConfigDict(
-        frozen=True, strict=True, extra="forbid", arbitrary_types_allowed=True
+        frozen=True,
+        strict=True,
+        extra="forbid",
+        arbitrary_types_allowed=True,
+        defer_build=True,
     )
 
 

@@ -20,7 +20,6 @@ import sys
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import cast
 
@@ -110,6 +109,8 @@ def ulid() -> str:
 
 def environment() -> dict[str, object]:
     """Return what a run records about where it runs."""
+    from importlib.metadata import version  # noqa: PLC0415 - slow, and only runs ask
+
     return {
         "muniment": version("muniment"),
         "platform": platform.platform(),

@@ -34,7 +34,7 @@ from muniment.event_types import EventTypes
 from muniment.heads import Head
 from muniment.keyentries import enrolment, genesis_context, next_root_commitment
 from muniment.keys import PrivateKey, save_private
-from muniment.schema import migrate
+from muniment.migrations import migrate
 from muniment.signing import Signer
 from muniment.tree import Tail
 from muniment.trust import TrustHome

@@ -22,7 +22,6 @@ from muniment.plugins import Plugins
 from muniment.port import LedgerPort
 from muniment.projections import Cache, Projection, cache_path, fold
 from muniment.proving import prove
-from muniment.query import Filter, read_events
 from muniment.reading import event_at, has_head, head_of, run_id
 from muniment.store import Store
 from muniment.trust import TrustHome
@@ -89,6 +88,8 @@ class Reader:
         to_seq: int | None = None,
     ) -> Iterator[Event]:
         """Yield the events that pass every filter; see `muniment.query`."""
+        from muniment.query import Filter, read_events  # noqa: PLC0415 - SQLModel
+
         wanted = Filter(
             type=type,
             run=None if run is None else self.run_id(run),
@@ -146,6 +147,8 @@ class Reader:
 
     def project(self, projection: type[Projection[V]], run: str | None = None) -> V:
         """Return what *projection* makes of all events, or of one run's."""
+        from muniment.query import Filter, read_events  # noqa: PLC0415 - SQLModel
+
         chosen = None if run is None else self.run_id(run)
 
         def events(start: int) -> Iterator[Event]:

@@ -1,4 +1,4 @@
-"""The rows of a ledger as SQLModel classes, and the steps that make the tables.
+"""The rows of a ledger as SQLModel classes: what audit queries are written in.
 
 Rules:
 
@@ -6,20 +6,15 @@ Rules:
   and a test holds the two against each other.
 - They live under a registry of their own, so that a program's own SQLModel tables may
   bear any name.
-- Migrations are numbered and checksummed; a file that is ahead of this version of
-  muniment is refused, never guessed at.
+- Only queries import this module: SQLModel costs more to load than the whole rest.
 """
 
 from __future__ import annotations
 
-from sqlalchemy import Connection
 from sqlalchemy.orm import declared_attr, registry
 from sqlmodel import Field, SQLModel
 
-from muniment.errors import StoreError
-from muniment.layout import APPLICATION_ID, LAYOUT_VERSION, MIGRATIONS
-
-__all__ = ["BlobRow", "CheckpointRow", "EventRow", "SubjectRow", "TileRow", "migrate"]
+__all__ = ["BlobRow", "CheckpointRow", "EventRow", "SubjectRow", "TileRow"]
 
 
 class Row(SQLModel, registry=registry()):
@@ -74,27 +69,3 @@ class CheckpointRow(Row, table=True):
 
     size: int = Field(primary_key=True)
     note: bytes
-
-
-def migrate(connection: Connection, place: str) -> None:
-    """Bring the database behind *connection* to this layout, inside a transaction.
-
-    Raises:
-        StoreError: the file was made by a newer muniment, or is not a ledger.
-
-    """
-    version = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
-    if version > LAYOUT_VERSION:
-        raise StoreError(
-            f"the file has layout {version}, this muniment knows {LAYOUT_VERSION}",
-            rule="store/newer",
-            place=place,
-            remedy="use a newer muniment",
-        )
-    for number, statements in MIGRATIONS:
-        if number <= version:
-            continue
-        for text in statements:
-            connection.exec_driver_sql(text)
-        connection.exec_driver_sql(f"PRAGMA user_version = {number}")
-    connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
