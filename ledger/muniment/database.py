@@ -103,9 +103,15 @@ _FAULTS: tuple[tuple[str, str, str, str], ...] = (
 
 @contextmanager
 def translated(place: str) -> Generator[None]:
-    """Turn a fault of SQLite or SQLAlchemy into a `StoreError` at *place*."""
+    """Turn a fault of SQLite or SQLAlchemy into a `StoreError` at *place*.
+
+    An error of ours that names no place gets this one.
+    """
     try:
         yield
+    except MunimentError as error:
+        error.place = error.place or place
+        raise
     except (DBAPIError, sqlite3.Error, PoolTimeout, OverflowError) as error:
         text = str(error.orig if isinstance(error, DBAPIError) else error)
         for sign, rule, message, remedy in _FAULTS:
@@ -162,6 +168,7 @@ class Database:
 
         """
         _require_file(path)
+        _require_readable_log(path)
         database = cls(
             path,
             readonly,
@@ -256,9 +263,27 @@ def open_reader(path: Path, timeout: float) -> sqlite3.Connection:
 
 def _immutable(path: Path) -> str:
     """Return the URI parameter for media where SQLite cannot make a ``-shm`` file."""
-    if Path(f"{path}-wal").exists() or os.access(path.parent, os.W_OK):
+    if os.access(path.parent, os.W_OK) or _has_log(path):
         return ""
-    return "&immutable=1"
+    return "" if Path(f"{path}-shm").exists() else "&immutable=1"
+
+
+def _has_log(path: Path) -> bool:
+    log = Path(f"{path}-wal")
+    return log.exists() and log.stat().st_size > 0
+
+
+def _require_readable_log(path: Path) -> None:
+    """Refuse a log whose index is missing where none can be made."""
+    index = Path(f"{path}-shm")
+    if not _has_log(path) or index.exists() or os.access(path.parent, os.W_OK):
+        return
+    raise StoreError(
+        "the latest events stand in a write-ahead log that cannot be read here",
+        rule="store/log",
+        place=f"{path}-wal",
+        remedy="copy the file and its -wal to a directory that can be written",
+    )
 
 
 def _compare_schema(connection: Connection, place: str) -> None:

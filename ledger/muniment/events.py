@@ -227,6 +227,8 @@ def read_event(payload: bytes, signature: bytes, key: bytes, leaf: bytes) -> Eve
         WrongError: the payload is not a muniment statement (``verify`` says more).
 
     """
+    if not bytes == type(payload) == type(signature) == type(key) == type(leaf):
+        raise _no_statement("a column is not a blob")
     try:
         parsed = orjson.loads(payload)
         chain = parsed["predicate"]["muniment"]
@@ -253,11 +255,15 @@ def read_event(payload: bytes, signature: bytes, key: bytes, leaf: bytes) -> Eve
             _data=parsed["predicate"]["data"],
         )
     except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
-        raise WrongError(
-            f"a row does not hold a muniment statement ({error})",
-            rule="event/statement",
-            remedy="run `muniment verify`",
-        ) from None
+        raise _no_statement(error) from None
+
+
+def _no_statement(why: object) -> WrongError:
+    return WrongError(
+        f"a row does not hold a muniment statement ({why})",
+        rule="event/statement",
+        remedy="run `muniment verify`",
+    )
 
 
 def timestamp(moment: datetime) -> str:

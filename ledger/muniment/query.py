@@ -96,7 +96,7 @@ def read_events(database: Database, wanted: Filter) -> Iterator[Event]:
     keep = _python_filter(wanted)
     while low < high and (left is None or left > 0):
         page = _page(database, wanted, low, high)
-        for event in page:
+        for _, event in page:
             if keep(event):
                 yield event
                 if left is not None:
@@ -106,22 +106,26 @@ def read_events(database: Database, wanted: Filter) -> Iterator[Event]:
         if len(page) < PAGE:
             return
         if descending:
-            high = page[-1].seq
+            high = page[-1][0]
         else:
-            low = page[-1].seq + 1
+            low = page[-1][0] + 1
 
 
-def _page(database: Database, wanted: Filter, low: int, high: int) -> list[Event]:
+def _page(
+    database: Database, wanted: Filter, low: int, high: int
+) -> list[tuple[int, Event]]:
+    """Return positions and events; a position is never taken from what a row claims."""
     seq = col(EventRow.seq)
     query = (
         select(*_COLUMNS)
+        .add_columns(seq)
         .where(seq >= low, seq < high, *_conditions(wanted))
         .order_by(seq.desc() if wanted.order == "desc" else seq)
         .limit(PAGE)
     )
     with database.reading() as connection:
         rows = connection.execute(query).all()
-    return [read_event(*row) for row in rows]
+        return [(row[4], read_event(*row[:4])) for row in rows]
 
 
 def _conditions(wanted: Filter) -> Iterator[ColumnElement[bool]]:

@@ -12,7 +12,7 @@ from typing import cast
 
 from muniment.canonical import sha256_tag
 from muniment.database import Database
-from muniment.errors import StoreError, UsageError
+from muniment.errors import StoreError, UsageError, WrongError
 from muniment.events import Event, read_event
 from muniment.heads import Head
 from muniment.tree import last_row
@@ -21,7 +21,7 @@ __all__ = ["event_at", "events_of_run", "has_head", "head_of", "ledger_id_of", "
 
 _ROW = "SELECT payload, signature, key, hash FROM event WHERE seq = ?"
 _RUN = (
-    "SELECT payload, signature, key, hash FROM event WHERE run = ? AND seq >= ? "
+    "SELECT seq, payload, signature, key, hash FROM event WHERE run = ? AND seq >= ? "
     "ORDER BY seq LIMIT 500"
 )
 _RUNS = "SELECT DISTINCT run FROM event WHERE run >= ? AND run < ? LIMIT 2"
@@ -37,6 +37,14 @@ def ledger_id_of(database: Database) -> str:
             rule="event/genesis",
             place=str(database.path),
             remedy="run `muniment verify`; restore a backup",
+        )
+    if not isinstance(row[0], bytes):
+        raise WrongError(
+            "the genesis has no payload",
+            rule="event/statement",
+            seq=0,
+            place=str(database.path),
+            remedy="run `muniment verify`",
         )
     return sha256_tag(row[0])
 
@@ -59,13 +67,14 @@ def event_at(database: Database, seq: int) -> Event:
     """
     with database.reading() as connection:
         row = connection.exec_driver_sql(_ROW, (seq,)).first()
-    if row is None:
-        raise UsageError(
-            f"there is no event {seq}; the last is {head_of(database).size - 1}",
-            rule="event/unknown",
-            place=str(database.path),
-        )
-    return read_event(row[0], row[1], row[2], row[3])
+        if row is not None:
+            return read_event(row[0], row[1], row[2], row[3])
+    raise UsageError(
+        f"there is no event {seq}; the last is {head_of(database).size - 1}",
+        rule="event/unknown",
+        place=str(database.path),
+        remedy="`muniment events` lists them",
+    )
 
 
 def has_head(database: Database, size: int, leaf: str) -> bool:
@@ -83,11 +92,11 @@ def events_of_run(database: Database, run: str) -> Iterator[Event]:
     while True:
         with database.reading() as connection:
             rows = connection.exec_driver_sql(_RUN, (run, start)).all()
-        for row in rows:
-            event = read_event(row[0], row[1], row[2], row[3])
-            start = event.seq + 1
-            yield event
-        if not rows:
+            events = [read_event(row[1], row[2], row[3], row[4]) for row in rows]
+        yield from events
+        if rows:  # not what the payload claims: that could send us back for ever
+            start = rows[-1][0] + 1
+        else:
             return
 
 

@@ -218,7 +218,7 @@ class Store:
         """Sign a last checkpoint where there is something new, and let go."""
         with self._line.lock:
             try:
-                if self._line.connected:
+                if self._line.wrote:
                     if self._tail.size > self._checkpointed[0]:
                         self.checkpoint()
                     self.truncate_wal(CLOSING_SECONDS)
@@ -251,10 +251,10 @@ class Store:
     def _current_tail(self, driver: Driver) -> Tail:
         """Return a fresh copy of the log's tail, refusing an older copy of the file."""
         tail = tail_of(driver.execute, self._tail)
+        self._refuse_older_copy(driver, tail)
         if tail is not self._tail:
             self._keyring = self._fold_keys(driver.execute)
-        self._tail = tail
-        self._refuse_older_copy(driver, tail)
+            self._tail = tail
         return tail.copy()
 
     def _refuse_older_copy(self, driver: Driver, tail: Tail) -> None:
@@ -289,7 +289,7 @@ class Store:
         keyring: Keyring | None = None
         for row in execute(_KEY_EVENTS):
             event = read_event(row[0], row[1], row[2], row[3])
-            signer = PublicKey(event.key)
+            signer = PublicKey(bytes(event.key))
             if keyring is None:
                 keyring = Keyring.genesis(event.raw, signer, self.ledger_id)
             else:

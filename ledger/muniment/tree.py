@@ -16,7 +16,7 @@ from typing import cast
 from muniment.database import Execute
 from muniment.errors import WrongError
 from muniment.events import read_event
-from muniment.merkle import TILE_HEIGHT, Frontier, decompose, node_hash
+from muniment.merkle import EMPTY_ROOT, TILE_HEIGHT, Frontier, decompose, node_hash
 
 __all__ = ["Tail", "last_row", "node_reader", "tail_of"]
 
@@ -54,8 +54,20 @@ def tail_of(execute: Execute, known: Tail) -> Tail:
     if row is None:
         return Tail()
     seq, leaf, payload, signature, key = row
+    if not is_hash(leaf):
+        raise WrongError(
+            "the last event has no leaf hash",
+            rule="event/hash",
+            seq=seq,
+            remedy="run `muniment verify`",
+        )
     time = read_event(payload, signature, key, leaf).time
     return Tail(seq + 1, leaf, time, _frontier(execute, seq + 1))
+
+
+def is_hash(value: object) -> bool:
+    """Tell whether a column holds what it should: 32 bytes."""
+    return isinstance(value, bytes) and len(value) == len(EMPTY_ROOT)
 
 
 def _frontier(execute: Execute, size: int) -> Frontier:
@@ -82,7 +94,7 @@ class node_reader:  # noqa: N801 - reads as the function that it is
         )
         rows = self._execute(query, values)
         hashes = [cast("bytes", row[0]) for row in rows]
-        if len(hashes) != count:
+        if len(hashes) != count or not all(map(is_hash, hashes)):
             raise WrongError(
                 f"the tree lacks nodes below ({level}, {index})",
                 rule="tile/missing",

@@ -6,7 +6,7 @@ Rules:
 
 - The file is found and opened by this module alone: the standard library's driver,
   read-only, no writer's code. ``trusted_schema`` is off; page cells are checked.
-- ``immutable=1`` only where nobody could write: no ``-wal``, and neither the file nor
+- ``immutable=1`` only where nobody could write: nothing in a ``-wal``, and neither the file nor
   its directory is writable. Anywhere else a writer may be at work, and WAL keeps
   reading and writing apart.
 - What ``sqlite_master`` says is compared with `layout.SCHEMA` before any table is
@@ -200,7 +200,9 @@ def _uri(path: Path) -> str:
     uri = absolute.as_uri() + "?mode=ro"
     wal = absolute.with_name(absolute.name + "-wal")
     writable = os.access(absolute, os.W_OK) or os.access(absolute.parent, os.W_OK)
-    return uri if wal.exists() or writable else uri + "&immutable=1"
+    shm = absolute.with_name(absolute.name + "-shm")
+    used = shm.exists() or (wal.exists() and wal.stat().st_size > 0)
+    return uri if used or writable else uri + "&immutable=1"
 
 
 def _schema(findings: Findings, rule: str, what: str, name: str) -> None:

@@ -40,14 +40,11 @@ class Writer:
         self.database = database
         self.lock = threading.RLock()
         """Held for a transaction and what belongs to it; threads take turns."""
+        self.wrote = False
+        """Whether anything was committed through this object."""
         self._connection: Connection | None = None
         self._closed = False
         _watch(self)
-
-    @property
-    def connected(self) -> bool:
-        """Whether anything was written through this object."""
-        return self._connection is not None
 
     @contextmanager
     def transaction(self, *, durable: bool = True) -> Generator[Driver]:
@@ -60,6 +57,7 @@ class Writer:
                 driver.execute("BEGIN IMMEDIATE")
                 yield driver
                 driver.execute("COMMIT")
+                self.wrote = True
             finally:
                 if driver.in_transaction:  # SQLite ends some that fail by itself
                     driver.execute("ROLLBACK")
@@ -86,7 +84,7 @@ class Writer:
     def close(self) -> None:
         """Let go of every connection; a closed ledger does not write again."""
         with self.lock:
-            self._closed = True
+            self._closed, self.wrote = True, False
             if self._connection is not None:
                 self._connection.close()
             self._connection = None
