@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,13 +21,15 @@ if TYPE_CHECKING:
 __all__ = ["Session", "pass_session"]
 
 
-@dataclass(slots=True)
 class Session:
     """The global options of one command line."""
 
-    ledger_url: str | None = None
-    debug: bool = False
-    plain: bool = False
+    __slots__ = ("debug", "ledger_url", "plain")
+
+    def __init__(self) -> None:
+        self.ledger_url: str | None = None
+        self.debug = False
+        self.plain = False
 
     @property
     def home(self) -> TrustHome:

@@ -6,16 +6,17 @@ entry points of the group ``muniment.commands``; their names are read, not their
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
 
 __all__ = ["PLUGIN_GROUP", "SECTIONS", "Entry", "entries", "plugin_entries"]
 
 PLUGIN_GROUP = "muniment.commands"
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """A command that is not loaded yet."""
 
     name: str
@@ -84,6 +85,8 @@ def entries() -> dict[str, Entry]:
 
 def plugin_entries() -> Iterator[Entry]:
     """Yield the commands that installed plugins offer, by name; none is imported."""
+    if not _any_offered():
+        return
     from importlib.metadata import entry_points
 
     own = entries()
@@ -91,3 +94,26 @@ def plugin_entries() -> Iterator[Entry]:
         if point.name not in own:
             origin = "a plugin" if point.dist is None else point.dist.name
             yield Entry(point.name, point.value, f"(from {origin})")
+
+
+def _any_offered() -> bool:
+    """Look for the group's name in what is installed.
+
+    importlib.metadata costs as much to import as click itself, for a help that mostly
+    has no plugin to list.
+    """
+    wanted = f"[{PLUGIN_GROUP}]".encode()
+    for folder in map(Path, sys.path):
+        if folder.is_file():
+            return True  # a zip: let the real reader look into it
+        for path in folder.glob("*-info/entry_points.txt"):
+            if wanted in _content(path):
+                return True
+    return False
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
