@@ -102,8 +102,17 @@ def table(
     rows: Iterable[Sequence[Cell]],
     *,
     right: Sequence[str] = (),
+    cut: str = "",
 ) -> None:
-    """Print a table; *right* names the headings whose columns are numbers."""
+    """Print a table.
+
+    Args:
+        headings: one for each column.
+        rows: as many cells each.
+        right: the headings whose columns are numbers.
+        cut: the heading whose cells give way where a terminal is too narrow.
+
+    """
     body = [list(row) for row in rows]
     if not interactive():
         _plain_table(headings, body, right)
@@ -114,7 +123,10 @@ def table(
     for heading in headings:
         numeric = heading in right
         shown.add_column(
-            heading, justify="right" if numeric else "left", overflow="fold"
+            heading,
+            justify="right" if numeric else "left",
+            overflow="ellipsis" if heading == cut else "fold",
+            no_wrap=bool(cut),
         )
     for row in body:
         shown.add_row(*map(styled, row))

@@ -232,7 +232,7 @@ def _show_rows(events: list[Event]) -> None:
         ]
         for event in events
     ]
-    table(["seq", "time", "run", "type", "data"], rows, right=["seq"])
+    table(["seq", "time", "run", "type", "data"], rows, right=["seq"], cut="data")
 
 
 def _envelope(event: Event) -> bytes:

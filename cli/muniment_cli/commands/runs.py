@@ -262,7 +262,9 @@ def _show_timeline(ledger: Ledger, run: str, limit: int, *, full: bool) -> None:
 
     events = list(ledger.events(run=run, limit=limit)) if limit else []
     rows = timeline_rows(ledger, events, full=full)
-    table(["seq", "at", "scope", "type", "data"], rows, right=["seq", "at"])
+    cut = "" if full else "data"
+    headings = ["seq", "at", "scope", "type", "data"]
+    table(headings, rows, right=["seq", "at"], cut=cut)
 
 
 @command.command("tree", epilog=examples("muniment runs tree 01JD3Z8M6Q"))

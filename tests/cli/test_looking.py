@@ -1,0 +1,472 @@
+"""``muniment runs``, ``events`` and ``query``: what was recorded, as it was."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from securesystemslib.dsse import Envelope
+from securesystemslib.signer import SSlibKey  # type: ignore[attr-defined]
+
+import muniment
+from muniment.keys import PublicKey
+from programs import write_program
+
+INSTALLED = Path(sys.executable).with_name("muniment")
+
+
+@pytest.fixture
+def good(made: Path, shell: Any, work: Path) -> str:
+    """Run a program that completes; return the run's id."""
+    assert made.exists()
+    file = write_program(work)
+    return ran(shell, f"{file.name}:triage", "-p", "ticket=T-1", "--label", "team=x")
+
+
+@pytest.fixture
+def bad(made: Path, shell: Any, work: Path) -> str:
+    """Run a program that fails by an effect; return the run's id."""
+    assert made.exists()
+    file = write_program(work)
+    return ran(shell, f"{file.name}:triage", "-p", "ticket=T-1", "-p", "tool=bad")
+
+
+def ran(shell: Any, *arguments: str) -> str:
+    """Run a program and return the run's id."""
+    return str(shell("run", *arguments, "--json").json["run"])
+
+
+def seq_of(kind: str, run: str | None = None) -> int:
+    """Return the position of the first event of a type."""
+    with muniment.open(readonly=True) as ledger:
+        return next(ledger.events(type=kind, run=run)).seq
+
+
+# -- runs --------------------------------------------------------------------------
+
+
+def test_runs_are_listed_newest_first(shell: Any, good: str, bad: str) -> None:
+    """``runs`` alone lists them, for people and for machines."""
+    assert [one["id"] for one in shell("runs", "--json").json] == [bad, good]
+    lines = shell("runs").out.splitlines()
+    assert [line.split()[:2] for line in lines[1:]] == [
+        [bad, "failed"],
+        [good, "completed"],
+    ]
+    streamed = shell("runs", "list", "--jsonl", "--limit", "1").out
+    assert json.loads(streamed)["id"] == bad
+
+
+@pytest.mark.parametrize(
+    ("options", "found"),
+    [
+        ("--status failed", "bad"),
+        ("--status completed --name tri*", "good"),
+        ("--label team=x", "good"),
+        ("--label team=y", ""),
+        ("--name other", ""),
+        ("--tenant default --since 1h", "both"),
+        ("--since 2h --until 1h", ""),
+        ("--actor nobody", ""),
+    ],
+)
+def test_filters_narrow_the_list(
+    shell: Any, good: str, bad: str, options: str, found: str
+) -> None:
+    """Every filter takes away what does not pass it."""
+    expected = {"good": [good], "bad": [bad], "both": [bad, good], "": []}[found]
+    listed = shell("runs", *options.split(), "--json").json
+    assert [one["id"] for one in listed] == expected
+
+
+def test_a_list_reads_no_more_than_it_shows(
+    shell: Any, good: str, bad: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A limited list folds as many runs as it prints, however many there are."""
+    folded: list[str | None] = []
+    project = muniment.Ledger.project
+
+    def counted(self: Any, projection: Any, run: str | None = None) -> Any:
+        folded.append(run)
+        return project(self, projection, run)
+
+    monkeypatch.setattr(muniment.Ledger, "project", counted)
+    assert shell("runs", "--limit", "1").code == 0
+    assert folded == [bad]
+    assert good not in folded
+
+
+def test_a_run_is_shown_with_its_contents(shell: Any, good: str) -> None:
+    """Facts, result and timeline, with values in the place of commitments."""
+    out = shell("runs", "show", good[:22]).out
+    assert '{"share": 1.0, "ticket": "T-1"}' in out
+    assert "secret prompt" in out
+    assert "1 llm, 2 tool" in out
+    document = shell("runs", "show", good, "--json").json
+    assert document["run"]["status"] == "completed"
+    timeline = {one["type"]: one for one in document["timeline"]}
+    assert timeline["llm.requested"]["data"]["request"]["prompt"] == "secret prompt"
+    assert len(document["timeline"]) == document["run"]["events"]
+
+
+def test_a_timeline_is_limited_and_says_so(shell: Any, good: str) -> None:
+    """What is left out is counted on stderr."""
+    done = shell("runs", "show", good, "--limit", "2")
+    assert "more events; --limit" in done.err
+    assert "run.completed" not in done.out
+
+
+def test_an_erased_content_is_shown_as_erased(shell: Any, good: str) -> None:
+    """A run whose contents are gone can be looked at all the same."""
+    with muniment.open() as ledger:
+        ledger.erase(good, reason="asked for")
+    done = shell("runs", "show", good)
+    assert done.code == 0
+    assert "(erased)" in done.out
+    assert "secret prompt" not in done.out
+    assert shell("runs", "diff", good, good).code == 3
+
+
+def test_scopes_stand_as_a_tree(shell: Any, good: str) -> None:
+    """Each scope is a branch, each effect one line with its outcome."""
+    out = shell("runs", "tree", good).out
+    assert out.index("map/") < out.index("0/") < out.index("1/")
+    assert "tool search" in out
+    scopes = shell("runs", "tree", good, "--json").json["scopes"]
+    assert scopes["map/1"][0]["status"] == "completed"
+
+
+def test_a_failure_is_explained(shell: Any, bad: str) -> None:
+    """The effect, its request, its error, the event, and the next command."""
+    done = shell("runs", "explain", bad)
+    assert done.code == 0
+    failed = seq_of("tool.failed", bad)
+    for said in (
+        "ValueError: no such tool",
+        '"name": "bad"',
+        f"event {failed}",
+        'scope "map/0"',
+        f"muniment events show {failed}",
+        f"muniment resume {bad}",
+    ):
+        assert said in done.out
+    assert shell("runs", "explain", bad, "--json").json["status"] == "failed"
+
+
+def test_a_program_that_raises_is_explained(shell: Any, work: Path, made: Path) -> None:
+    """A failure that no effect caused is said to be the program's own."""
+    assert made.exists()
+    file = write_program(work, "def main(run): raise ValueError('oh')\n")
+    out = shell("runs", "explain", ran(shell, file.name)).out
+    assert "ValueError: oh" in out
+    assert "the program itself" in out
+
+
+def test_an_unfinished_run_is_explained(shell: Any, work: Path, made: Path) -> None:
+    """An effect in doubt, and how to go on in spite of it."""
+    assert made.exists()
+    text = "def stop(_): raise KeyboardInterrupt\n"
+    text += "def main(run): run.effect('tool', {'name': 'x'}, stop)\n"
+    assert shell("run", write_program(work, text).name).code == 130
+    run = shell("runs", "--json").json[0]["id"]
+    out = shell("runs", "explain", run).out
+    assert "interrupted" in out
+    assert "unknown: it may have happened" in out
+    assert f"muniment resume {run} --repeat-doubtful" in out
+
+
+def test_a_run_whose_process_is_gone_is_explained(
+    shell: Any, installed: Any, work: Path, made: Path
+) -> None:
+    """A crash leaves an open run, and the explanation says who is gone."""
+    assert made.exists()
+    file = write_program(work, "import os\ndef main(run): os._exit(9)\n")
+    assert installed("run", file.name).code == 9
+    run = shell("runs", "--status", "open", "--json").json[0]["id"]
+    said = shell("runs", "explain", run, "--json").json
+    assert "is gone without an end" in said["because"]
+    assert said["next"][0]["command"] == f"muniment resume {run}"
+
+
+def test_equal_runs_have_no_difference(shell: Any, good: str, work: Path) -> None:
+    """Two runs of one program with the same params differ in nothing that counts."""
+    file = next(work.glob("program_*.py"))
+    again = ran(shell, f"{file.name}:triage", "-p", "ticket=T-1")
+    done = shell("runs", "diff", good, again)
+    assert done.code == 0
+    assert shell("runs", "diff", good, again, "--json").json["equal"] is True
+
+
+def test_the_first_difference_is_named(shell: Any, good: str, bad: str) -> None:
+    """Where two runs part, by field, and then what they have more or less of."""
+    done = shell("runs", "diff", good, bad)
+    assert done.code == 1
+    assert "params" in done.out
+    found = shell("runs", "diff", good, bad, "--json").json
+    assert [one["field"] for one in found["differences"]][:2] == [
+        "tool",
+        "request.name",
+    ]
+    assert found["structure"]["tool.completed"] == [2, 0]
+
+
+def test_effects_are_counted(shell: Any, good: str, bad: str) -> None:
+    """By kind: outcomes, durations and tokens; over all runs, or over one."""
+    tallies = {one["kind"]: one for one in shell("runs", "stats", "--json").json}
+    assert (tallies["tool"]["completed"], tallies["tool"]["failed"]) == (2, 1)
+    assert tallies["llm"]["input_tokens"] == 24
+    assert "llm" in shell("runs", "stats").out
+    of_one = shell("runs", "stats", "--run", bad, "--json").json
+    assert {one["kind"]: one["requested"] for one in of_one} == {"llm": 1, "tool": 1}
+    assert good
+
+
+# -- events ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "types"),
+    [
+        ("--type note.added", ["note.added"]),
+        ("--type llm.*,note.*", ["llm.completed", "llm.requested", "note.added"]),
+        ("--type llm.* --order asc", ["llm.requested", "llm.completed"]),
+        ("--limit 1", ["run.completed"]),
+        ("--until 2020-01-01", []),
+        ("--actor nobody", []),
+        ("--tenant other", []),
+        ("--grep nothing-of-the-kind", []),
+        ("--type claim.* --grep c1", ["claim.stated"]),
+    ],
+)
+def test_events_are_filtered(
+    shell: Any, good: str, options: str, types: list[str]
+) -> None:
+    """Filters narrow and combine; the newest come first."""
+    assert good
+    listed = shell("events", *options.split(), "--json").json
+    assert [one["type"] for one in listed] == types
+    streamed = shell("events", "list", *options.split(), "--jsonl").out.splitlines()
+    assert [json.loads(line)["type"] for line in streamed] == types
+
+
+def test_events_of_a_run_and_about_a_subject(shell: Any, good: str) -> None:
+    """A run by its prefix, a content by its commitment."""
+    listed = shell("events", "--run", good[:22], "--json").json
+    assert {one["run"] for one in listed} == {good}
+    digest = listed[0]["data"]["result"]["$blob"]
+    about = shell("events", "--subject", digest, "--json").json
+    assert [one["type"] for one in about] == ["run.completed"]
+
+
+def test_people_see_fifty_events_at_most(shell: Any, made: Path) -> None:
+    """More are said to be there; a limit shows them, machines get all."""
+    assert made.exists()
+    with muniment.open() as ledger:
+        ledger.append_many([("note.added", {"text": "x"})] * 60)
+    done = shell("events")
+    assert len(done.out.splitlines()) == 51
+    assert "--limit shows more" in done.err
+    assert len(shell("events", "--json").json) == 62
+
+
+def test_control_characters_are_shown_not_obeyed(shell: Any, made: Path) -> None:
+    """A hostile text cannot write to the terminal."""
+    assert made.exists()
+    with muniment.open() as ledger:
+        ledger.append("note.added", {"text": "\x1b[2J\x1b]0;owned\x07"})
+    for command in (["events"], ["events", "show", "2"], ["events", "tail"]):
+        out = shell(*command).out
+        assert "\x1b" not in out
+        assert "\x07" not in out
+
+
+def test_an_event_is_shown_whole(shell: Any, made: Path) -> None:
+    """The statement as it was signed, and the contents behind the commitments."""
+    assert made.exists()
+    done = shell("events", "show", "1")
+    assert '"predicateType": "urn:muniment:event:note.added:v1"' in done.out
+    assert "s3cret" in done.out
+    document = shell("events", "show", "1", "--json").json
+    assert document["contents"]["details"]["value"] == {"secret": "s3cret"}
+    assert document["event"]["seq"] == 1
+    assert document["statement"]["_type"] == "https://in-toto.io/Statement/v1"
+
+
+def test_the_raw_payload_is_the_signed_bytes(installed: Any, made: Path) -> None:
+    """``--raw`` prints them and nothing else, so that they can be hashed."""
+    assert made.exists()
+    with muniment.open(readonly=True) as ledger:
+        genesis = ledger.event(0)
+        ledger_id = ledger.id
+    out = installed("events", "show", "0", "--raw").out.encode()
+    assert out == genesis.payload
+    assert "sha256:" + hashlib.sha256(out).hexdigest() == ledger_id
+
+
+def test_the_envelope_is_accepted_by_others(shell: Any, made: Path) -> None:
+    """Securesystemslib verifies ``--envelope`` under the signer's key."""
+    assert made.exists()
+    document = shell("events", "show", "1", "--envelope").json
+    with muniment.open(readonly=True) as ledger:
+        event = ledger.event(1)
+    public = PublicKey(event.key)
+    value = {"public": event.key.hex()}
+    key = SSlibKey(public.keyid, "ed25519", "ed25519", value)
+    envelope = Envelope.from_dict(document)
+    assert public.keyid in envelope.verify([key], 1)
+    assert envelope.payload == event.payload
+
+
+def test_an_event_that_is_not_there_is_a_usage_error(shell: Any, made: Path) -> None:
+    """The message says which is the last; two forms at once are refused too."""
+    assert made.exists()
+    done = shell("events", "show", "99")
+    assert done.code == 2
+    assert "the last is 1" in done.err
+    assert shell("events", "show", "1", "--raw", "--json").code == 2
+    assert shell("events", "show", "-1").code == 2
+    assert shell("events", "--since", "long ago").code == 2
+
+
+def test_the_tail_is_the_newest_oldest_first(shell: Any, good: str) -> None:
+    """As ``tail`` does; machines get lines of JSON."""
+    assert good
+    lines = shell("events", "tail", "-n", "2", "--jsonl").out.splitlines()
+    types = [json.loads(line)["type"] for line in lines]
+    assert types[-1] == "run.completed"
+    assert len(types) == 2
+    assert shell("events", "tail", "-n", "0").out == ""
+
+
+def test_the_tail_follows(made: Path) -> None:
+    """``-f`` prints events as others append them, until Ctrl-C."""
+    command = [str(INSTALLED), "--ledger", str(made), "events", "tail", "-f", "--jsonl"]
+    with subprocess.Popen(
+        [*command, "-n", "1", "--type", "note.*"], stdout=subprocess.PIPE, text=True
+    ) as child:
+        assert child.stdout is not None
+        assert json.loads(child.stdout.readline())["seq"] == 1
+        with muniment.open() as ledger:
+            ledger.append("claim.stated", {"id": "c", "text": "t"})
+            ledger.append("note.added", {"text": "new"})
+        assert json.loads(child.stdout.readline())["data"] == {"text": "new"}
+        child.send_signal(signal.SIGINT)
+        assert child.wait(20) == 130
+
+
+@pytest.mark.parametrize("command", ["events", "runs", "query SELECT*FROM(events)"])
+def test_a_reader_that_stops_reading_is_no_error(made: Path, command: str) -> None:
+    """``| head`` ends the command without a word."""
+    with muniment.open() as ledger:
+        ledger.append_many([("note.added", {"text": "x" * 300})] * 400)
+    words = [str(INSTALLED), "--ledger", str(made), *command.split()]
+    words += [] if command == "runs" else ["--limit", "400"]
+    with subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as child:
+        assert child.stdout is not None
+        assert child.stderr is not None
+        child.stdout.readline()
+        child.stdout.close()
+        assert child.wait(30) in (0, 141)
+        assert child.stderr.read() == ""
+
+
+# -- query -------------------------------------------------------------------------
+
+
+def test_a_query_answers_in_four_forms(shell: Any, made: Path) -> None:
+    """A table, CSV, one document, and a document a line."""
+    assert made.exists()
+    select = "SELECT seq, type, run FROM events ORDER BY seq"
+    table = shell("query", select).out.splitlines()
+    assert table[0].split() == ["seq", "type", "run"]
+    rows = list(csv.reader(io.StringIO(shell("query", "--csv", select).out)))
+    assert rows[1:] == [["0", "ledger.opened", ""], ["1", "note.added", ""]]
+    document = shell("query", "--json", select).json
+    assert document[1] == {"seq": 1, "type": "note.added", "run": None}
+    lines = shell("query", "--jsonl", select).out.splitlines()
+    assert [json.loads(line) for line in lines] == document
+
+
+def test_no_column_is_lost(shell: Any, made: Path) -> None:
+    """Columns of one name are told apart, and every value has a JSON form."""
+    assert made.exists()
+    select = "SELECT 1 AS a, 2 AS a, x'00ff' AS b, 9e999 AS c"
+    assert shell("query", "--json", select).json == [
+        {"a": 1, "a:1": 2, "b": "00ff", "c": "inf"}
+    ]
+
+
+def test_what_is_cut_off_is_said(shell: Any, made: Path) -> None:
+    """Rows beyond the limit, and time beyond the limit."""
+    assert made.exists()
+    done = shell("query", "SELECT seq FROM events", "--limit", "1", "--csv")
+    assert (done.code, done.out) == (0, "seq\n0\n")
+    assert "more than 1 rows" in done.err
+    endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION SELECT x + 1 FROM n) "
+    done = shell("query", f"{endless} SELECT count(*) FROM n", "--timeout", "0.2")
+    assert (done.code, done.out) == (4, "")
+    assert "query/time" in done.err
+
+
+@pytest.mark.parametrize(
+    ("sql", "code"), [("SELECT * FROM blob", 4), ("DROP TABLE event", 2), ("SELECT", 2)]
+)
+def test_what_may_not_be_asked(shell: Any, made: Path, sql: str, code: int) -> None:
+    """One line on stderr, nothing on stdout, the same with --json."""
+    assert made.exists()
+    for form in ([], ["--json"], ["--csv"]):
+        done = shell("query", sql, *form)
+        assert (done.code, done.out) == (code, "")
+        assert len(done.err.splitlines()) == 1
+
+
+def test_the_views_are_listed(shell: Any, made: Path) -> None:
+    """``query`` alone says what there is to select from."""
+    assert made.exists()
+    assert "llm_calls" in shell("query").out
+    assert "tenant" in shell("query", "--json").json["events"]
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_tables_fit_the_terminal(good: str, width: int) -> None:
+    """On a terminal no line is wider than it, and no id is cut."""
+    runs = on_terminal(["runs"], width)
+    events = on_terminal(["events"], width).splitlines()
+    assert good in runs
+    assert max(map(len, [*runs.splitlines(), *events])) <= width
+    assert len(events) == 12
+
+
+def on_terminal(arguments: list[str], width: int) -> str:
+    """Return what a command writes to a terminal of *width* columns."""
+    reader, writer = pty.openpty()
+    environment = {**os.environ, "COLUMNS": str(width), "NO_COLOR": "1"}
+    environment["TERM"] = "dumb"
+    with subprocess.Popen(
+        [str(INSTALLED), *arguments], stdout=writer, env=environment
+    ) as child:
+        os.close(writer)
+        found = b""
+        while True:
+            try:
+                chunk = os.read(reader, 65536)
+            except OSError:
+                break
+            if not chunk:
+                break
+            found += chunk
+        child.wait(20)
+    os.close(reader)
+    return found.decode().replace("\r\n", "\n")
