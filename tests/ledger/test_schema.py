@@ -1,0 +1,110 @@
+"""The classes say what the text says; a published migration never changes."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+
+import pytest
+from sqlalchemy import Table, create_engine
+
+from muniment import layout, schema
+from muniment.errors import StoreError
+from muniment.migrations import migrate
+
+CLASSES = (
+    schema.BlobRow,
+    schema.CheckpointRow,
+    schema.EventRow,
+    schema.SubjectRow,
+    schema.TileRow,
+)
+TYPES = {"INTEGER": "INTEGER", "VARCHAR": "TEXT", "BLOB": "BLOB", "TEXT": "TEXT"}
+
+
+def _table(row: type[schema.Row]) -> Table:
+    found = row.metadata.tables[str(row.__tablename__)]
+    assert isinstance(found, Table)
+    return found
+
+
+@pytest.mark.parametrize("row", CLASSES, ids=lambda row: row.__name__)
+def test_a_class_describes_its_table(row: type[schema.Row]) -> None:
+    """Names, types, NULLs and keys of a class are those of the SQL text."""
+    table = _table(row)
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute(layout.SCHEMA[table.name])
+        rows = connection.execute(f"PRAGMA table_info({table.name})").fetchall()
+    said = [
+        (
+            column.name,
+            str(column.type).replace("VARCHAR", "TEXT").replace("LargeBinary", "BLOB"),
+            column.nullable,
+            column.primary_key,
+        )
+        for column in table.columns
+    ]
+    assert said == [
+        (name, kind, not required, bool(key))
+        for _, name, kind, required, _, key in rows
+    ]
+
+
+def test_every_table_has_a_class() -> None:
+    """No table of the layout is without a class, nor a class without a table."""
+    tables = {n for n, text in layout.SCHEMA.items() if text.startswith("CREATE TABLE")}
+    assert {str(row.__tablename__) for row in CLASSES} == tables
+
+
+def test_a_published_migration_never_changes() -> None:
+    """The first layout's statements are the ones that files out there were made by."""
+    assert layout.migration_checksum(1) == (
+        "da823a60dfa39fc3f0d73f0058b4284a36626d96dd46388edf506b23d33fbbc6"
+    )
+
+
+def test_migrations_are_numbered_from_one() -> None:
+    """Numbers have no gaps and end at the layout's version."""
+    numbers = [number for number, _ in layout.MIGRATIONS]
+    assert numbers == list(range(1, layout.LAYOUT_VERSION + 1))
+
+
+def test_migrating_makes_the_schema_once() -> None:
+    """An empty file gets every object; one that is there already is left alone."""
+    engine = create_engine("sqlite://", isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        for _ in range(2):
+            migrate(connection, "memory")
+            rows = connection.exec_driver_sql(
+                "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL"
+            )
+            assert {row[0]: row[1] for row in rows} == layout.SCHEMA
+            version = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
+            assert version == layout.LAYOUT_VERSION
+    engine.dispose()
+
+
+def test_a_file_that_is_ahead_is_refused() -> None:
+    """A layout of the future is not guessed at."""
+    engine = create_engine("sqlite://", isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.exec_driver_sql("PRAGMA user_version = 2")
+        with pytest.raises(StoreError, match="layout 2, this muniment knows 1"):
+            migrate(connection, "memory")
+    engine.dispose()
+
+
+@pytest.mark.parametrize("table", sorted(str(row.__tablename__) for row in CLASSES))
+def test_rows_stay(table: str) -> None:
+    """The triggers refuse what would change or remove a row."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        for text in layout.SCHEMA.values():
+            connection.execute(text)
+        columns = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
+        values = ", ".join("1" for _ in columns)
+        connection.execute(f"INSERT INTO {table} VALUES ({values})")
+        for sql in (f"DELETE FROM {table}", f"UPDATE {table} SET {columns[1]} = 2"):
+            with pytest.raises(sqlite3.IntegrityError, match="append-only"):
+                connection.execute(sql)
+        if table == "blob":
+            connection.execute("UPDATE blob SET data = NULL")
