@@ -7,6 +7,7 @@ Rules:
 - The database is copied by SQLite itself, in one snapshot; the contents that stand
   beside it are copied afterwards, each checked against its commitment. A content was
   on disk before the event that refers to it, so none is missed.
+- What is erased while the copy is made is not in it: the copy is made again.
 - The copy is complete before it stands under its name; nothing is written over.
 - A copy is evidence, not a second place to write: its head is behind as soon as the
   original grows, and the trust home notices.
@@ -16,6 +17,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -30,6 +32,7 @@ __all__ = ["Copied", "copy_ledger"]
 
 PAGES = 1000
 _SIZE = "SELECT count(*) FROM event"
+_ERASURES = "SELECT count(*) FROM event WHERE type = 'blob.erased'"
 _APART = "SELECT digest FROM blob WHERE data IS NULL"
 
 
@@ -65,11 +68,7 @@ def copy_ledger(
     partial = target.with_name(f".{target.name}.{os.getpid()}.new")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        _copy_database(source, partial, progress)
-        with closing(_open(partial)) as copy:
-            size = int(copy.execute(_SIZE).fetchone()[0])
-            apart = [bytes(row[0]) for row in copy.execute(_APART)]
-        contents = _copy_contents(source, blobs, apart)
+        copied = _copy_all(source, partial, blobs, progress)
         _publish(partial, target)
     except OSError as error:
         raise StoreError(
@@ -79,9 +78,36 @@ def copy_ledger(
             remedy="make room, or choose another place",
         ) from error
     finally:
-        for suffix in ("", "-wal", "-shm", "-journal"):
-            Path(f"{partial}{suffix}").unlink(missing_ok=True)
-    return Copied(target, size, contents)
+        _remove(partial)
+    return Copied(target, *copied)
+
+
+def _copy_all(
+    source: Path,
+    partial: Path,
+    blobs: Path,
+    progress: Callable[[int, int], None] | None,
+) -> tuple[int, int]:
+    """Copy database and contents; again, where something was erased meanwhile."""
+    while True:
+        _copy_database(source, partial, progress)
+        with closing(_open(partial)) as copy:
+            size = int(copy.execute(_SIZE).fetchone()[0])
+            erasures = copy.execute(_ERASURES).fetchone()
+            apart = [bytes(row[0]) for row in copy.execute(_APART)]
+        contents = _copy_contents(source, blobs, apart)
+        with translated(str(source)), closing(open_reader(source, 60.0)) as reader:
+            if reader.execute(_ERASURES).fetchone() == erasures:
+                return size, contents
+        _remove(partial)
+        shutil.rmtree(blobs, ignore_errors=True)
+
+
+def _remove(partial: Path) -> None:
+    if not partial.parent.is_dir():
+        return
+    for suffix in ("", "-wal", "-shm", "-journal"):
+        Path(f"{partial}{suffix}").unlink(missing_ok=True)
 
 
 def _publish(partial: Path, target: Path) -> None:
