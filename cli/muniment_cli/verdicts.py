@@ -152,17 +152,32 @@ def progress_of_run(ledger: Ledger) -> Generator[None]:
         yield
         return
     from rich.console import Console
+    from rich.live import Live
+    from rich.spinner import Spinner
+
+    from muniment.errors import MunimentError
 
     stop = threading.Event()
     start = ledger.head.size
-    with Console(stderr=True).status("running…") as status:
+    spinner = Spinner("dots", "running…")
+    # What the program prints goes where it went before; on one terminal with the
+    # spinner it is printed above it.
+    with Live(
+        spinner,
+        console=Console(stderr=True),
+        transient=True,
+        redirect_stdout=sys.stdout.isatty(),
+    ):
 
         def watch() -> None:
             seen, last = start, ""
-            while not stop.wait(_TICK):
-                for event in ledger.events(from_seq=seen):
-                    seen, last = event.seq + 1, event.type
-                status.update(f"{seen - start} events  {last}")
+            try:
+                while not stop.wait(_TICK):
+                    for event in ledger.events(from_seq=seen):
+                        seen, last = event.seq + 1, event.type
+                    spinner.update(text=f"{seen - start} events  {last}")
+            except MunimentError:
+                return  # a display never ends the work that it shows
 
         watcher = threading.Thread(target=watch, daemon=True)
         watcher.start()

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +14,8 @@ import pytest
 
 import muniment
 from programs import write_program
+
+INSTALLED = Path(sys.executable).with_name("muniment")
 
 pytestmark = pytest.mark.usefixtures("made")
 
@@ -246,3 +252,20 @@ def test_the_installed_command_runs_too(installed: Any, work: Path) -> None:
     file = write_program(work)
     done = installed("run", f"{file.name}:triage", "-p", "ticket=T-1", "--json")
     assert json.loads(done.out)["ok"] is True
+
+
+def test_progress_takes_nothing_from_stdout(work: Path) -> None:
+    """With a terminal on stderr alone, what the program prints still goes to stdout."""
+    file = write_program(work)
+    reader, writer = pty.openpty()
+    command = [str(INSTALLED), "run", f"{file.name}:triage", "-p", "ticket=T-1"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=writer) as child:
+        os.close(writer)
+        assert child.stdout is not None
+        out = child.stdout.read()
+        shown = os.read(reader, 65536)
+    os.close(reader)
+    assert child.returncode == 0
+    assert out.startswith(b"thinking\n")
+    assert b"\x1b" not in out
+    assert b"thinking" not in shown

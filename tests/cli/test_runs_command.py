@@ -1,0 +1,215 @@
+"""``muniment runs``: what was run, listed, shown, compared and explained."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import muniment
+from programs import write_program
+
+
+@pytest.fixture
+def good(made: Path, shell: Any, work: Path) -> str:
+    """Run a program that completes; return the run's id."""
+    assert made.exists()
+    file = write_program(work)
+    return ran(shell, f"{file.name}:triage", "-p", "ticket=T-1", "--label", "team=x")
+
+
+@pytest.fixture
+def bad(made: Path, shell: Any, work: Path) -> str:
+    """Run a program that fails by an effect; return the run's id."""
+    assert made.exists()
+    file = write_program(work)
+    return ran(shell, f"{file.name}:triage", "-p", "ticket=T-1", "-p", "tool=bad")
+
+
+def ran(shell: Any, *arguments: str) -> str:
+    """Run a program and return the run's id."""
+    return str(shell("run", *arguments, "--json").json["run"])
+
+
+def seq_of(kind: str, run: str | None = None) -> int:
+    """Return the position of the first event of a type."""
+    with muniment.open(readonly=True) as ledger:
+        return next(ledger.events(type=kind, run=run)).seq
+
+
+def test_runs_are_listed_newest_first(shell: Any, good: str, bad: str) -> None:
+    """``runs`` alone lists them, for people and for machines."""
+    assert [one["id"] for one in shell("runs", "--json").json] == [bad, good]
+    lines = shell("runs").out.splitlines()
+    assert [line.split()[:2] for line in lines[1:]] == [
+        [bad, "failed"],
+        [good, "completed"],
+    ]
+    streamed = shell("runs", "list", "--jsonl", "--limit", "1").out
+    assert json.loads(streamed)["id"] == bad
+
+
+@pytest.mark.parametrize(
+    ("options", "found"),
+    [
+        ("--status failed", "bad"),
+        ("--status completed --name tri*", "good"),
+        ("--label team=x", "good"),
+        ("--label team=y", ""),
+        ("--name other", ""),
+        ("--tenant default --since 1h", "both"),
+        ("--since 2h --until 1h", ""),
+        ("--actor nobody", ""),
+    ],
+)
+def test_filters_narrow_the_list(
+    shell: Any, good: str, bad: str, options: str, found: str
+) -> None:
+    """Every filter takes away what does not pass it."""
+    expected = {"good": [good], "bad": [bad], "both": [bad, good], "": []}[found]
+    listed = shell("runs", *options.split(), "--json").json
+    assert [one["id"] for one in listed] == expected
+
+
+def test_a_list_reads_no_more_than_it_shows(
+    shell: Any, good: str, bad: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A limited list folds as many runs as it prints, however many there are."""
+    folded: list[str | None] = []
+    project = muniment.Ledger.project
+
+    def counted(self: Any, projection: Any, run: str | None = None) -> Any:
+        folded.append(run)
+        return project(self, projection, run)
+
+    monkeypatch.setattr(muniment.Ledger, "project", counted)
+    assert shell("runs", "--limit", "1").code == 0
+    assert folded == [bad]
+    assert good not in folded
+
+
+def test_a_run_is_shown_with_its_contents(shell: Any, good: str) -> None:
+    """Facts, result and timeline, with values in the place of commitments."""
+    out = shell("runs", "show", good[:22]).out
+    assert '{"share": 1.0, "ticket": "T-1"}' in out
+    assert "secret prompt" in out
+    assert "1 llm, 2 tool" in out
+    document = shell("runs", "show", good, "--json").json
+    assert document["run"]["status"] == "completed"
+    timeline = {one["type"]: one for one in document["timeline"]}
+    assert timeline["llm.requested"]["data"]["request"]["prompt"] == "secret prompt"
+    assert len(document["timeline"]) == document["run"]["events"]
+
+
+def test_a_timeline_is_limited_and_says_so(shell: Any, good: str) -> None:
+    """What is left out is counted on stderr."""
+    done = shell("runs", "show", good, "--limit", "2")
+    assert "more events; --limit" in done.err
+    assert "run.completed" not in done.out
+
+
+def test_an_erased_content_is_shown_as_erased(shell: Any, good: str) -> None:
+    """A run whose contents are gone can be looked at all the same."""
+    with muniment.open() as ledger:
+        ledger.erase(good, reason="asked for")
+    done = shell("runs", "show", good)
+    assert done.code == 0
+    assert "(erased)" in done.out
+    assert "secret prompt" not in done.out
+    assert shell("runs", "diff", good, good).code == 3
+
+
+def test_scopes_stand_as_a_tree(shell: Any, good: str) -> None:
+    """Each scope is a branch, each effect one line with its outcome."""
+    out = shell("runs", "tree", good).out
+    assert out.index("map/") < out.index("0/") < out.index("1/")
+    assert "tool search" in out
+    scopes = shell("runs", "tree", good, "--json").json["scopes"]
+    assert scopes["map/1"][0]["status"] == "completed"
+
+
+def test_a_failure_is_explained(shell: Any, bad: str) -> None:
+    """The effect, its request, its error, the event, and the next command."""
+    done = shell("runs", "explain", bad)
+    assert done.code == 0
+    failed = seq_of("tool.failed", bad)
+    for said in (
+        "ValueError: no such tool",
+        '"name": "bad"',
+        f"event {failed}",
+        'scope "map/0"',
+        f"muniment events show {failed}",
+        f"muniment resume {bad}",
+    ):
+        assert said in done.out
+    assert shell("runs", "explain", bad, "--json").json["status"] == "failed"
+
+
+def test_a_program_that_raises_is_explained(shell: Any, work: Path, made: Path) -> None:
+    """A failure that no effect caused is said to be the program's own."""
+    assert made.exists()
+    file = write_program(work, "def main(run): raise ValueError('oh')\n")
+    out = shell("runs", "explain", ran(shell, file.name)).out
+    assert "ValueError: oh" in out
+    assert "the program itself" in out
+
+
+def test_an_unfinished_run_is_explained(shell: Any, work: Path, made: Path) -> None:
+    """An effect in doubt, and how to go on in spite of it."""
+    assert made.exists()
+    text = "def stop(_): raise KeyboardInterrupt\n"
+    text += "def main(run): run.effect('tool', {'name': 'x'}, stop)\n"
+    assert shell("run", write_program(work, text).name).code == 130
+    run = shell("runs", "--json").json[0]["id"]
+    out = shell("runs", "explain", run).out
+    assert "interrupted" in out
+    assert "unknown: it may have happened" in out
+    assert f"muniment resume {run} --repeat-doubtful" in out
+
+
+def test_a_run_whose_process_is_gone_is_explained(
+    shell: Any, installed: Any, work: Path, made: Path
+) -> None:
+    """A crash leaves an open run, and the explanation says who is gone."""
+    assert made.exists()
+    file = write_program(work, "import os\ndef main(run): os._exit(9)\n")
+    assert installed("run", file.name).code == 9
+    run = shell("runs", "--status", "open", "--json").json[0]["id"]
+    said = shell("runs", "explain", run, "--json").json
+    assert "is gone without an end" in said["because"]
+    assert said["next"][0]["command"] == f"muniment resume {run}"
+
+
+def test_equal_runs_have_no_difference(shell: Any, good: str, work: Path) -> None:
+    """Two runs of one program with the same params differ in nothing that counts."""
+    file = next(work.glob("program_*.py"))
+    again = ran(shell, f"{file.name}:triage", "-p", "ticket=T-1")
+    done = shell("runs", "diff", good, again)
+    assert done.code == 0
+    assert shell("runs", "diff", good, again, "--json").json["equal"] is True
+
+
+def test_the_first_difference_is_named(shell: Any, good: str, bad: str) -> None:
+    """Where two runs part, by field, and then what they have more or less of."""
+    done = shell("runs", "diff", good, bad)
+    assert done.code == 1
+    assert "params" in done.out
+    found = shell("runs", "diff", good, bad, "--json").json
+    assert [one["field"] for one in found["differences"]][:2] == [
+        "tool",
+        "request.name",
+    ]
+    assert found["structure"]["tool.completed"] == [2, 0]
+
+
+def test_effects_are_counted(shell: Any, good: str, bad: str) -> None:
+    """By kind: outcomes, durations and tokens; over all runs, or over one."""
+    tallies = {one["kind"]: one for one in shell("runs", "stats", "--json").json}
+    assert (tallies["tool"]["completed"], tallies["tool"]["failed"]) == (2, 1)
+    assert tallies["llm"]["input_tokens"] == 24
+    assert "llm" in shell("runs", "stats").out
+    of_one = shell("runs", "stats", "--run", bad, "--json").json
+    assert {one["kind"]: one["requested"] for one in of_one} == {"llm": 1, "tool": 1}
+    assert good
