@@ -28,9 +28,24 @@ def main() -> None:
     answer = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     isolated = leave_network()
-    document = {**_replayed(order), "network": not isolated}
+    try:
+        document = {**_replayed(order), "network": not isolated}
+    except KeyboardInterrupt:
+        os._exit(130)  # the parent was interrupted too, and says so
+    except Exception as error:  # noqa: BLE001 - the parent says it in one line
+        document = {"refusal": _bug(error)}
     answer.write(json.dumps(document, default=str).encode("utf-8", "backslashreplace"))
     answer.close()
+
+
+def _bug(error: Exception) -> dict[str, object]:
+    return {
+        "message": f"{type(error).__name__}: {error}",
+        "rule": "cli/bug",
+        "place": "the process that replays",
+        "remedy": "this is a bug in muniment",
+        "exit_code": 3,
+    }
 
 
 def _replayed(order: dict[str, str]) -> dict[str, object]:
