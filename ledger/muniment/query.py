@@ -22,6 +22,7 @@ from sqlalchemy import ColumnElement, and_, exists, or_
 from sqlmodel import col, select
 
 from muniment.blobs import ref_of
+from muniment.canonical import canonical
 from muniment.database import Database
 from muniment.errors import UsageError
 from muniment.events import Event, read_event, timestamp
@@ -72,12 +73,12 @@ def moment(text: str | datetime, now: datetime | None = None) -> datetime:
     named = {"now": now, "today": midnight, "yesterday": midnight - timedelta(days=1)}
     if text in named:
         return named[text]
-    age = re.fullmatch(r"(\d+)([smhdw])", text)
-    if age:
-        return now - timedelta(**{_UNITS[age[2]]: int(age[1])})
+    age = re.fullmatch(r"([0-9]+)([smhdw])", text)
     try:
+        if age:
+            return now - timedelta(**{_UNITS[age[2]]: int(age[1])})
         found = datetime.fromisoformat(text)
-    except ValueError:
+    except (ValueError, OverflowError):
         raise UsageError(
             f"{text!r} is not a time",
             rule="query/time",
@@ -90,6 +91,8 @@ def read_events(database: Database, wanted: Filter) -> Iterator[Event]:
     """Yield the events that *wanted* lets through."""
     if wanted.order not in ("asc", "desc"):
         raise UsageError("order is asc or desc", rule="query/order")
+    if wanted.limit is not None and wanted.limit < 0:
+        raise UsageError("a limit is not negative", rule="query/limit")
     low, high = _bounds(database, wanted)
     descending = wanted.order == "desc"
     left = wanted.limit
@@ -152,11 +155,14 @@ def _type_is(wanted: str) -> ColumnElement[bool]:
 
 
 def _python_filter(wanted: Filter) -> Callable[[Event], bool]:
+    # As the payload writes it: with the escapes of JSON, and no others.
+    grep = None if wanted.grep is None else canonical(wanted.grep)[1:-1]
+
     def keep(event: Event) -> bool:
         return (
             (wanted.actor is None or event.actor == wanted.actor)
             and (wanted.tenant is None or event.tenant == wanted.tenant)
-            and (wanted.grep is None or wanted.grep.encode() in event.payload)
+            and (grep is None or grep in event.payload)
         )
 
     return keep

@@ -24,6 +24,7 @@ _RUN = (
     "SELECT seq, payload, signature, key, hash FROM event WHERE run = ? AND seq >= ? "
     "ORDER BY seq LIMIT 500"
 )
+_LARGEST = 2**63 - 1  # what SQLite can be asked for
 _RUNS = "SELECT DISTINCT run FROM event WHERE run >= ? AND run < ? LIMIT 2"
 
 
@@ -66,7 +67,8 @@ def event_at(database: Database, seq: int) -> Event:
 
     """
     with database.reading() as connection:
-        row = connection.exec_driver_sql(_ROW, (seq,)).first()
+        known = -1 if seq > _LARGEST else seq
+        row = connection.exec_driver_sql(_ROW, (known,)).first()
         if row is not None:
             return read_event(row[0], row[1], row[2], row[3])
     raise UsageError(
