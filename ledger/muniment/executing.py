@@ -19,6 +19,7 @@ import secrets
 import sys
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
@@ -239,7 +240,9 @@ def _interrupt(recording: Recording, error: BaseException) -> None:
     with recording.lock:
         if recording.writes:
             recording.drop_held()
-            recording.write_lifecycle("run.interrupted", {"reason": reason})
+            # A write that was interrupted may have been the run's end.
+            with suppress(RunFenced):
+                recording.write_lifecycle("run.interrupted", {"reason": reason})
         recording.ended = True
 
 

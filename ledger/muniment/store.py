@@ -63,7 +63,7 @@ _LAST_CHECKPOINT = "SELECT size, note FROM checkpoint ORDER BY size DESC LIMIT 1
 
 _NEWER_GENERATION = (
     "SELECT seq FROM event INDEXED BY event_by_type "
-    "WHERE type = 'run.resumed' AND seq > ? AND run = ? LIMIT 1"
+    "WHERE type IN ('run.resumed', 'run.completed') AND seq > ? AND run = ? LIMIT 1"
 )
 _LATER_EVENT = "SELECT seq FROM event WHERE run = ? AND seq > ? LIMIT 1"
 
@@ -348,7 +348,8 @@ def _refuse_fenced(driver: Driver, fence: Fence) -> None:
         row = driver.execute(_LATER_EVENT, (fence.run, fence.last)).fetchone()
     if row is not None:
         raise RunFenced(
-            "the run was resumed by somebody else; this owner may not write any more",
+            "the run was resumed by somebody else or is complete; "
+            "this owner may not write any more",
             rule="run/fenced",
             place=f"run {fence.run}, event {row[0]}",
             remedy="let the newer owner finish",

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from muniment.errors import ReplayDiverged
-from muniment.lanes import Lane
+from muniment.errors import EffectFailed, RefusedError, ReplayDiverged
+from muniment.lanes import Lane, current_run
 from muniment.ledger import Ledger
 from muniment.records import RunFacts, RunRecord
 from muniment.replaying import replay
@@ -175,3 +175,110 @@ def test_a_changed_program_in_a_resume(ledger: Ledger) -> None:
     assert performed == [1]
     with pytest.raises(ReplayDiverged, match="text was 'a', is 'b'"):
         _ = done.result
+
+
+@pytest.mark.parametrize("label", ["inserted", "committed"])
+def test_ctrl_c_inside_of_the_last_write(
+    ledger: Ledger, tmp_path: Path, label: str
+) -> None:
+    """A run whose end was committed is complete; else it can be resumed."""
+    appends = 0
+
+    def step(reached: str) -> None:
+        nonlocal appends
+        appends += reached == label
+        if reached == label and appends == 4:  # run.started, requested, completed, end
+            raise KeyboardInterrupt
+
+    def program(run: Lane) -> object:
+        return run.effect("data", 1, _echo)
+
+    ledger.store.step = step
+    with pytest.raises(KeyboardInterrupt):
+        ledger.execute(program)
+    run = _last_run(ledger)
+    if label == "inserted":
+        assert _facts(ledger, run).status == "interrupted"
+        ledger.resume(run, program)
+    assert _types(ledger, run)[-1] == "run.completed"
+    assert replay(ledger, run, program).verdict == "acceptable"
+    ledger.close()
+    assert verify(tmp_path / "ledger.db").ok
+
+
+def test_a_failure_that_was_handled_later_is_answered(ledger: Ledger) -> None:
+    """A failure that ended the run once is performed again once, not for ever."""
+    performed: list[object] = []
+    handles, stops = False, True
+
+    def perform(request: object) -> object:
+        performed.append(request)
+        raise ConnectionError("down")
+
+    def program(run: Lane) -> object:
+        try:
+            run.effect("tool", "a", perform)
+        except EffectFailed:
+            if not handles:
+                raise
+        run.effect("data", "b", _echo)
+        if stops:
+            raise KeyboardInterrupt
+        return "handled"
+
+    run = ledger.execute(program).run_id
+    handles = True
+    with pytest.raises(KeyboardInterrupt):
+        ledger.resume(run, program)
+    stops = False
+    assert ledger.resume(run, program).result == "handled"
+    assert performed == ["a", "a"]
+
+
+def test_facts_of_a_task_that_was_slower_before(ledger: Ledger) -> None:
+    """A fact that was lost may be stated before one that was kept."""
+    order = ["b", "stop"]
+
+    def program(run: Lane) -> None:
+        for name in order:
+            if name == "stop":
+                raise KeyboardInterrupt
+            run.record("note.added", {"text": name})
+            run.effect("data", name, _echo)
+
+    with pytest.raises(KeyboardInterrupt):
+        ledger.execute(program)
+    run = _last_run(ledger)
+    order = ["a", "b"]
+    assert ledger.resume(run, program).status == "completed"
+    report = replay(ledger, run, program)
+    assert report.verdict == "acceptable_with_warnings"
+    assert {one.what for one in report.findings} == {"order"}
+
+
+def test_a_doubt_inside_a_perform_is_no_failure(ledger: Ledger) -> None:
+    """What an inner doubt stops is not recorded as the outer effect's failure."""
+    patient = False
+
+    def inner(request: object) -> object:
+        if not patient:
+            raise KeyboardInterrupt
+        return request
+
+    def outer(request: object) -> object:
+        return current_run().effect("tool", request, inner)
+
+    def program(run: Lane) -> object:
+        return run.effect("llm", "q", outer)
+
+    with pytest.raises(KeyboardInterrupt):
+        ledger.execute(program)
+    run = _last_run(ledger)
+    with pytest.raises(RefusedError, match="a tool effect was requested"):
+        ledger.resume(run, program)
+    assert "llm.failed" not in _types(ledger, run)
+    assert _facts(ledger, run).status == "interrupted"
+    patient = True
+    done = ledger.resume(run, program, decide=lambda *_: "repeat")
+    assert done.result == "q"
+    assert replay(ledger, run, program).verdict == "acceptable"
