@@ -15,7 +15,7 @@ PYTHON := $(BIN)/python
 UV := $(shell command -v uv 2>/dev/null)
 
 ifdef UV
-MAKE_VENV = $(UV) venv --quiet --python $(BASE) $(VENV)
+MAKE_VENV = $(UV) venv --quiet --seed --python $(BASE) $(VENV)
 INSTALL = $(UV) pip install --quiet --python $(PYTHON)
 else
 MAKE_VENV = $(BASE) -m venv $(VENV)
