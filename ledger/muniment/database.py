@@ -204,9 +204,12 @@ class Database:
             yield connection
 
     def dispose(self) -> None:
-        """Close every connection that nobody is using."""
-        self.engine.dispose()
+        """Close every connection that nobody is using.
+
+        The writer is the last: only it may remove the write-ahead log.
+        """
         self.readers.dispose()
+        self.engine.dispose()
 
 
 def create_file(path: Path) -> sqlite3.Connection:

@@ -205,3 +205,12 @@ def test_a_checkpoint_is_made_every_so_many_events(
         sizes.add(ledger.store.last_checkpoint()[0])
     assert len(sizes) >= 3
     assert len(TrustHome().anchors(ledger.id)) >= 3
+
+
+def test_a_clean_close_leaves_one_file(ledger: Ledger) -> None:
+    """Whoever wrote and closes last leaves no log behind."""
+    ledger.append("note.added", {"text": "a"})
+    assert list(ledger.events())
+    ledger.close()
+    names = {path.name for path in ledger.path.parent.iterdir()}
+    assert names == {"ledger.db", ".gitignore"}
