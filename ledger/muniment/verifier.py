@@ -7,7 +7,7 @@
 Rules:
 
 - Nothing of the writer is used: no query, cache or state of it; a connection of its
-  own, read-only; format modules; no plugin. The siblings ``verifying_*`` do the parts.
+  own, read-only; format modules; no plugin. The package ``verifying`` does the parts.
 - What the trust home remembers is read first, then one snapshot is judged: a ledger
   may be written to all the while.
 - *wrong* where evidence contradicts itself or what is remembered; *cannot tell* where
@@ -27,11 +27,11 @@ from pathlib import Path
 
 from muniment.errors import CannotTellError, MunimentError, StoreError
 from muniment.trust import TrustHome
-from muniment.verifying_events import EventPass
-from muniment.verifying_memory import GivenKey, Memory, is_pinned, recall
-from muniment.verifying_report import Finding, Findings, Report, judge
-from muniment.verifying_signatures import signature_check
-from muniment.verifying_snapshot import Snapshot, open_snapshot
+from muniment.verifying.events import EventPass
+from muniment.verifying.memory import GivenKey, Memory, is_pinned, recall
+from muniment.verifying.report import Finding, Findings, Report, judge
+from muniment.verifying.signatures import signature_check
+from muniment.verifying.snapshot import Snapshot, open_snapshot
 
 __all__ = ["Finding", "Report", "verify"]
 

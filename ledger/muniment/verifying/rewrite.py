@@ -26,7 +26,7 @@ from typing import Any, cast
 from orjson import OPT_SORT_KEYS, OPT_STRICT_INTEGER, dumps
 
 from muniment.canonical import JsonValue, canonical
-from muniment.verifying_statement import MAX_INTEGER, is_run_id, is_type_name
+from muniment.verifying.statement import MAX_INTEGER, is_run_id, is_type_name
 
 __all__ = ["Rewriter"]
 

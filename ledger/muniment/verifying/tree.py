@@ -19,8 +19,8 @@ from muniment.checkpoint import Checkpoint, origin, read_checkpoint
 from muniment.errors import WrongError
 from muniment.keyring import Keyring
 from muniment.merkle import Frontier
-from muniment.verifying_report import Findings
-from muniment.verifying_snapshot import Snapshot
+from muniment.verifying.report import Findings
+from muniment.verifying.snapshot import Snapshot
 
 __all__ = ["Mark", "Tree"]
 

@@ -5,7 +5,7 @@
 
 Rules:
 
-- Only rows that are not sound (`muniment.verifying_rewrite`) come here: this is about
+- Only rows that are not sound (`muniment.verifying.rewrite`) come here: this is about
   naming every broken rule and its place, not about speed.
 - What the file says is never trusted to have a shape: each step looks first.
 - Time is RFC 3339 in UTC with six decimals, and a real moment.
@@ -22,7 +22,7 @@ from typing import Any, cast
 
 from muniment.canonical import canonical, parse, parse_canonical
 from muniment.errors import ValueRefused, WrongError
-from muniment.verifying_report import Findings
+from muniment.verifying.report import Findings
 
 __all__ = [
     "MAX_INTEGER",
@@ -257,7 +257,8 @@ def _explain_subject(statement: Any, say: _Sayer) -> None:
         own = sha256(canonical(statement["predicate"]["data"])).hexdigest()
     except (KeyError, TypeError, ValueRefused):
         return
-    for number, item in enumerate(cast("list[Any]", subject)):
+    items: Any = statement["subject"]
+    for number, item in enumerate(items):
         where = f"subject[{number}]"
         one = _object(item)
         digest = _object(one.get("digest"))

@@ -27,7 +27,7 @@ from pathlib import Path
 
 from muniment.errors import CannotTellError, StoreError
 from muniment.layout import APPLICATION_ID, LAYOUT_VERSION, SCHEMA
-from muniment.verifying_report import Findings
+from muniment.verifying.report import Findings
 
 __all__ = ["Snapshot", "open_snapshot"]
 

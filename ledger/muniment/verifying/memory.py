@@ -25,8 +25,8 @@ from muniment.errors import CannotTellError, KeyRefused, MunimentError, WrongErr
 from muniment.keyring import Keyring
 from muniment.keys import PublicKey
 from muniment.trust import TrustHome
-from muniment.verifying_report import Findings
-from muniment.verifying_tree import Mark
+from muniment.verifying.report import Findings
+from muniment.verifying.tree import Mark
 
 __all__ = ["GivenKey", "Memory", "is_pinned", "recall"]
 

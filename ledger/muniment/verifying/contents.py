@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from muniment.layout import blob_directory
-from muniment.verifying_report import Findings
-from muniment.verifying_snapshot import Snapshot
+from muniment.verifying.report import Findings
+from muniment.verifying.snapshot import Snapshot
 
 __all__ = ["Blobs", "Subjects"]
 

@@ -18,7 +18,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from muniment.merkle import Frontier
-from muniment.verifying_report import Findings
+from muniment.verifying.report import Findings
 
 __all__ = ["Runs"]
 

@@ -5,7 +5,7 @@
 Rules:
 
 - Everything is recomputed from the stored bytes; the columns are claims about them.
-- A sound row costs one comparison (`verifying_rewrite`). Any doubt goes the
+- A sound row costs one comparison (`verifying.rewrite`). Any doubt goes the
   slow way, which names each broken rule, and then goes on: later rows are judged too.
 - From the first bad row on, roots and counts are not compared any more: they would only
   repeat that finding. Statements, columns, keys and signatures still are.
@@ -25,14 +25,14 @@ from orjson import loads
 
 from muniment.errors import ValueRefused
 from muniment.signing import entry_hash
-from muniment.verifying_contents import Blobs, Subjects
-from muniment.verifying_keys import KeyCheck
-from muniment.verifying_report import Findings
-from muniment.verifying_rewrite import Rewriter
-from muniment.verifying_runs import Runs
-from muniment.verifying_signatures import SignatureCheck
-from muniment.verifying_snapshot import Snapshot
-from muniment.verifying_statement import (
+from muniment.verifying.contents import Blobs, Subjects
+from muniment.verifying.keys import KeyCheck
+from muniment.verifying.report import Findings
+from muniment.verifying.rewrite import Rewriter
+from muniment.verifying.runs import Runs
+from muniment.verifying.signatures import SignatureCheck
+from muniment.verifying.snapshot import Snapshot
+from muniment.verifying.statement import (
     MAX_PAYLOAD,
     Expected,
     Row,
@@ -40,7 +40,7 @@ from muniment.verifying_statement import (
     explain_columns,
     is_time,
 )
-from muniment.verifying_tree import Mark, Tree
+from muniment.verifying.tree import Mark, Tree
 
 __all__ = ["EventPass"]
 

@@ -17,8 +17,8 @@ from muniment.errors import KeyRefused, WrongError
 from muniment.keyring import Keyring
 from muniment.keys import PublicKey
 from muniment.signing import pae, spki_base64
-from muniment.verifying_report import Findings
-from muniment.verifying_signatures import SignatureCheck
+from muniment.verifying.report import Findings
+from muniment.verifying.signatures import SignatureCheck
 
 __all__ = ["KeyCheck"]
 
