@@ -220,7 +220,7 @@ def create_file(path: Path) -> sqlite3.Connection:
 
 
 def _require_file(path: Path) -> None:
-    if not path.exists():
+    if not os.path.exists(path):  # noqa: PTH110 - a name too long is no file either
         raise StoreError(
             "there is no such file",
             rule="store/missing",

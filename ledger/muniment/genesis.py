@@ -15,10 +15,11 @@ Rules:
 from __future__ import annotations
 
 import errno
+import os
 import secrets
 import shutil
 from collections.abc import Callable, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -107,10 +108,7 @@ def create_ledger(
         kept = home.keys_directory(ledger_id, create=True).parent
         _keep_keys(home, ledger_id, keys, writer is None)
         step("keys kept")
-        home.pin(ledger_id, keys.root.public.keyid)
-        with home.head_memory(ledger_id) as memory:
-            memory.advance(head.size, head.hash)
-            memory.sync()
+        _pin(home, ledger_id, keys.root.public.keyid, head)
         step("pinned")
         _publish(partial, path)
     except MunimentError:
@@ -119,16 +117,16 @@ def create_ledger(
         raise
     finally:
         for suffix in ("", "-wal", "-shm"):
-            Path(f"{partial}{suffix}").unlink(missing_ok=True)
+            with suppress(OSError):  # the fault that led here is told, not this one
+                Path(f"{partial}{suffix}").unlink(missing_ok=True)
     step("published")
     home.remember(str(path), ledger_id)
     step("remembered")
-    recovery = home.recovery_directory(ledger_id)
-    return Born(ledger_id, keys.root.public.keyid, recovery)
+    return Born(ledger_id, keys.root.public.keyid, home.recovery_directory(ledger_id))
 
 
 def _refuse_known(path: Path, home: TrustHome) -> None:
-    if path.exists():
+    if os.path.lexists(path):  # where the name is too long, SQLite says so
         raise RefusedError(
             "there is a file already",
             rule="ledger/exists",
@@ -223,6 +221,13 @@ def _keep_keys(home: TrustHome, ledger_id: str, keys: Keys, own_writer: bool) ->
         save_private(kept / "writer.pem", keys.writer)
     save_private(recovery / "root.pem", keys.root)
     save_private(recovery / "next-root.pem", keys.next_root)
+
+
+def _pin(home: TrustHome, ledger_id: str, keyid: str, head: Head) -> None:
+    home.pin(ledger_id, keyid)
+    with home.head_memory(ledger_id) as memory:
+        memory.advance(head.size, head.hash)
+        memory.sync()
 
 
 def _publish(partial: Path, path: Path) -> None:

@@ -180,7 +180,8 @@ def _environment_key() -> Signer | None:
     value = os.environ.get(KEY_VARIABLE, "")
     if not value:
         return None
-    if Path(value).is_file() or value.startswith("file:"):
+    # Not `Path.is_file`: a long PEM is no name that it could ask for.
+    if os.path.isfile(value) or value.startswith("file:"):  # noqa: PTH113
         return signer_from_uri(value)
     return signer_from_uri(f"env:{KEY_VARIABLE}")
 

@@ -125,6 +125,10 @@ def test_an_unknown_file_that_is_no_ledger(
     refused(lambda: opened(place), 3, rule)
     assert place.exists() == (content is not None)
     refused(lambda: opened(tmp_path), 3, "store/directory")
+    refused(lambda: opened(tmp_path / ("x" * 5000)), 3, "store/missing")
+    refused(
+        lambda: Ledger.create(tmp_path / ("x" * 300), plugins=()), 3, "store/unreadable"
+    )
 
 
 def test_a_missing_key(ledger: Ledger) -> None:
