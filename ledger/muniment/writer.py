@@ -5,7 +5,8 @@ Rules:
 - A transaction is committed whole or leaves nothing behind, whatever raises in it, and
   a connection is as durable after a fault as before it.
 - While a process forks, no transaction is under way. A child closes what it inherited
-  and connects anew: SQLite's locks are its parent's.
+  and connects anew: SQLite's locks are its parent's. Where a transaction lasts longer
+  than a fork waits, the child finds the ledger locked, and does not touch it.
 - Waiting is limited: for another writer by the ledger's timeout, for readers, when the
   write-ahead log is to be emptied, by what the caller says.
 """
@@ -110,15 +111,22 @@ class Writer:
             self._connection = self.database.engine.connect()
         return cast("_Transactional", self._connection.connection.driver_connection)
 
-    def inherit(self) -> None:
-        """In a child process: close the parent's connections, which took its locks."""
+    def inherit(self, *, quiet: bool) -> None:
+        """In a child process: close the parent's connections, which took its locks.
+
+        Args:
+            quiet: no thread of the parent was in the middle of a transaction.
+
+        """
         connection, self._connection = self._connection, None
+        if not quiet:
+            self.lock = threading.RLock()
         if connection is not None:
             driver = connection.connection.driver_connection
-            if cast("_Transactional", driver).in_transaction:
-                _ABANDONED.append(connection)  # the parent's, in the middle of it
-            else:
+            if quiet and not cast("_Transactional", driver).in_transaction:
                 connection.close()
+            else:
+                _ABANDONED.append(connection)  # the parent's, in the middle of it
         self.database.dispose()
 
 
@@ -127,6 +135,9 @@ class Writer:
 _WRITERS: weakref.WeakSet[Writer] = weakref.WeakSet()
 _ABANDONED: list[Connection] = []
 _HELD: list[Writer] = []
+_FORKING = threading.Lock()
+_PATIENCE = 5.0
+"""Seconds that a fork waits for a transaction; two ledgers may wait for each other."""
 
 
 def _watch(writer: Writer) -> None:
@@ -134,19 +145,19 @@ def _watch(writer: Writer) -> None:
 
 
 def _before_fork() -> None:
-    _HELD[:] = list(_WRITERS)
-    for writer in _HELD:
-        writer.lock.acquire()
+    _FORKING.acquire()
+    _HELD[:] = [one for one in list(_WRITERS) if one.lock.acquire(timeout=_PATIENCE)]
 
 
 def _after_fork() -> None:
     while _HELD:
         _HELD.pop().lock.release()
+    _FORKING.release()
 
 
 def _after_fork_in_child() -> None:
-    for writer in _HELD:
-        writer.inherit()
+    for writer in list(_WRITERS):
+        writer.inherit(quiet=writer in _HELD)
     _after_fork()
 
 

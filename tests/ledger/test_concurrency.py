@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from children import Report, start
+from muniment.errors import StoreError
 from muniment.ledger import Ledger
 from muniment.verifier import verify
 
@@ -174,3 +175,41 @@ def test_close_does_not_wait_for_a_reader(ledger: Ledger) -> None:
         assert time.monotonic() - began < 5
         assert reader.execute("SELECT count(*) FROM event").fetchone() == (1,)
     assert verify(ledger.path).size == 2
+
+
+def test_a_fork_does_not_wait_for_ever(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A thread that stays in a transaction delays a fork; its child is locked out."""
+    ledger.close()
+    ledger = Ledger.open(ledger.path, timeout=0.5, plugins=())
+    monkeypatch.setattr("muniment.writer._PATIENCE", 0.1)
+    inside, go = threading.Event(), threading.Event()
+
+    def step(label: str) -> None:
+        if label == "inserted":
+            inside.set()
+            go.wait(30)
+
+    ledger.append("note.added", {"text": "before"})
+    ledger.store.step = step
+    thread = threading.Thread(
+        target=lambda: ledger.append("note.added", {"text": "slow"})
+    )
+    thread.start()
+    assert inside.wait(30)
+
+    def body(report: Report) -> None:
+        ledger.store.step = lambda _: None
+        with pytest.raises(StoreError, match="store/locked"):
+            ledger.append("note.added", {"text": "child"})
+        report("locked out")
+
+    child = start(body)
+    assert child.end() == (0, ["locked out"])
+    go.set()
+    thread.join()
+    ledger.store.step = lambda _: None
+    assert ledger.append("note.added", {"text": "parent"}).seq == 3
+    ledger.close()
+    assert verify(ledger.path).ok
