@@ -9,6 +9,7 @@ Rules:
 - ``trusted_schema=OFF``, and the schema text is compared before the file is used:
   triggers and views that somebody planted never run.
 - A child process begins with connections of its own: SQLite's locks are not inherited.
+- SQLAlchemy is loaded for audit queries alone, which go through `Database.querying`.
 - Every fault of the database is one of ours, with a remedy.
 """
 
@@ -16,19 +17,18 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
-
-from sqlalchemy import Connection, Engine, create_engine
-from sqlalchemy.exc import DBAPIError
-from sqlalchemy.exc import TimeoutError as PoolTimeout
-from sqlalchemy.pool import QueuePool
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from muniment.errors import MunimentError, StoreError, UsageError, WrongError
 from muniment.layout import APPLICATION_ID, LAYOUT_VERSION, SCHEMA
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 __all__ = ["Database", "Driver", "Execute", "Rows", "sqlite_path", "translated"]
 
@@ -48,11 +48,16 @@ class Rows(Protocol):
 
 
 Execute: TypeAlias = Callable[..., Rows]
-"""Runs one statement with its parameters: of a driver, or of SQLAlchemy."""
+"""Runs one statement with its parameters."""
 
 
 class Driver(Protocol):
-    """The writing connection without SQLAlchemy around it, which costs 12 µs a call."""
+    """A connection of the database's own driver; SQLAlchemy's costs 12 µs a call."""
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether a transaction was begun and not ended."""
+        ...
 
     def execute(self, sql: str, parameters: Sequence[object] = (), /) -> Rows:
         """Run one statement."""
@@ -62,6 +67,9 @@ class Driver(Protocol):
         """Run one statement for each of *rows*."""
         ...
 
+
+_IDLE = 4
+"""How many reading connections are kept for the next reader."""
 
 _FAULTS: tuple[tuple[str, str, str, str], ...] = (
     (
@@ -112,8 +120,12 @@ def translated(place: str) -> Generator[None]:
     except MunimentError as error:
         error.place = error.place or place
         raise
-    except (DBAPIError, sqlite3.Error, PoolTimeout, OverflowError) as error:
-        text = str(error.orig if isinstance(error, DBAPIError) else error)
+    except Exception as error:
+        # SQLAlchemy keeps the driver's own error in `orig`.
+        fault = getattr(error, "orig", None) or error
+        if not isinstance(fault, sqlite3.Error | OverflowError):
+            raise
+        text = str(fault)
         for sign, rule, message, remedy in _FAULTS:
             if sign in text.lower():
                 raise StoreError(
@@ -155,8 +167,11 @@ class Database:
 
     path: Path
     readonly: bool
-    engine: Engine
-    readers: Engine
+    timeout: float = 60.0
+    """Seconds that a statement waits for another writer."""
+    _idle: list[sqlite3.Connection] = field(default_factory=list[sqlite3.Connection])
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _generation: int = 0
 
     @classmethod
     def open(cls, path: Path, *, readonly: bool, timeout: float = 60.0) -> Database:
@@ -169,47 +184,71 @@ class Database:
         """
         _require_file(path)
         _require_readable_log(path)
-        database = cls(
-            path,
-            readonly,
-            create_engine(
-                "sqlite://",
-                creator=lambda: _writer(path, timeout),
-                poolclass=QueuePool,
-                pool_size=1,
-                max_overflow=0,
-                isolation_level="AUTOCOMMIT",
-            ),
-            create_engine(
-                "sqlite://",
-                creator=lambda: open_reader(path, timeout),
-                poolclass=QueuePool,
-                pool_size=4,
-                max_overflow=60,
-                isolation_level="AUTOCOMMIT",
-            ),
-        )
+        database = cls(path, readonly, timeout)
         try:
-            with database.reading() as connection:
-                _compare_schema(connection, str(path))
+            with database.reading() as driver:
+                _compare_schema(driver.execute, str(path))
         except MunimentError:
             database.dispose()
             raise
         return database
 
     @contextmanager
-    def reading(self) -> Generator[Connection]:
+    def reading(self) -> Generator[Driver]:
         """Lend a read-only connection."""
-        with translated(str(self.path)), self.readers.connect() as connection:
-            yield connection
+        with translated(str(self.path)):
+            connection, generation = self._take()
+            try:
+                yield connection
+            finally:
+                self._give_back(connection, generation)
+
+    @contextmanager
+    def querying(self) -> Generator[Connection]:
+        """Lend a read-only connection as SQLAlchemy's, for queries built with it."""
+        from sqlalchemy import create_engine  # noqa: PLC0415 - half of a start-up
+        from sqlalchemy.pool import StaticPool  # noqa: PLC0415
+
+        with self.reading() as driver:
+            engine = create_engine(
+                "sqlite://",
+                creator=lambda: driver,
+                poolclass=StaticPool,
+                isolation_level="AUTOCOMMIT",
+            )
+            with engine.connect() as connection:
+                yield connection
+
+    def writing(self) -> Driver:
+        """Return a new connection that may write; the caller closes it."""
+        return _writer(self.path, self.timeout)
 
     def dispose(self) -> None:
-        """Close every connection that nobody is using.
+        """Close every reading connection that nobody is using, now or when given back.
 
-        The writer is the last: only it may remove the write-ahead log.
+        Before the writing one: only the last connection removes the write-ahead log.
         """
-        self.readers.dispose()
-        self.engine.dispose()
+        with self._lock:
+            idle, self._idle = self._idle, []
+            self._generation += 1
+        for connection in idle:
+            connection.close()
+
+    def _take(self) -> tuple[sqlite3.Connection, int]:
+        with self._lock:
+            if self._idle:
+                return self._idle.pop(), self._generation
+            generation = self._generation
+        return open_reader(self.path, self.timeout), generation
+
+    def _give_back(self, connection: sqlite3.Connection, generation: int) -> None:
+        if connection.in_transaction:
+            connection.rollback()
+        with self._lock:
+            if generation == self._generation and len(self._idle) < _IDLE:
+                self._idle.append(connection)
+                return
+        connection.close()
 
 
 def create_file(path: Path) -> sqlite3.Connection:
@@ -289,8 +328,8 @@ def _require_readable_log(path: Path) -> None:
     )
 
 
-def _compare_schema(connection: Connection, place: str) -> None:
-    application = connection.exec_driver_sql("PRAGMA application_id").scalar_one()
+def _compare_schema(execute: Execute, place: str) -> None:
+    application = execute("PRAGMA application_id").fetchone()[0]
     if application != APPLICATION_ID:
         raise StoreError(
             "the database is not a muniment ledger",
@@ -298,7 +337,7 @@ def _compare_schema(connection: Connection, place: str) -> None:
             place=place,
             remedy="check the path",
         )
-    version = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
+    version = execute("PRAGMA user_version").fetchone()[0]
     if version != LAYOUT_VERSION:
         raise StoreError(
             f"the file has layout {version}, this muniment knows {LAYOUT_VERSION}",
@@ -306,9 +345,7 @@ def _compare_schema(connection: Connection, place: str) -> None:
             place=place,
             remedy="use the muniment that wrote it, or a newer one",
         )
-    rows = connection.exec_driver_sql(
-        "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL"
-    )
+    rows = execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL")
     found = {row[0]: row[1] for row in rows}
     if found != SCHEMA:
         odd = sorted(

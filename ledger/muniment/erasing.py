@@ -45,8 +45,8 @@ def what_is_left(store: Store, refs: Sequence[str]) -> list[str]:
         ErasedError: nothing is left of any.
 
     """
-    with store.database.reading() as connection:
-        execute = connection.exec_driver_sql
+    with store.database.reading() as driver:
+        execute = driver.execute
         left = [ref for ref in refs if store.blobs.holds(execute, ref, known=True)]
     if not left and refs:
         _empty_log(store)
@@ -105,8 +105,8 @@ def _still_there(store: Store, refs: list[str]) -> tuple[list[str], list[str]]:
     """Part the contents that are there by whether an event says they were erased."""
     unsaid: list[str] = []
     said: list[str] = []
-    with store.database.reading() as connection:
-        execute = connection.exec_driver_sql
+    with store.database.reading() as driver:
+        execute = driver.execute
         for ref in refs:
             if store.blobs.holds(execute, ref):
                 row = execute(_SAID, (ref.encode(),)).fetchone()

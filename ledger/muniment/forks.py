@@ -81,20 +81,20 @@ class _History:
     def root(self, size: int) -> bytes:
         if self.store is None:
             return self.checkpoint.root
-        with self.store.database.reading() as connection:
-            return subtree_root(0, size, node_reader(connection.exec_driver_sql))
+        with self.store.database.reading() as driver:
+            return subtree_root(0, size, node_reader(driver.execute))
 
     def leaf(self, seq: int) -> bytes:
         if self.store is None:
             return b""
-        with self.store.database.reading() as connection:
-            return bytes(connection.exec_driver_sql(_LEAF, (seq,)).scalar_one())
+        with self.store.database.reading() as driver:
+            return bytes(driver.execute(_LEAF, (seq,)).fetchone()[0])
 
     def consistency(self, old: int, new: int) -> tuple[bytes, ...]:
         if self.store is None or not old:
             return ()
-        with self.store.database.reading() as connection:
-            node = node_reader(connection.exec_driver_sql)
+        with self.store.database.reading() as driver:
+            node = node_reader(driver.execute)
             return tuple(consistency_proof(old, new, node))
 
     def notes(self, above: int) -> Iterator[tuple[Checkpoint, bytes]]:
@@ -102,8 +102,8 @@ class _History:
         if self.store is None:
             listed = [self.note] if self.size > above else []
         else:
-            with self.store.database.reading() as connection:
-                rows = connection.exec_driver_sql(_NOTES, (above,)).all()
+            with self.store.database.reading() as driver:
+                rows = driver.execute(_NOTES, (above,)).fetchall()
             listed = [bytes(row[0]) for row in rows]
         for note in listed:
             yield Checkpoint.parse(Note.parse(note).text), note

@@ -23,9 +23,6 @@ from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from sqlalchemy import create_engine
-from sqlalchemy.pool import StaticPool
-
 from muniment.batch import Draft, build
 from muniment.blobs import sync_directory
 from muniment.canonical import JsonValue, sha256_tag
@@ -174,22 +171,15 @@ def _write(
     tail = Tail()
     batch = build([Draft(prepared, actor)], tail, keys.root, None)
     with translated(str(partial)), closing(create_file(partial)) as raw:
-        engine = create_engine(
-            "sqlite://",
-            creator=lambda: raw,
-            poolclass=StaticPool,
-            isolation_level="AUTOCOMMIT",
+        raw.execute("BEGIN IMMEDIATE")
+        migrate(raw.execute, str(partial))
+        raw.executemany(
+            "INSERT INTO event (seq, type, run, payload, signature, key, hash) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?)",
+            batch.rows,
         )
-        with engine.connect() as connection:
-            connection.exec_driver_sql("BEGIN IMMEDIATE")
-            migrate(connection, str(partial))
-            connection.exec_driver_sql(
-                "INSERT INTO event (seq, type, run, payload, signature, key, hash) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?)",
-                batch.rows,
-            )
-            connection.exec_driver_sql("COMMIT")
-            connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+        raw.execute("COMMIT")
+        raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     return sha256_tag(batch.events[0].payload), Head(1, tail.hash)
 
 

@@ -6,22 +6,21 @@ that is ahead of this version of muniment is refused, never guessed at.
 
 from __future__ import annotations
 
-from sqlalchemy import Connection
-
+from muniment.database import Execute
 from muniment.errors import StoreError
 from muniment.layout import APPLICATION_ID, LAYOUT_VERSION, MIGRATIONS
 
 __all__ = ["migrate"]
 
 
-def migrate(connection: Connection, place: str) -> None:
-    """Bring the database behind *connection* to this layout, inside a transaction.
+def migrate(execute: Execute, place: str) -> None:
+    """Bring the database behind *execute* to this layout, inside a transaction.
 
     Raises:
         StoreError: the file was made by a newer muniment, or is not a ledger.
 
     """
-    version = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
+    version = execute("PRAGMA user_version").fetchone()[0]
     if version > LAYOUT_VERSION:
         raise StoreError(
             f"the file has layout {version}, this muniment knows {LAYOUT_VERSION}",
@@ -33,6 +32,6 @@ def migrate(connection: Connection, place: str) -> None:
         if number <= version:
             continue
         for text in statements:
-            connection.exec_driver_sql(text)
-        connection.exec_driver_sql(f"PRAGMA user_version = {number}")
-    connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
+            execute(text)
+        execute(f"PRAGMA user_version = {number}")
+    execute(f"PRAGMA application_id = {APPLICATION_ID}")

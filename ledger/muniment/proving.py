@@ -41,8 +41,8 @@ def prove(store: Store, seq: int) -> TlogProof:
             place=f"event {seq}",
             remedy="run `muniment checkpoint` where the key is",
         )
-    with store.database.reading() as connection:
-        hashes = inclusion_proof(seq, covered, node_reader(connection.exec_driver_sql))
+    with store.database.reading() as driver:
+        hashes = inclusion_proof(seq, covered, node_reader(driver.execute))
     return TlogProof(seq, tuple(hashes), note)
 
 
@@ -57,5 +57,5 @@ def newest_checkpoint(store: Store) -> Checkpoint | None:
 
 def consistency(store: Store, old: int, new: int) -> list[bytes]:
     """Return the proof that the first *old* of *new* events were never changed."""
-    with store.database.reading() as connection:
-        return consistency_proof(old, new, node_reader(connection.exec_driver_sql))
+    with store.database.reading() as driver:
+        return consistency_proof(old, new, node_reader(driver.execute))

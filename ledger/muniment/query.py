@@ -126,7 +126,7 @@ def _page(
         .order_by(seq.desc() if wanted.order == "desc" else seq)
         .limit(PAGE)
     )
-    with database.reading() as connection:
+    with database.querying() as connection:
         rows = connection.execute(query).all()
         return [(row[4], read_event(*row[:4])) for row in rows]
 
@@ -169,8 +169,8 @@ def _python_filter(wanted: Filter) -> Callable[[Event], bool]:
 
 
 def _bounds(database: Database, wanted: Filter) -> tuple[int, int]:
-    with database.reading() as connection:
-        newest = connection.exec_driver_sql("SELECT max(seq) FROM event").scalar()
+    with database.reading() as driver:
+        (newest,) = driver.execute("SELECT max(seq) FROM event").fetchone()
     size = 0 if newest is None else cast("int", newest) + 1
     low = max(0, wanted.from_seq)
     high = size if wanted.to_seq is None else min(size, wanted.to_seq)
@@ -184,13 +184,13 @@ def _bounds(database: Database, wanted: Filter) -> tuple[int, int]:
 def _first_at(database: Database, wanted: datetime, size: int) -> int:
     """Return the first position whose time is not before *wanted*, by halving."""
     target, low, high = timestamp(wanted), 0, size
-    with database.reading() as connection:
+    with database.reading() as driver:
         while low < high:
             middle = (low + high) // 2
-            row = connection.exec_driver_sql(
+            row = driver.execute(
                 "SELECT payload, signature, key, hash FROM event WHERE seq = ?",
                 (middle,),
-            ).one()
+            ).fetchone()
             if read_event(row[0], row[1], row[2], row[3]).time < target:
                 low = middle + 1
             else:

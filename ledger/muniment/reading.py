@@ -30,8 +30,8 @@ _RUNS = "SELECT DISTINCT run FROM event WHERE run >= ? AND run < ? LIMIT 2"
 
 def ledger_id_of(database: Database) -> str:
     """Return the id of the ledger in *database*: the hash of its genesis payload."""
-    with database.reading() as connection:
-        row = connection.exec_driver_sql(_ROW, (0,)).first()
+    with database.reading() as driver:
+        row = driver.execute(_ROW, (0,)).fetchone()
     if row is None:
         raise StoreError(
             "the ledger is empty; not even its genesis is there",
@@ -52,8 +52,8 @@ def ledger_id_of(database: Database) -> str:
 
 def head_of(database: Database) -> Head:
     """Return the size of the log and the leaf hash of its last event."""
-    with database.reading() as connection:
-        row = last_row(connection.exec_driver_sql)
+    with database.reading() as driver:
+        row = last_row(driver.execute)
     if row is None:
         return Head(0, hashlib.sha256(b"").digest())
     return Head(row[0] + 1, row[1])
@@ -66,9 +66,9 @@ def event_at(database: Database, seq: int) -> Event:
         UsageError: there is none.
 
     """
-    with database.reading() as connection:
+    with database.reading() as driver:
         known = -1 if seq > _LARGEST else seq
-        row = connection.exec_driver_sql(_ROW, (known,)).first()
+        row = driver.execute(_ROW, (known,)).fetchone()
         if row is not None:
             return read_event(row[0], row[1], row[2], row[3])
     raise UsageError(
@@ -81,10 +81,10 @@ def event_at(database: Database, seq: int) -> Event:
 
 def has_head(database: Database, size: int, leaf: str) -> bool:
     """Tell whether the event before *size* has the leaf hash *leaf* (hex)."""
-    with database.reading() as connection:
-        row = connection.exec_driver_sql(
+    with database.reading() as driver:
+        row = driver.execute(
             "SELECT hash FROM event WHERE seq = ?", (size - 1,)
-        ).first()
+        ).fetchone()
     return row is not None and cast("bytes", row[0]).hex() == leaf
 
 
@@ -92,8 +92,8 @@ def events_of_run(database: Database, run: str) -> Iterator[Event]:
     """Yield the events of a run, in pages, so that no transaction stays open."""
     start = 0
     while True:
-        with database.reading() as connection:
-            rows = connection.exec_driver_sql(_RUN, (run, start)).all()
+        with database.reading() as driver:
+            rows = driver.execute(_RUN, (run, start)).fetchall()
             events = [read_event(row[1], row[2], row[3], row[4]) for row in rows]
         yield from events
         if rows:  # not what the payload claims: that could send us back for ever
@@ -110,8 +110,8 @@ def run_id(database: Database, prefix: str) -> str:
 
     """
     wanted = prefix.upper()
-    with database.reading() as connection:
-        rows = connection.exec_driver_sql(_RUNS, (wanted, wanted + "~")).all()
+    with database.reading() as driver:
+        rows = driver.execute(_RUNS, (wanted, wanted + "~")).fetchall()
     if not wanted or len(rows) != 1:
         found = "no run" if not rows else "more than one run"
         raise UsageError(

@@ -191,18 +191,18 @@ class Store:
 
     def read_blob(self, ref: str) -> bytes:
         """Return the content behind the commitment *ref*; see `Blobs.read`."""
-        with self.database.reading() as connection:
-            return self.blobs.read(connection.exec_driver_sql, ref)
+        with self.database.reading() as driver:
+            return self.blobs.read(driver.execute, ref)
 
     def keyring(self) -> Keyring:
         """Return the keys of the ledger, as its key events say."""
-        with self.database.reading() as connection:
-            return self._fold_keys(connection.exec_driver_sql)
+        with self.database.reading() as driver:
+            return self._fold_keys(driver.execute)
 
     def last_checkpoint(self) -> tuple[int, bytes | None]:
         """Return the size and note of the newest checkpoint in the file."""
-        with self.database.reading() as connection:
-            row = connection.exec_driver_sql(_LAST_CHECKPOINT).first()
+        with self.database.reading() as driver:
+            row = driver.execute(_LAST_CHECKPOINT).fetchone()
             return (0, None) if row is None else (row[0], row[1])
 
     def empty(self, refs: Sequence[str]) -> None:

@@ -27,6 +27,7 @@ from pathlib import Path
 
 from muniment.errors import CannotTellError, MunimentError, StoreError
 from muniment.trust import TrustHome
+from muniment.verifying.copies import original_of
 from muniment.verifying.events import EventPass
 from muniment.verifying.memory import GivenKey, Memory, is_pinned, recall
 from muniment.verifying.report import Finding, Findings, Report, judge
@@ -107,6 +108,8 @@ class _State:
     pinned: bool = False
     signatures: int = 0
     erased: int = 0
+    older: bool = False
+    """Whether this is a copy of a ledger that went on elsewhere."""
 
     def unreadable(self, error: StoreError) -> None:
         """Say that a known ledger is gone, or that a file cannot be judged."""
@@ -134,8 +137,9 @@ class _State:
         found = self.findings.sorted()
         verdict = judge(
             found,
+            looked=self.events is not None,
             pinned=self.pinned,
-            remembered=any(mark.matched for mark in self.memory.marks),
+            remembered=self.memory.matched and not self.older,
             trust_on_first_use=trust_on_first_use,
             require_complete=require_complete,
         )
@@ -162,6 +166,7 @@ class _State:
             erased=self.erased,
             open_runs=tuple(events.runs.open()) if events else (),
             anchored=self.memory.anchored(size),
+            older=self.older,
             fast=fast,
             seconds=seconds,
         )
@@ -271,13 +276,32 @@ def _judge_empty(state: _State, snapshot: Snapshot) -> None:
 
 
 def _compare_length(state: _State, events: EventPass) -> None:
-    size = events.size
-    longest = max((mark.size for mark in state.memory.marks), default=0)
-    if longest <= size:
+    size, memory = events.size, state.memory
+    if memory.longest <= size:
         return
-    behind = longest - size
-    if any(mark.matched for mark in state.memory.marks) and not len(state.findings):
-        what = f"this is an older copy, {behind} events behind"
+    behind = _events(memory.longest - size)
+    if len(state.findings):
+        state.truncated(f"the log is {behind} shorter than remembered", size)
+    elif original := _original(state, events):
+        state.older = True
+        note = f"an older copy, {behind} behind the ledger at {original}"
+        state.findings.notes.append(note)
+    elif memory.matched:
+        what = f"this is an older copy, {behind} behind"
         state.truncated(what, size, "rolled-back")
     else:
-        state.truncated(f"the log is {behind} events shorter than remembered", size)
+        state.truncated(f"the log is {behind} shorter than remembered", size)
+
+
+def _original(state: _State, events: EventPass) -> str | None:
+    """Return where the ledger is that goes on, unless somebody else vouched for more."""
+    if state.ledger is None or state.memory.told_longest > events.size:
+        return None
+    head = events.head or b""
+    return original_of(
+        state.home, state.target, state.ledger, size=events.size, head=head
+    )
+
+
+def _events(number: int) -> str:
+    return "1 event" if number == 1 else f"{number} events"

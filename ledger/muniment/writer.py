@@ -20,8 +20,6 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Protocol, cast
 
-from sqlalchemy import Connection
-
 from muniment.database import Database, Driver, translated
 from muniment.errors import AppendRefused, StoreError
 
@@ -30,8 +28,8 @@ __all__ = ["Writer"]
 _SYNC_FULL, _SYNC_NORMAL = "PRAGMA synchronous=FULL", "PRAGMA synchronous=NORMAL"
 
 
-class _Transactional(Driver, Protocol):
-    in_transaction: bool
+class _Closable(Driver, Protocol):
+    def close(self) -> None: ...
 
 
 class Writer:
@@ -43,7 +41,7 @@ class Writer:
         """Held for a transaction and what belongs to it; threads take turns."""
         self.wrote = False
         """Whether anything was committed through this object."""
-        self._connection: Connection | None = None
+        self._connection: _Closable | None = None
         self._closed = False
         _watch(self)
 
@@ -86,12 +84,12 @@ class Writer:
         """Let go of every connection; a closed ledger does not write again."""
         with self.lock:
             self._closed, self.wrote = True, False
+            self.database.dispose()
             if self._connection is not None:
                 self._connection.close()
             self._connection = None
-            self.database.dispose()
 
-    def _driver(self) -> _Transactional:
+    def _driver(self) -> Driver:
         place = str(self.database.path)
         if self._closed:
             raise StoreError(
@@ -108,8 +106,8 @@ class Writer:
                 remedy="open it for writing, with its signing key",
             )
         if self._connection is None:
-            self._connection = self.database.engine.connect()
-        return cast("_Transactional", self._connection.connection.driver_connection)
+            self._connection = cast("_Closable", self.database.writing())
+        return self._connection
 
     def inherit(self, *, quiet: bool) -> None:
         """In a child process: close the parent's connections, which took its locks.
@@ -122,8 +120,7 @@ class Writer:
         if not quiet:
             self.lock = threading.RLock()
         if connection is not None:
-            driver = connection.connection.driver_connection
-            if quiet and not cast("_Transactional", driver).in_transaction:
+            if quiet and not connection.in_transaction:
                 connection.close()
             else:
                 _ABANDONED.append(connection)  # the parent's, in the middle of it
@@ -133,7 +130,7 @@ class Writer:
 # A process has one way to hear of forks, and it cannot be taken back: the writers that
 # are alive are known to the module, as `logging` knows its handlers.
 _WRITERS: weakref.WeakSet[Writer] = weakref.WeakSet()
-_ABANDONED: list[Connection] = []
+_ABANDONED: list[_Closable] = []
 _HELD: list[Writer] = []
 _FORKING = threading.Lock()
 _PATIENCE = 5.0

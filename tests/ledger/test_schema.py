@@ -6,7 +6,7 @@ import sqlite3
 from contextlib import closing
 
 import pytest
-from sqlalchemy import Table, create_engine
+from sqlalchemy import Table
 
 from muniment import layout, schema
 from muniment.errors import StoreError
@@ -71,27 +71,23 @@ def test_migrations_are_numbered_from_one() -> None:
 
 def test_migrating_makes_the_schema_once() -> None:
     """An empty file gets every object; one that is there already is left alone."""
-    engine = create_engine("sqlite://", isolation_level="AUTOCOMMIT")
-    with engine.connect() as connection:
+    with closing(sqlite3.connect(":memory:")) as connection:
         for _ in range(2):
-            migrate(connection, "memory")
-            rows = connection.exec_driver_sql(
+            migrate(connection.execute, "memory")
+            rows = connection.execute(
                 "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL"
             )
             assert {row[0]: row[1] for row in rows} == layout.SCHEMA
-            version = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
+            (version,) = connection.execute("PRAGMA user_version").fetchone()
             assert version == layout.LAYOUT_VERSION
-    engine.dispose()
 
 
 def test_a_file_that_is_ahead_is_refused() -> None:
     """A layout of the future is not guessed at."""
-    engine = create_engine("sqlite://", isolation_level="AUTOCOMMIT")
-    with engine.connect() as connection:
-        connection.exec_driver_sql("PRAGMA user_version = 2")
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute("PRAGMA user_version = 2")
         with pytest.raises(StoreError, match="layout 2, this muniment knows 1"):
-            migrate(connection, "memory")
-    engine.dispose()
+            migrate(connection.execute, "memory")
 
 
 @pytest.mark.parametrize("table", sorted(str(row.__tablename__) for row in CLASSES))

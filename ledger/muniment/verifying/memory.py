@@ -34,6 +34,7 @@ GivenKey = PublicKey | str | os.PathLike[str]
 
 _OWN = "the writer's own user"
 _KEYID = re.compile(r"SHA256:[A-Za-z0-9+/]{43}")
+_SUFFIXES = frozenset({".key", ".pem", ".pub", ".txt"})
 _GIVE_KEY = "give a public key as PEM, ssh-ed25519 line, fingerprint or file"
 _GIVE_ANCHOR = "give a file of checkpoint notes, or of JSON lines with a note each"
 
@@ -45,6 +46,22 @@ class Memory:
     pins: frozenset[str] = frozenset()
     keys_given: bool = False
     marks: list[Mark] = field(default_factory=list[Mark])
+
+    @property
+    def matched(self) -> bool:
+        """Whether the log holds anything of what is remembered."""
+        return any(mark.matched for mark in self.marks)
+
+    @property
+    def longest(self) -> int:
+        """The greatest size that anybody remembers."""
+        return max((mark.size for mark in self.marks), default=0)
+
+    @property
+    def told_longest(self) -> int:
+        """The greatest size that somebody else than the writer's user remembers."""
+        told = (mark.size for mark in self.marks if mark.source != _OWN)
+        return max(told, default=0)
 
     def anchored(self, size: int) -> str:
         """Say how far the log is confirmed, and by whom."""
@@ -170,7 +187,8 @@ def _keyid(key: GivenKey) -> str:
     place = ""
     try:
         spelled = text.startswith(("-----", "ssh-"))
-        if isinstance(key, os.PathLike) or (not spelled and Path(text).is_file()):
+        named = isinstance(key, os.PathLike) or (not spelled and _names_file(text))
+        if named:
             place, text = text, Path(text).read_text("ascii", "replace")
         return PublicKey.parse(text).keyid
     except OSError as error:
@@ -183,6 +201,13 @@ def _keyid(key: GivenKey) -> str:
         place=place or text.partition("\n")[0][:80],
         remedy=_GIVE_KEY,
     )
+
+
+def _names_file(text: str) -> bool:
+    """Tell whether *text* is a path; base64 and hexadecimal may hold a ``/`` too."""
+    if Path(text).is_file():
+        return True
+    return text.startswith((".", "~", os.sep)) or Path(text).suffix in _SUFFIXES
 
 
 def is_pinned(

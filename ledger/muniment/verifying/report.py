@@ -159,6 +159,8 @@ class Report:
     open_runs: tuple[str, ...] = ()
     """Runs without an end, in the order they began."""
     anchored: str = ""
+    older: bool = False
+    """A copy that lacks events of the ledger that it is a copy of."""
     fast: bool = False
     seconds: float = 0.0
 
@@ -181,15 +183,16 @@ class Verdict:
 def judge(
     findings: tuple[Finding, ...],
     *,
+    looked: bool,
     pinned: bool,
     remembered: bool,
     trust_on_first_use: bool,
     require_complete: bool,
 ) -> Verdict:
-    """Weigh *findings* by the table of ``docs/trust.md``."""
+    """Weigh *findings* by the table of ``docs/trust.md``; *looked*: at any event."""
     kinds = {finding.kind for finding in findings}
     wrong = kinds - {"unreadable"}
-    lacking = "cannot tell" if "unreadable" in kinds else ""
+    lacking = "cannot tell" if "unreadable" in kinds or not looked else ""
     content = wrong - _COMPLETENESS - _AUTHENTICITY
     integrity = "wrong" if content else lacking or "intact"
     known = "pinned" if pinned else "self-asserted"
