@@ -265,8 +265,9 @@ class Store:
         ):
             return
         if remembered.size > tail.size:
+            behind = remembered.size - tail.size
             raise AppendRefused(
-                f"this is an older copy, {remembered.size - tail.size} events behind "
+                f"this is an older copy, {behind} event{'s' * (behind > 1)} behind "
                 "what the trust home remembers",
                 rule="head/rolled-back",
                 place=self.place,

@@ -153,7 +153,7 @@ def test_an_older_copy_does_not_grow(ledger: Ledger) -> None:
     ledger.path.write_bytes(kept)
     with Ledger.open(ledger.path, plugins=()) as older:
         for _ in range(2):
-            with pytest.raises(AppendRefused, match="older copy, 1 events behind"):
+            with pytest.raises(AppendRefused, match="older copy, 1 event behind"):
                 older.append("note.added", {"text": "c"})
         assert older.head.size == 2
 
