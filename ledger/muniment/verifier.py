@@ -27,11 +27,10 @@ from pathlib import Path
 
 from muniment.errors import CannotTellError, MunimentError, StoreError
 from muniment.trust import TrustHome
-from muniment.verifying.copies import original_of
 from muniment.verifying.events import EventPass
 from muniment.verifying.memory import GivenKey, Memory, is_pinned, recall
 from muniment.verifying.report import Finding, Findings, Report, judge
-from muniment.verifying.signatures import signature_check
+from muniment.verifying.signatures import InProcess, WorkerDied, signature_check
 from muniment.verifying.snapshot import Snapshot, open_snapshot
 
 __all__ = ["Finding", "Report", "verify"]
@@ -80,7 +79,12 @@ def verify(  # noqa: PLR0913 - each is a choice of its own
     )
     state = _State(str(target), trust)
     try:
-        _judge(state, keys, anchor, fast=fast, progress=progress)
+        try:
+            _judge(state, keys, anchor, fast=fast, progress=progress)
+        except WorkerDied as error:
+            state = _State(str(target), trust, alone=True)
+            state.findings.notes.append(f"{error.message}; checked without it")
+            _judge(state, keys, anchor, fast=fast, progress=progress)
     except StoreError as error:
         state.unreadable(error)
     except MunimentError as error:
@@ -108,8 +112,8 @@ class _State:
     pinned: bool = False
     signatures: int = 0
     erased: int = 0
-    older: bool = False
-    """Whether this is a copy of a ledger that went on elsewhere."""
+    alone: bool = False
+    """Whether the process checks all signatures itself."""
 
     def unreadable(self, error: StoreError) -> None:
         """Say that a known ledger is gone, or that a file cannot be judged."""
@@ -139,7 +143,7 @@ class _State:
             found,
             looked=self.events is not None,
             pinned=self.pinned,
-            remembered=self.memory.matched and not self.older,
+            remembered=self.memory.matched,
             trust_on_first_use=trust_on_first_use,
             require_complete=require_complete,
         )
@@ -166,7 +170,6 @@ class _State:
             erased=self.erased,
             open_runs=tuple(events.runs.open()) if events else (),
             anchored=self.memory.anchored(size),
-            older=self.older,
             fast=fast,
             seconds=seconds,
         )
@@ -231,7 +234,7 @@ def _judge_log(
         return
     covered = snapshot.value("SELECT max(size) FROM checkpoint") if fast else 0
     beyond = total - covered if isinstance(covered, int) else total
-    signatures = signature_check(beyond)
+    signatures = InProcess() if state.alone else signature_check(beyond)
     try:
         events = EventPass(
             snapshot,
@@ -280,27 +283,11 @@ def _compare_length(state: _State, events: EventPass) -> None:
     if memory.longest <= size:
         return
     behind = _events(memory.longest - size)
-    if len(state.findings):
-        state.truncated(f"the log is {behind} shorter than remembered", size)
-    elif original := _original(state, events):
-        state.older = True
-        note = f"an older copy, {behind} behind the ledger at {original}"
-        state.findings.notes.append(note)
-    elif memory.matched:
+    if memory.matched and not len(state.findings):
         what = f"this is an older copy, {behind} behind"
         state.truncated(what, size, "rolled-back")
     else:
         state.truncated(f"the log is {behind} shorter than remembered", size)
-
-
-def _original(state: _State, events: EventPass) -> str | None:
-    """Return where the ledger is that goes on, unless somebody else vouched for more."""
-    if state.ledger is None or state.memory.told_longest > events.size:
-        return None
-    head = events.head or b""
-    return original_of(
-        state.home, state.target, state.ledger, size=events.size, head=head
-    )
 
 
 def _events(number: int) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import sys
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -340,34 +339,3 @@ def test_index_that_disagrees(forge: Forge, file: Path) -> None:
     report = again(file)
     assert {finding.rule for finding in report.findings} == {"file/index"}
     assert (report.integrity, report.exit_code) == ("wrong", 1)
-
-
-# --- many signatures ------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("bad", [1, 2500, 5000])
-def test_workers_find_a_bad_signature(file: Path, bad: int) -> None:
-    """Spread over processes, one bad signature among thousands is found."""
-    forge = Forge("one").open()
-    for number in range(5000):
-        stranger = make_key("stranger") if number + 1 == bad else None
-        row = forge.append("note.added", {"n": number}, signer=stranger)
-        if stranger is not None:
-            mine = raw(forge.key("writer"))
-            leaf = leaf_hash(row.payload, row.signature, mine)
-            forge.rows[-1] = replace(row, key=mine, hash=leaf)
-    report = check(forge, file)
-    assert first(report) == ("event/signature", bad, 1)
-    assert len(report.findings) == 1
-    assert report.signatures_checked == 5001
-
-
-def test_dead_workers(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """When the processes that check signatures die, the answer is *cannot tell*."""
-    forge = Forge("one").open()
-    for number in range(5000):
-        forge.append("note.added", {"n": number})
-    monkeypatch.setattr(sys, "executable", "/bin/false")
-    report = check(forge, file)
-    assert first(report) == ("verify/worker", None, 3)
-    assert report.integrity == "cannot tell"

@@ -10,7 +10,8 @@ Rules:
 - A worker is a fresh interpreter started with ``posix_spawn``; the program that asks
   for a verification needs no ``__main__`` guard. Small ledgers, frozen programs and
   systems without ``posix_spawn`` verify in the process itself.
-- A worker that dies, or says less than it was asked, is *cannot tell*, never *ok*.
+- A worker that dies, or says less than it was asked, proves nothing: it is raised with
+  what the worker said, and whoever asked checks the rest in the process itself.
 """
 
 from __future__ import annotations
@@ -26,14 +27,36 @@ from muniment.errors import CannotTellError, KeyRefused
 from muniment.keys import PublicKey
 from muniment.signing import pae
 
-__all__ = ["InProcess", "SignatureCheck", "Workers", "signature_check", "work"]
+__all__ = [
+    "InProcess",
+    "SignatureCheck",
+    "WorkerDied",
+    "Workers",
+    "signature_check",
+    "work",
+]
 
 _MANY = 4000
 _BATCH_BYTES = 1 << 16
 _HEAD = struct.Struct("<QI32s64s")
 _DONE = struct.Struct("<4sQI")
 _REPORTED = 1000
-_START = "import sys; sys.path[:] = {path!r}; from {module} import work; work()"
+_START = """
+import sys
+try:
+    sys.path[:] = {path!r}
+    from {module} import work
+    work()
+except BaseException as error:
+    sys.stdout.buffer.write(b"died" + repr(error).encode())
+    raise
+"""
+_LEAST = 3
+"""The first descriptor beyond the standard ones; a daemon may have closed those."""
+
+
+class WorkerDied(CannotTellError):
+    """A process that checks signatures ended before it had checked them all."""
 
 
 class SignatureCheck(Protocol):
@@ -98,10 +121,10 @@ class _Worker:
     __slots__ = ("pid", "reader", "sent", "writer")
 
     def __init__(self) -> None:
-        package = Path(__file__).resolve().parent.parent
+        package = Path(__file__).resolve().parents[2]
         code = _START.format(path=[str(package), *sys.path], module=__name__)
-        theirs, self.writer = os.pipe()
-        self.reader, their_writer = os.pipe()
+        theirs, self.writer = _pipe()
+        self.reader, their_writer = _pipe()
         self.sent = 0
         try:
             self.pid = os.posix_spawn(
@@ -131,13 +154,12 @@ class _Worker:
     def result(self) -> list[int]:
         """Return the bad seqs, after the worker has seen everything."""
         answer = b"".join(iter(lambda: os.read(self.reader, 1 << 16), b""))
-        if len(answer) < _DONE.size:
-            raise _died()
-        word, checked, bad = _DONE.unpack_from(answer)
-        seqs = answer[_DONE.size :]
-        if word != b"done" or checked != self.sent or len(seqs) != 8 * bad:
-            raise _died()
-        return list(struct.unpack(f"<{bad}Q", seqs))
+        if len(answer) >= _DONE.size and answer.startswith(b"done"):
+            _, checked, bad = _DONE.unpack_from(answer)
+            seqs = answer[_DONE.size :]
+            if checked == self.sent and len(seqs) == 8 * bad:
+                return list(struct.unpack(f"<{bad}Q", seqs))
+        raise _died(answer[4:].decode("utf-8", "replace") or "it said nothing")
 
     def hang_up(self) -> None:
         """Close the way to the worker, which ends it when it has read all."""
@@ -170,7 +192,7 @@ class Workers:
             self._workers.extend(_Worker() for _ in range(number))
         except OSError as error:
             self.close()
-            raise _died() from error
+            raise _died(str(error)) from error
 
     def add(self, seq: int, key: bytes, signature: bytes, payload: bytes) -> None:
         """Queue one signature; a full queue goes to the next worker."""
@@ -185,8 +207,10 @@ class Workers:
         self._next = (self._next + 1) % len(self._workers)
         try:
             worker.send(b"".join(self._frames), len(self._frames) // 2)
-        except OSError as error:
-            raise _died() from error
+        except OSError:
+            worker.hang_up()
+            worker.result()  # says why
+            raise
         self._frames.clear()
         self._bytes = 0
 
@@ -221,9 +245,22 @@ def work() -> None:
     sys.stdout.buffer.flush()
 
 
-def _died() -> CannotTellError:
-    return CannotTellError(
-        "a process that checks signatures died",
+def _pipe() -> tuple[int, int]:
+    """Return a pipe whose ends are no standard descriptors."""
+    ends = os.pipe()
+    if min(ends) >= _LEAST:
+        return ends
+    import fcntl  # noqa: PLC0415 - POSIX alone has it, as it has posix_spawn
+
+    moved = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, _LEAST) for end in ends]
+    for end in ends:
+        os.close(end)
+    return moved[0], moved[1]
+
+
+def _died(why: str) -> WorkerDied:
+    return WorkerDied(
+        f"a process that checks signatures died: {why[:200]}",
         rule="verify/worker",
         remedy="verify again, with more memory or less beside it",
     )
