@@ -18,8 +18,6 @@ from forge import (
     raw,
 )
 
-SIZE = 15
-
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
