@@ -143,7 +143,8 @@ def test_a_backup_beside_a_writer(shell: Any, made: Path) -> None:
     assert sizes == sorted(sizes)
     for number in range(5):
         assert shell("compare", f"copy{number}.db", made).code == 0
-        assert shell("verify", f"copy{number}.db", "--json").json["findings"] == []
+        found = shell("verify", f"copy{number}.db", "--json").json["findings"]
+        assert {one["kind"] for one in found} <= {"rolled-back"}
 
 
 def test_rebuild_deletes_the_cache_and_changes_nothing(shell: Any, made: Path) -> None:

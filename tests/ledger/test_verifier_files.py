@@ -42,61 +42,6 @@ def pin(home: TrustHome, forge: Forge, path: Path | None = None) -> None:
             memory.advance(len(forge.rows), forge.rows[-1].hash)
 
 
-def older(forge: Forge, path: Path) -> Path:
-    """Write what the ledger was nine events ago."""
-    old = forge.copy()
-    del old.rows[6:], old.notes[1:], old.blobs[3:]
-    return old.write(path)
-
-
-def test_an_older_copy_elsewhere(
-    tmp_path: Path, path: Path, forge: Forge, home: TrustHome
-) -> None:
-    """A backup of a ledger that went on holds; that it lacks the rest is said."""
-    pin(home, forge, path)
-    copy = older(forge, tmp_path / "copy.db")
-    report = verify(copy, home=home)
-    assert (report.ok, report.exit_code, report.findings) == (True, 0, ())
-    assert (report.older, report.completeness) == (True, "unchecked")
-    assert f"an older copy, 9 events behind the ledger at {path}" in report.notes
-    assert verify(copy, home=home, require_complete=True).exit_code == 3
-
-
-@pytest.mark.parametrize("what", ["gone", "forked", "another", "linked", "unreadable"])
-def test_no_older_copy_without_its_original(
-    tmp_path: Path, path: Path, forge: Forge, home: TrustHome, what: str
-) -> None:
-    """A shorter log is wrong at any place where the ledger does not vouch for it."""
-    pin(home, forge, path)
-    copy = older(forge, tmp_path / "copy.db")
-    if what == "gone":
-        path.unlink()
-    elif what == "forked":
-        other = forge.copy()
-        del other.rows[5:], other.notes[1:], other.blobs[2:]
-        other.append("note.added", {"text": "another"})
-        copy.unlink()
-        other.write(copy)
-    elif what == "linked":
-        path.unlink()
-        path.hardlink_to(copy)
-    else:
-        path.write_bytes(b"junk" if what == "unreadable" else b"")
-    report = verify(copy, home=home)
-    assert (report.ok, report.exit_code, report.completeness) == (False, 1, "wrong")
-
-
-def test_an_older_copy_and_an_anchor(
-    tmp_path: Path, path: Path, forge: Forge, home: TrustHome
-) -> None:
-    """What somebody else saw must be there, also in a copy."""
-    pin(home, forge, path)
-    anchor = tmp_path / "head.note"
-    anchor.write_bytes(forge.notes[-1][1])
-    report = verify(older(forge, tmp_path / "copy.db"), home=home, anchor=anchor)
-    assert (report.ok, report.exit_code, report.completeness) == (False, 1, "wrong")
-
-
 @pytest.mark.parametrize(
     "junk", [b"junk" * 5000, b"SQLite format 3\0" + b"\xff" * 5000]
 )

@@ -204,10 +204,7 @@ def _advise(report: Report, *, complete: bool) -> None:
         )
     elif report.completeness == "unchecked":
         word = "required, and " if complete else ""
-        why = (
-            "the ledger itself has more events than this copy."
-            if report.older
-            else "nothing here remembers how long the log was; "
-            "give a note that you kept with --anchor."
+        hint(
+            f"\nCompleteness is {word}unchecked: nothing here remembers how long the "
+            "log was; give a note that you kept with --anchor."
         )
-        hint(f"\nCompleteness is {word}unchecked: {why}")

@@ -57,12 +57,6 @@ class Memory:
         """The greatest size that anybody remembers."""
         return max((mark.size for mark in self.marks), default=0)
 
-    @property
-    def told_longest(self) -> int:
-        """The greatest size that somebody else than the writer's user remembers."""
-        told = (mark.size for mark in self.marks if mark.source != _OWN)
-        return max(told, default=0)
-
     def anchored(self, size: int) -> str:
         """Say how far the log is confirmed, and by whom."""
         best: dict[str, int] = {}

@@ -159,8 +159,6 @@ class Report:
     open_runs: tuple[str, ...] = ()
     """Runs without an end, in the order they began."""
     anchored: str = ""
-    older: bool = False
-    """A copy that lacks events of the ledger that it is a copy of."""
     fast: bool = False
     seconds: float = 0.0
 
