@@ -65,6 +65,23 @@ def test_a_root_rotation_that_is_refused_leaves_no_key(
     assert not (tmp_path / "next.pem").exists()
 
 
+def test_every_root_that_ever_was_vouches(
+    ledger: Ledger, root: PrivateKey, tmp_path: Path
+) -> None:
+    """Whoever pins the root of today trusts the whole history, as of the first root."""
+    following = ledger.home.recovery_directory(ledger.id) / "next-root.pem"
+    successor = load_private(following)
+    custody.rotate_root(ledger, successor, tmp_path / "next.pem")
+    ledger.append("note.added", {"text": "after"})
+    ledger.checkpoint()
+    ledger.close()
+    for key in (root, successor):
+        report = verify(ledger.path, keys=[key.public], home=tmp_path / "auditor")
+        assert (report.authenticity, report.exit_code) == ("pinned", 0)
+    stranger = PrivateKey.generate().public
+    assert verify(ledger.path, keys=[stranger]).authenticity == "wrong"
+
+
 def test_a_crash_between_key_and_event_keeps_the_old_key(ledger: Ledger) -> None:
     """What happens inside `install` decides: the key changes only when it succeeds."""
     directory = ledger.home.keys_directory(ledger.id)

@@ -7,8 +7,9 @@ Rules:
 - Given keys take the place of the home's pins. Given anchors are held by somebody else
   ("independently"); those of the home, by the writer's own user.
 - What was given and cannot be read is *cannot tell*; it is never ignored.
-- A pinned root of the genesis makes every key authentic that the log enrols. Without
-  one, each key that signed, and each checkpoint key, must be pinned itself.
+- A pinned root makes every key authentic that the log enrols; a later root as well as
+  the first, since it signed the hash of all that came before it. Without one, each key
+  that signed, and each checkpoint key, must be pinned itself.
 """
 
 from __future__ import annotations
@@ -221,10 +222,6 @@ def is_pinned(
             remedy="this is another ledger, or a history rebuilt under other keys",
         )
         return False
-    roots = {
-        entry.keyid
-        for entry in keyring.entries
-        if "root" in entry.roles and entry.since == 0
-    }
+    roots = {entry.keyid for entry in keyring.entries if "root" in entry.roles}
     notaries = {entry.keyid for entry in keyring.entries if "checkpoint" in entry.roles}
     return bool(roots & memory.pins) or (signers | notaries) <= memory.pins
