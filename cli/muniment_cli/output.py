@@ -18,6 +18,7 @@ import os
 import shutil
 import sys
 import time
+import unicodedata
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -26,6 +27,7 @@ from typing import TYPE_CHECKING, cast
 import click
 
 if TYPE_CHECKING:
+    from rich.align import AlignMethod
     from rich.console import Console
     from rich.text import Text
 
@@ -37,6 +39,7 @@ __all__ = [
     "console",
     "count",
     "fields",
+    "fitted",
     "hint",
     "interactive",
     "narrow",
@@ -54,6 +57,9 @@ Cell = str | tuple[str, str] | list[tuple[str, str]]
 """A text, a text with its rich style (``("wrong", "bold red")``), or several."""
 
 WIDE = 100
+GAP = 2
+LEAST = 8
+"""What stays of a column that gives way."""
 PROGRESS_DELAY = 0.5
 
 
@@ -64,7 +70,15 @@ def interactive() -> bool:
 
 def narrow() -> bool:
     """Tell whether whole key ids would break a table on this terminal."""
-    return interactive() and shutil.get_terminal_size().columns < WIDE
+    return interactive() and _terminal_width() < WIDE
+
+
+def fitted(line: str) -> str:
+    """Return *line*, cut where it would not fit on a terminal's line."""
+    most = _terminal_width()
+    if not interactive() or len(line) <= most:
+        return line
+    return line[: most - 1] + "…"
 
 
 def clean(text: object) -> str:
@@ -103,6 +117,7 @@ def table(
     *,
     right: Sequence[str] = (),
     cut: str = "",
+    upright: bool = False,
 ) -> None:
     """Print a table.
 
@@ -111,26 +126,28 @@ def table(
         rows: as many cells each.
         right: the headings whose columns are numbers.
         cut: the heading whose cells give way where a terminal is too narrow.
+        upright: where a terminal is too narrow, print each row as `fields` instead.
 
     """
-    body = [list(row) for row in rows]
-    if not interactive():
-        _plain_table(headings, body, right)
+    lines: list[list[Cell]] = [[(heading, "bold") for heading in headings]]
+    lines += ([_one_line(cell) for cell in row] for row in rows)
+    seen = interactive()
+    if seen and upright and _too_wide(lines):
+        _show_upright(headings, lines[1:])
         return
-    from rich.table import Table
-
-    shown = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    for heading in headings:
-        numeric = heading in right
-        shown.add_column(
-            heading,
-            justify="right" if numeric else "left",
-            overflow="ellipsis" if heading == cut else "fold",
-            no_wrap=bool(cut),
-        )
-    for row in body:
-        shown.add_row(*map(styled, row))
-    console().print(shown)
+    widths = [max(map(_columns, column)) for column in zip(*lines, strict=True)]
+    if seen and cut in headings:
+        at = headings.index(cut)
+        rest = sum(widths) - widths[at] + GAP * (len(widths) - 1)
+        widths[at] = min(widths[at], max(LEAST, _terminal_width() - rest))
+    aligned = ["right" if heading in right else "left" for heading in headings]
+    screen = console() if seen else None
+    for line in lines:
+        if screen is None:
+            click.echo(_plain_line(line, widths, aligned))
+        else:
+            # What is too long is folded by the terminal: it can be copied whole.
+            screen.print(_styled_line(line, widths, aligned), soft_wrap=True)
 
 
 def fields(pairs: Iterable[tuple[str, Cell]]) -> None:
@@ -227,7 +244,7 @@ def age(text: str, now: datetime | None = None) -> str:
     for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):
         if seconds >= length:
             return f"{int(seconds // length)} {unit} ago"
-    return f"{int(seconds)} s ago"
+    return f"{int(seconds)} s ago" if seconds >= 1 else "just now"
 
 
 @contextmanager
@@ -256,17 +273,54 @@ def progress(label: str) -> Generator[Callable[[int, int], None] | None]:
         bar.stop()
 
 
-def _plain_table(
-    headings: Sequence[str], rows: list[list[Cell]], right: Sequence[str]
-) -> None:
-    lines = [list(headings), *([clean(_text(cell)) for cell in row] for row in rows)]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    for line in lines:
-        cells = (
-            cell.rjust(width) if heading in right else cell.ljust(width)
-            for cell, width, heading in zip(line, widths, headings, strict=True)
-        )
-        click.echo("  ".join(cells).rstrip())
+def _one_line(cell: Cell) -> Cell:
+    return [(text.replace("\n", "\\n"), style) for text, style in _spans(cell)]
+
+
+def _columns(cell: Cell) -> int:
+    """Return how many columns of a terminal *cell* takes."""
+    return sum(
+        2 if unicodedata.east_asian_width(char) in "WF" else 1
+        for char in clean(_text(cell))
+    )
+
+
+def _too_wide(lines: list[list[Cell]]) -> bool:
+    widths = [max(map(_columns, column)) for column in zip(*lines, strict=True)]
+    return sum(widths) + GAP * (len(widths) - 1) > _terminal_width()
+
+
+def _show_upright(headings: Sequence[str], rows: list[list[Cell]]) -> None:
+    for position, row in enumerate(rows):
+        if position:
+            say()
+        fields(zip(headings, row, strict=True))
+
+
+def _plain_line(line: Sequence[Cell], widths: list[int], aligned: list[str]) -> str:
+    texts: list[str] = []
+    for cell, width, side in zip(line, widths, aligned, strict=True):
+        text, room = clean(_text(cell)), " " * (width - _columns(cell))
+        texts.append(room + text if side == "right" else text + room)
+    return (" " * GAP).join(texts).rstrip()
+
+
+def _styled_line(line: Sequence[Cell], widths: list[int], aligned: list[str]) -> Text:
+    from rich.text import Text
+
+    texts: list[Text] = []
+    for cell, width, side in zip(line, widths, aligned, strict=True):
+        text = styled(cell)
+        text.truncate(width, overflow="ellipsis")
+        text.align(cast("AlignMethod", side), width)
+        texts.append(text)
+    whole = Text(" " * GAP).join(texts)
+    whole.rstrip()
+    return whole
+
+
+def _terminal_width() -> int:
+    return shutil.get_terminal_size().columns
 
 
 def _write_json(text: str) -> None:

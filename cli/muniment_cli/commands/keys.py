@@ -279,7 +279,7 @@ def _exported(entry: KeyEntry, form: str, ledger_id: str) -> str:
 
 def _named(entry: KeyEntry) -> Cell:
     """Return the id, or enough of it to be pasted back."""
-    text = entry.keyid[:_PREFIX] + "…" if narrow() else entry.keyid
+    text = entry.keyid[:_PREFIX] if narrow() else entry.keyid
     return text if entry.until is None else (text, "dim")
 
 

@@ -109,8 +109,9 @@ def _show_table(result: Result) -> None:
     ]
     table(
         result.columns,
-        ([_text(cell).replace("\n", "\\n") for cell in row] for row in result.rows),
+        (list(map(_text, row)) for row in result.rows),
         right=numeric,
+        upright=True,
     )
 
 
