@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SHORT_RUN",
+    "VERDICT_COLOURS",
     "content_json",
     "event_json",
     "milliseconds",
@@ -33,6 +34,9 @@ __all__ = [
 
 SHORT_RUN = 13
 """How much of a run's id stands in a table of events: its time and 15 random bits."""
+
+VERDICT_COLOURS = {"acceptable": "green", "unacceptable": "red"}
+"""Of a replay; anything else is a warning."""
 
 _STYLES = {
     "completed": "green",

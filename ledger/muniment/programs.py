@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -64,27 +63,31 @@ def find(described: dict[str, JsonValue] | None, run: str) -> Program:
         CannotTellError: it has no import path, or it cannot be imported.
 
     """
-    path = "" if described is None else cast("str", described.get("import", ""))
+    said = described or {}
+    path, file = str(said.get("import", "")), str(said.get("file", ""))
     module, _, name = path.partition(":")
     if not name or "<" in name or module == "__main__":
         what = f"was {path}, which" if path else "is unknown; it"
-        raise _lost(f"the program {what} cannot be imported", run)
+        raise _lost(f"the program {what} cannot be imported", run, file, name)
     try:
         found: object = importlib.import_module(module)
         for part in name.split("."):
             found = getattr(found, part)
-    except (ImportError, AttributeError) as error:
-        raise _lost(f"the program {path} cannot be imported ({error})", run) from error
+    except Exception as error:
+        why = f"{type(error).__name__}: {error}"
+        message = f"the program {path} cannot be imported ({why})"
+        raise _lost(message, run, file, name) from error
     # A decorator may stand for the function that the run was given.
     return cast("Program", found)
 
 
-def _lost(message: str, run: str) -> CannotTellError:
-    here = f"; the search path begins with {sys.path[0] or '.'}" if sys.path else ""
+def _lost(message: str, run: str, file: str, name: str) -> CannotTellError:
+    stood = f"; it stood in {file}" if file else ""
+    target = f"{file}:{name}" if file and name.isidentifier() else "FILE:NAME"
     return CannotTellError(
-        message + here,
+        message + stood,
         rule="replay/program",
         place=f"run {run}",
         remedy="give the program: replay(ledger, run, program=…), or "
-        "`muniment replay RUN --program module:name`",
+        f"`muniment replay {run} --program {target}`",
     )

@@ -217,6 +217,9 @@ class _Replaying:
         difference = first_difference(self.end.type, got.pop("type"), "type")
         if difference is None:
             difference = first_difference(expected, got)
+        elif "error_type" in got:  # or nobody learns what the program raised
+            raised = f"run.failed, {got['error_type']}: {got['message']}"
+            difference = (*difference[:2], raised)
         if difference is not None:
             self.findings.append(Divergence("result", "", self.end.seq, *difference))
 

@@ -57,7 +57,7 @@ def test_a_prefix_names_the_run(shell: Any, run: str) -> None:
     """A unique beginning of the id is enough, and the verdict need not be recorded."""
     done = shell("replay", run[:20].lower(), "--no-record")
     assert done.code == 0
-    assert "not recorded" in done.out
+    assert "no: --no-record" in done.out
     assert len(shell("runs", "--json").json) == 1
 
 
@@ -73,6 +73,40 @@ def test_people_see_the_first_divergence(shell: Any, run: str, file: Path) -> No
     assert 'effect scope "map/0"' in lines["diverged"]
     found = shell("replay", run, "--json", "--no-record").json["first_divergence"]
     assert (found["field"], found["expected"], found["got"]) == ("request.query", 0, 1)
+
+
+def test_what_the_program_raises_is_said(shell: Any, run: str, file: Path) -> None:
+    """A program that fails where it completed is named with its exception."""
+    file.write_text(TRIAGE.replace("    return {", "    undefined_name\n    return {"))
+    done = shell("replay", run, "--no-record")
+    assert done.code == 1
+    assert "NameError: name 'undefined_name' is not defined" in done.out
+
+
+def test_a_program_that_is_broken_now_is_no_bug_of_ours(
+    shell: Any, run: str, file: Path
+) -> None:
+    """What importing it raises is said, with the file, the rule and the option."""
+    file.write_text("x = (\n")
+    done = shell("replay", run, "--no-record")
+    assert (done.code, done.out) == (3, "")
+    assert "SyntaxError" in done.err
+    assert f"it stood in {file.name}" in done.err
+    assert f"`muniment replay {run} --program {file.name}:triage`" in done.err
+
+
+def test_a_list_of_runs_says_what_a_replay_found(
+    shell: Any, run: str, file: Path
+) -> None:
+    """A replay's run is named by its verdict; the run that it judged, by its id."""
+    assert shell("replay", run).code == 0
+    file.write_text(TRIAGE.replace('"text": "t"', '"text": "u"'))
+    assert shell("replay", run).code == 1
+    lines = shell("runs", "--name", "replay of *").out.splitlines()[1:]
+    assert [line.split("  ")[-1].strip() for line in lines] == [
+        f"unacceptable replay of {run[:13]}",
+        f"acceptable replay of {run[:13]}",
+    ]
 
 
 def test_an_observer_rejects_nothing(shell: Any, run: str, file: Path) -> None:
@@ -172,7 +206,7 @@ def test_without_write_access_the_verdict_is_only_printed(
     monkeypatch.setenv("MUNIMENT_HOME", str(tmp_path / "stranger"))
     done = shell("--ledger", made, "replay", run)
     assert done.code == 0
-    assert "not recorded: there is no key" in done.out
+    assert "no: there is no key" in done.out
 
 
 def test_a_failed_run_is_resumed(shell: Any, work: Path) -> None:

@@ -18,7 +18,7 @@ import click
 from muniment_cli.context import Session, pass_session
 from muniment_cli.options import examples, json_option, run_argument
 from muniment_cli.output import Cell, fields, hint, show_json
-from muniment_cli.showing import short
+from muniment_cli.showing import VERDICT_COLOURS, short
 
 if TYPE_CHECKING:
     from muniment.canonical import JsonValue
@@ -75,7 +75,7 @@ def command(
     order = {"ledger": str(place), "run": chosen, "mode": mode, "program": program}
     answer = _asked(order)
     report = _report(cast("Document", answer["report"]))
-    unrecorded = "not asked for" if no_record else ""
+    unrecorded = "--no-record" if no_record else ""
     if not no_record:
         report, unrecorded = _recorded(session, report)
     network = "shut" if answer["network"] is False else "guarded only"
@@ -168,14 +168,12 @@ def _recorded(session: Session, report: ReplayReport) -> tuple[ReplayReport, str
 
 
 def _show(report: ReplayReport, network: str, unrecorded: str) -> None:
-    colour = {"acceptable": "green", "unacceptable": "red"}.get(
-        report.verdict, "yellow"
-    )
+    colour = VERDICT_COLOURS.get(report.verdict, "yellow")
     pairs: list[tuple[str, Cell]] = [
         ("run", report.run_id),
         ("verdict", (report.verdict.replace("_", " "), colour)),
         ("mode", report.mode),
-        ("compared", f"{report.compared} facts and effects"),
+        ("compared", _compared(report.compared)),
         ("guarded", ", ".join(report.guards)),
         ("network", network),
     ]
@@ -186,14 +184,28 @@ def _show(report: ReplayReport, network: str, unrecorded: str) -> None:
         pairs += [
             ("diverged", f"{first.what} {', '.join(where)}".strip()),
             ("  field", first.field or "(the whole)"),
-            ("  expected", short(first.expected, 300)),
-            ("  got", short(first.got, 300)),
+            ("  expected", _value(first.expected)),
+            ("  got", _value(first.got)),
         ]
     if len(report.findings) > 1:
         pairs.append(("findings", f"{len(report.findings)}; --json lists them"))
     if report.result_digest is not None:
         pairs.append(("result digest", report.result_digest))
-    pairs.append(("recorded as", report.recorded_as or f"not recorded: {unrecorded}"))
+    pairs.append(
+        ("recorded as", report.recorded_as)
+        if report.recorded_as
+        else ("recorded", f"no: {unrecorded}")
+    )
     fields(pairs)
     if first is not None and first.seq is not None:
         hint(f"`muniment events show {first.seq}` prints what was recorded")
+    if first is not None and first.what == "guard":
+        hint("what reaches outside belongs into run.effect: it is answered here")
+
+
+def _compared(number: int) -> str:
+    return "1 fact or effect" if number == 1 else f"{number:,} facts and effects"
+
+
+def _value(value: JsonValue) -> str:
+    return "(nothing)" if value is None else short(value, 300)

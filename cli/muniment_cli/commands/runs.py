@@ -18,6 +18,7 @@ from muniment_cli.options import examples, json_option, jsonl_option, run_argume
 from muniment_cli.output import (
     Cell,
     age,
+    count,
     fields,
     hint,
     plain_json,
@@ -28,6 +29,8 @@ from muniment_cli.output import (
 )
 from muniment_cli.run_sums import diff_runs, show_stats
 from muniment_cli.showing import (
+    SHORT_RUN,
+    VERDICT_COLOURS,
     event_json,
     milliseconds,
     resolved,
@@ -106,7 +109,7 @@ def list_runs(  # noqa: PLR0913, PLR0917 - click hands over one for each option
         elif as_json:
             show_json(list(_first(found, most)))
         else:
-            _show_list(list(_first(found, most)))
+            _show_list(ledger, list(_first(found, most)))
             if limit is None and next(found, None) is not None:
                 hint(f"the newest {most}; --limit shows more")
     return 0
@@ -146,7 +149,7 @@ def _first(found: Iterator[RunFacts], most: int | None) -> Iterator[RunFacts]:
         most = None if most is None else most - 1
 
 
-def _show_list(records: list[RunFacts]) -> None:
+def _show_list(ledger: Ledger, records: list[RunFacts]) -> None:
     rows: list[list[Cell]] = [
         [
             one.id,
@@ -154,12 +157,25 @@ def _show_list(records: list[RunFacts]) -> None:
             age(one.started),
             _took(one),
             str(one.events),
-            one.name,
+            _called(ledger, one),
         ]
         for one in records
     ]
     headings = ["run", "status", "started", "took", "events", "name"]
-    table(headings, rows, right=["events", "took"])
+    table(headings, rows, right=["events", "took"], cut="name")
+
+
+def _called(ledger: Ledger, record: RunFacts) -> Cell:
+    """Return the run's name; of a recorded replay, what it found."""
+    judged = ledger.events(run=record.id, type="replay.judged", limit=1)
+    event = next(judged, None) if record.replay_of else None
+    if event is None:
+        return record.name
+    verdict = str(event.raw["verdict"]).replace("_", " ")
+    return [
+        (verdict, VERDICT_COLOURS.get(verdict, "yellow")),
+        (f" replay of {str(record.replay_of)[:SHORT_RUN]}", ""),
+    ]
 
 
 def _took(record: RunFacts) -> str:
@@ -227,7 +243,7 @@ def _show_record(ledger: Ledger, record: RunFacts, *, full: bool) -> None:
     if record.failed_effects:
         pairs.append(("failed effects", (str(record.failed_effects), "red")))
     if record.generation:
-        pairs.append(("resumed", f"{record.generation} times"))
+        pairs.append(("resumed", count(record.generation, "time")))
     if record.labels:
         text = ", ".join(f"{k}={v}" for k, v in sorted(record.labels.items()))
         pairs.append(("labels", text))
