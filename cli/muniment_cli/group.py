@@ -35,9 +35,15 @@ class _Guessing(click.Group):
         name = args[0]
         if self.get_command(ctx, name) is None and not name.startswith("-"):
             near = difflib.get_close_matches(name, self.list_commands(ctx), n=2)
+            if name in ("help", "version") and f"--{name}" in _options_of(self, ctx):
+                near = [f"--{name}"]
             hint = f"; did you mean {' or '.join(near)}?" if near else ""
             raise click.UsageError(f"no command is called {name!r}{hint}", ctx)
         return super().resolve_command(ctx, args)
+
+
+def _options_of(command: click.Command, ctx: click.Context) -> list[str]:
+    return [option for one in command.get_params(ctx) for option in one.opts]
 
 
 class DefaultGroup(_Guessing):

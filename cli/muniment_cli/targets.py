@@ -31,6 +31,7 @@ __all__ = ["Source", "Target", "is_async", "load_source", "search_here"]
 
 Program = Callable[..., object]
 
+_FILE_OR_MODULE = "give a Python file, or module:name"
 _WORKFLOWS = frozenset({".json", ".yaml", ".yml", ".toml"})
 
 
@@ -124,10 +125,17 @@ def load_source(text: str) -> Source:
             "workflow files cannot be run by this version",
             rule="run/format",
             place=place,
-            remedy="give a Python file, or module:name",
+            remedy=_FILE_OR_MODULE,
         )
     if place.endswith(".py"):
         return Source(place, name, _import_file(Path(place)))
+    if not all(part.isidentifier() for part in place.split(".")):
+        raise UsageError(
+            f"{place!r} is neither a file that ends in .py nor the name of a module",
+            rule="run/file",
+            place=text,
+            remedy=_FILE_OR_MODULE,
+        )
     search_here()
     return Source(place, name, _import(place, place))
 
@@ -174,7 +182,10 @@ def _root_of(file: Path) -> Path:
 def _import_file(file: Path) -> ModuleType:
     if not file.is_file():
         raise UsageError(
-            "there is no such file", rule="run/file", place=str(file), remedy=""
+            "there is no such file",
+            rule="run/file",
+            place=str(file),
+            remedy=_FILE_OR_MODULE,
         )
     root = _root_of(file)
     name = ".".join(file.absolute().relative_to(root).with_suffix("").parts)

@@ -113,11 +113,14 @@ def run_id(database: Database, prefix: str) -> str:
     with database.reading() as driver:
         rows = driver.execute(_RUNS, (wanted, wanted + "~")).fetchall()
     if not wanted or len(rows) != 1:
-        found = "no run" if not rows else "more than one run"
+        several = bool(wanted and rows)
+        found = "more than one run" if several else "no run"
         raise UsageError(
             f"{found} begins with {prefix!r}",
             rule="run/unknown",
             place=str(database.path),
-            remedy="`muniment runs` lists them",
+            remedy="give more of it; `muniment runs` lists them"
+            if several
+            else "`muniment runs` lists them",
         )
     return cast("str", rows[0][0])

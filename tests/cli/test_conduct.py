@@ -92,6 +92,19 @@ def test_mistyped_commands_are_guessed(shell: Any) -> None:
     assert "rotate" in nested.err
 
 
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [("help", "--help"), ("version", "--version"), ("runs help", "--help")],
+)
+def test_commands_that_are_options_are_guessed(
+    shell: Any, words: str, meant: str
+) -> None:
+    """``muniment help`` names the option that people mean."""
+    done = shell(*words.split())
+    assert (done.code, done.out) == (2, "")
+    assert f"did you mean {meant}?" in done.err
+
+
 def test_mistyped_options_are_guessed(shell: Any) -> None:
     """A wrong option names the right one."""
     done = shell("verify", "--fats")

@@ -142,6 +142,14 @@ def test_an_event_that_is_not_there_is_a_usage_error(shell: Any, made: Path) -> 
     assert shell("events", "--since", "long ago").code == 2
 
 
+def test_an_event_is_called_by_its_number(shell: Any, made: Path) -> None:
+    """Anything else in its place is told what an event is called by."""
+    assert made.exists()
+    done = shell("events", "show", "abc")
+    assert (done.code, done.out) == (2, "")
+    assert "an event is called by its number, not 'abc'" in done.err
+
+
 def test_the_tail_is_the_newest_oldest_first(shell: Any, good: str) -> None:
     """As ``tail`` does; machines get lines of JSON."""
     assert good
@@ -153,12 +161,16 @@ def test_the_tail_is_the_newest_oldest_first(shell: Any, good: str) -> None:
 
 
 def test_the_tail_follows(made: Path) -> None:
-    """``-f`` prints events as others append them, until Ctrl-C."""
+    """``-f`` prints events as others append them; Ctrl-C ends it without a word."""
     command = [str(INSTALLED), "--ledger", str(made), "events", "tail", "-f", "--jsonl"]
     with subprocess.Popen(
-        [*command, "-n", "1", "--type", "note.*"], stdout=subprocess.PIPE, text=True
+        [*command, "-n", "1", "--type", "note.*"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     ) as child:
         assert child.stdout is not None
+        assert child.stderr is not None
         assert json.loads(child.stdout.readline())["seq"] == 1
         with muniment.open() as ledger:
             ledger.append("claim.stated", {"id": "c", "text": "t"})
@@ -166,6 +178,7 @@ def test_the_tail_follows(made: Path) -> None:
         assert json.loads(child.stdout.readline())["data"] == {"text": "new"}
         child.send_signal(signal.SIGINT)
         assert child.wait(20) == 130
+        assert child.stderr.read() == ""
 
 
 @pytest.mark.parametrize("command", ["events", "runs", "query SELECT*FROM(events)"])

@@ -247,6 +247,22 @@ def test_without_a_key_nothing_is_run(
     assert "ledger/unpinned" in done.err
 
 
+def test_parameters_that_do_not_fit_are_named(shell: Any, work: Path) -> None:
+    """A mistyped parameter shows which ones the program takes; nothing is recorded."""
+    file = write_program(work)
+    done = shell("run", f"{file.name}:triage", "-p", "tickt=T-1")
+    assert (done.code, done.out) == (2, "")
+    assert "it takes ticket, tool='search' [cli/usage]" in done.err
+    assert shell("runs", "--json").json == []
+
+
+def test_a_directory_is_no_program(shell: Any) -> None:
+    """What is neither a Python file nor a module is said to be neither."""
+    done = shell("run", ".")
+    assert done.code == 2
+    assert "neither a file that ends in .py nor the name of a module" in done.err
+
+
 def test_the_installed_command_runs_too(installed: Any, work: Path) -> None:
     """As a process of its own, with the program beside it."""
     file = write_program(work)

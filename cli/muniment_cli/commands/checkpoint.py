@@ -29,6 +29,7 @@ def command(session: Session, publish: bool, as_json: bool) -> int:
     from muniment.checkpoint import Checkpoint, Note
 
     with session.open(write=True) as ledger:
+        before = ledger.store.last_checkpoint()[0]
         note = ledger.checkpoint()
         read = None if note is None else Checkpoint.parse(Note.parse(note).text)
         if note is None or read is None or read.size < ledger.head.size:
@@ -52,5 +53,6 @@ def command(session: Session, publish: bool, as_json: bool) -> int:
         )
     else:
         say(note.decode().rstrip("\n"))
-        hint(f"signed and anchored: {count(read.size, 'event')}")
+        done = "signed" if read.size > before else "signed before this"
+        hint(f"{count(read.size, 'event')}, {done}")
     return 0

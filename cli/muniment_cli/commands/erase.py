@@ -45,6 +45,7 @@ def command(
         try:
             event = ledger.erase(wanted, reason=reason, legal_basis=legal_basis)
         except ErasedError as error:
+            error.place = ", ".join(wanted)
             error.remedy = "there is nothing left to erase"
             raise
         listed = event.raw["blobs"]

@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal, TypedDict, TypeVar, Unpack
 
 import click
@@ -21,6 +22,7 @@ from muniment_cli.options import examples, json_option, jsonl_option
 from muniment_cli.output import (
     Cell,
     fields,
+    fitted,
     hint,
     say,
     show_json,
@@ -41,6 +43,16 @@ F = TypeVar("F", bound=Callable[..., object])
 
 PEOPLE = 50
 POLL_SECONDS = 0.3
+INTERRUPTED = 130
+
+
+def _number(ctx: click.Context, param: click.Parameter, value: str) -> int:
+    """Return the number of an event."""
+    if value.isascii() and value.isdigit():
+        return int(value)
+    raise click.BadParameter(
+        f"an event is called by its number, not {value!r}", ctx, param
+    )
 
 
 class Filters(TypedDict):
@@ -140,7 +152,7 @@ def list_events(
         "muniment events show 7 --raw | sha256sum",
     ),
 )
-@click.argument("seq", type=click.IntRange(min=0))
+@click.argument("seq", callback=_number)
 @click.option(
     "--envelope", is_flag=True, help="The DSSE envelope that cosign and others check."
 )
@@ -188,7 +200,7 @@ def tail_events(
     **filters: Unpack[Filters],
 ) -> int:
     """Show the last events, oldest first; -f follows until Ctrl-C."""
-    with session.open() as ledger:
+    with session.open() as ledger, _ended_by_interrupt(follow=follow):
         size = ledger.head.size
         last = ledger.events(**filters, to_seq=size, limit=limit, order="desc")
         shown = list(last)[::-1] if limit else []
@@ -199,8 +211,19 @@ def tail_events(
             show_jsonl(event_json(event) for event in events)
         else:
             for event in events:
-                say("  ".join(_line(event)))
+                say(fitted("  ".join(_line(event)).rstrip()))
     return 0
+
+
+@contextmanager
+def _ended_by_interrupt(*, follow: bool) -> Generator[None]:
+    """End without a word where Ctrl-C is how one ends."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if not follow:
+            raise
+        raise click.exceptions.Exit(INTERRUPTED) from None
 
 
 def _following(
@@ -217,7 +240,7 @@ def _following(
 
 def _line(event: Event) -> tuple[str, ...]:
     run = (event.run or "")[:SHORT_RUN].ljust(SHORT_RUN)
-    kind = event.type.ljust(16)
+    kind = event.type.ljust(19)
     return f"{event.seq:>6}", when(event.time), run, kind, summary(event.raw)
 
 

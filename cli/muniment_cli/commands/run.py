@@ -170,11 +170,16 @@ def _executed(ledger: Ledger, program: Program, wanted: Wanted) -> Done:
 def _check_params(program: Program, params: dict[str, object]) -> None:
     """Refuse what the program does not take, before a run is opened."""
     try:
-        inspect.signature(program).bind(None, **params)
-    except TypeError as error:
-        raise click.UsageError(f"the program does not fit its -p: {error}") from error
+        signature = inspect.signature(program)
     except ValueError:
         return  # built in, without a signature
+    try:
+        signature.bind(None, **params)
+    except TypeError as error:
+        takes = ", ".join(map(str, [*signature.parameters.values()][1:])) or "none"
+        raise click.UsageError(
+            f"the program does not fit its -p: {error}; it takes {takes}"
+        ) from error
 
 
 def _pairs(texts: tuple[str, ...], option: str) -> dict[str, str]:
