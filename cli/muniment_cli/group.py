@@ -67,6 +67,18 @@ class DefaultGroup(_Guessing):
             args = [*args[:at], self.default, *args[at:]]
         return super().parse_args(ctx, args)
 
+    def format_commands(
+        self, ctx: click.Context, formatter: click.HelpFormatter
+    ) -> None:
+        """Write each command with its whole first sentence; click would cut it."""
+        found = [
+            (name, self.get_command(ctx, name)) for name in self.list_commands(ctx)
+        ]
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [(name, one.get_short_help_str(200)) for name, one in found if one]
+            )
+
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Show the examples of the default command, where the group has none."""
         chosen = self.get_command(ctx, self.default)

@@ -75,6 +75,14 @@ def test_every_command_shows_an_example(shell: Any, name: str) -> None:
         assert f"muniment {name}" in help_text.partition("Example")[2], under
 
 
+@pytest.mark.parametrize("group", ["keys", "runs", "events", "plugins"])
+def test_no_help_is_cut(shell: Any, group: str) -> None:
+    """The list of a group's commands has their whole first sentences."""
+    listed = shell(group, "--help").out.partition("Commands:")[2]
+    assert listed
+    assert "..." not in listed
+
+
 def test_without_arguments_the_help_is_shown(shell: Any) -> None:
     """Who types the bare name learns what there is."""
     assert shell().out == shell("--help").out

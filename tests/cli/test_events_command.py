@@ -142,6 +142,18 @@ def test_an_event_that_is_not_there_is_a_usage_error(shell: Any, made: Path) -> 
     assert shell("events", "--since", "long ago").code == 2
 
 
+def test_nothing_found_is_said(shell: Any, made: Path) -> None:
+    """An empty table says why on stderr, and names the type that may be meant."""
+    assert made.exists()
+    done = shell("events", "--type", "note.aded")
+    assert (done.code, len(done.out.splitlines())) == (0, 1)
+    assert "did you mean note.added?" in done.err
+    assert "no event passes these filters" in shell("events", "--type", "x.*").err
+    machine = shell("events", "--type", "note.aded", "--json")
+    assert (machine.json, machine.err) == ([], "")
+    assert "nothing was run yet: `muniment run FILE`" in shell("runs").err
+
+
 def test_an_event_is_called_by_its_number(shell: Any, made: Path) -> None:
     """Anything else in its place is told what an event is called by."""
     assert made.exists()
@@ -181,13 +193,13 @@ def test_the_tail_follows(made: Path) -> None:
         assert child.stderr.read() == ""
 
 
-@pytest.mark.parametrize("command", ["events", "runs", "query SELECT*FROM(events)"])
+@pytest.mark.parametrize("command", ["events", "keys", "query SELECT*FROM(events)"])
 def test_a_reader_that_stops_reading_is_no_error(made: Path, command: str) -> None:
     """``| head`` ends the command without a word."""
     with muniment.open() as ledger:
         ledger.append_many([("note.added", {"text": "x" * 300})] * 400)
     words = [str(INSTALLED), "--ledger", str(made), *command.split()]
-    words += [] if command == "runs" else ["--limit", "400"]
+    words += [] if command == "keys" else ["--limit", "400"]
     with subprocess.Popen(
         words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as child:

@@ -139,9 +139,24 @@ def list_events(
             most = limit or PEOPLE
             events = list(ledger.events(**filters, limit=most + 1, order=order))
             _show_rows(events[:most])
+            if not events:
+                hint(_nothing(ledger, filters["type"]))
             if limit is None and len(events) > most:
                 hint(f"the {most} that come first; --limit shows more")
     return 0
+
+
+def _nothing(ledger: Ledger, wanted: str | None) -> str:
+    """Say that nothing was found, and which type may have been meant."""
+    from muniment.errors import UsageError
+
+    try:
+        for name in (wanted or "*").split(","):
+            if "*" not in name:
+                ledger.port.types.get(name.strip())
+    except UsageError as error:
+        return f"{error.message}: {error.remedy}"
+    return "no event passes these filters"
 
 
 @command.command(

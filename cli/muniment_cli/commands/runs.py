@@ -109,10 +109,19 @@ def list_runs(  # noqa: PLR0913, PLR0917 - click hands over one for each option
         elif as_json:
             show_json(list(_first(found, most)))
         else:
-            _show_list(ledger, list(_first(found, most)))
+            records = list(_first(found, most))
+            _show_list(ledger, records)
+            if not records:
+                hint(_nothing(ledger))
             if limit is None and next(found, None) is not None:
                 hint(f"the newest {most}; --limit shows more")
     return 0
+
+
+def _nothing(ledger: Ledger) -> str:
+    if next(ledger.events(type="run.started", limit=1), None) is None:
+        return "nothing was run yet: `muniment run FILE` does, and records it"
+    return "no run passes these filters"
 
 
 def _records(
