@@ -178,7 +178,8 @@ def _keys(directory: Path) -> Iterator[Check]:
             yield Check("key", "bad", f"{path}: {error.message}", error.remedy)
         else:
             yield Check("key", "ok", f"{path.stem}: {keyid}")
-    if not files and not os.environ.get("MUNIMENT_KEY"):
+    kept = directory / "writer.pem"
+    if not kept.exists() and not os.environ.get("MUNIMENT_KEY"):
         remedy = "`muniment keys request`, and let a root enrol it"
         yield Check("key", "warn", "no key to sign with; the ledger is read", remedy)
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["read_request", "read_root", "write_request"]
 
 ENVIRONMENT = "MUNIMENT_PASSPHRASE"
+_WRITTEN = "give the file that `muniment keys request -o FILE` wrote"
 
 
 def read_root(path: Path) -> PrivateKey:
@@ -51,10 +52,10 @@ def read_request(path: Path) -> JsonValue:
             f"the request cannot be read ({error.strerror})",
             rule="key/request",
             place=str(path),
-            remedy="give the file that `muniment keys request -o FILE` wrote",
+            remedy=_WRITTEN,
         ) from None
     except MunimentError as error:
-        error.place = f"{path} {error.place}".rstrip()
+        error.place, error.remedy = f"{path} {error.place}".rstrip(), _WRITTEN
         raise
 
 

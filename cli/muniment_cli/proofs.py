@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from muniment.errors import CannotTellError, MunimentError
+from muniment.errors import CannotTellError, MunimentError, UsageError
 from muniment_cli.context import Session
 from muniment_cli.output import fields, hint, show_json
 
@@ -95,6 +95,10 @@ def _read_key(text: str) -> PublicKey:
     if content.count("+") >= 2 and ".muniment.invalid+" in content:  # noqa: PLR2004
         return parse_vkey(content)[1]
     try:
+        if content.startswith("SHA256:"):
+            raise UsageError(
+                "a fingerprint names a key, and checks no signature", rule="key/given"
+            )
         return PublicKey.parse(content)
     except MunimentError as error:
         raise CannotTellError(

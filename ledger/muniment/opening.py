@@ -18,7 +18,7 @@ from pathlib import Path
 
 from muniment.database import Database, sqlite_path
 from muniment.erasing import erase_again
-from muniment.errors import CannotTellError, UsageError, WrongError
+from muniment.errors import CannotTellError, KeyRefused, UsageError, WrongError
 from muniment.keys import load_private
 from muniment.projections import cache_path
 from muniment.reading import ledger_id_of
@@ -183,7 +183,12 @@ def _environment_key() -> Signer | None:
     # Not `Path.is_file`: a long PEM is no name that it could ask for.
     if os.path.isfile(value) or value.startswith("file:"):  # noqa: PTH113
         return signer_from_uri(value)
-    return signer_from_uri(f"env:{KEY_VARIABLE}")
+    try:
+        return signer_from_uri(f"env:{KEY_VARIABLE}")
+    except KeyRefused as error:  # what it holds may be secret, and is not repeated
+        error.place = KEY_VARIABLE
+        error.remedy = "give a key file that is there, PKCS#8 PEM, or a seed in base64"
+        raise
 
 
 def _kept(home: TrustHome, ledger_id: str, name: str) -> Signer | None:

@@ -50,6 +50,7 @@ def test_init_never_writes_over_anything(shell: Any, work: Path) -> None:
     done = shell("init")
     assert (done.code, done.out) == (4, "")
     assert "ledger/exists" in done.err
+    assert f"`muniment --ledger {place} status` looks at it" in done.err
     assert place.read_bytes() == before
 
 

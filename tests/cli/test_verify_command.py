@@ -136,6 +136,8 @@ def test_a_proof_is_checked_without_the_ledger(
     shutil.rmtree(made.parent)
     assert codes(shell, "event.tlog-proof", "--key", keys.strip()) == {0}
     assert codes(shell, "event.tlog-proof", "--key", "key.pem") == {0}
+    named = shell("verify", "event.tlog-proof", "--key", "SHA256:bbXpuKG6")
+    assert "a fingerprint names a key, and checks no signature" in named.err
     found = shell("verify", "event.tlog-proof", "--key", "key.pem", "--json").json
     assert found["statement"]["predicate"]["data"]["text"] == "one"
     assert codes(shell, "event.tlog-proof") == {3}

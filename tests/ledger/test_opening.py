@@ -161,6 +161,7 @@ def test_a_key_that_is_none(
         Ledger.open(ledger.path, plugins=())
     assert caught.value.exit_code in (3, 4)
     assert value not in str(caught.value) or value == "file:/none"
+    assert value == "file:/none" or caught.value.place == "MUNIMENT_KEY"
 
 
 @pytest.mark.parametrize("uri", ["file:{}", "{}", "env:SOME_KEY"])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from muniment.errors import UsageError
+from muniment.errors import RefusedError, UsageError
 from muniment_cli.context import Session, pass_session
 from muniment_cli.options import examples, json_option
 from muniment_cli.output import fields, hint, show_json
@@ -62,7 +62,16 @@ def command(
     if continues is not None:
         past = predecessor(continues, reason or "", session.home)
     place = _place(session, directory)
-    with Ledger.create(place, signer=signer, continues=past) as ledger:
+    try:
+        ledger = Ledger.create(place, signer=signer, continues=past)
+    except RefusedError as error:
+        if error.rule == "ledger/exists":
+            error.remedy = (
+                f"`muniment --ledger {place} status` looks at it; muniment never "
+                "writes over a ledger"
+            )
+        raise
+    with ledger:
         ledger.checkpoint()
         _tell(ledger, as_json=as_json)
     return 0

@@ -71,7 +71,7 @@ def _show(ledger: Ledger, facts: dict[str, object]) -> None:
     fields(
         [
             ("ledger", ledger.id),
-            ("file", f"{ledger.path} (found {facts['found']})"),
+            ("file", str(ledger.path)),
             ("root", _root(facts)),
             ("key", "here: this user can append" if facts["writable"] else _READ),
             ("head", f"{size}, the last {age(last.time)}: {last.type}"),
