@@ -18,11 +18,14 @@ from muniment.canonical import JsonValue, canonical
 from muniment.errors import RefusedError
 from muniment.event_types import Prepared
 from muniment.events import (
+    MAX_NAME,
     MAX_PAYLOAD,
     Event,
     Place,
     Position,
     Subject,
+    is_name,
+    own_subject,
     statement,
     subjects_json,
     timestamp,
@@ -45,6 +48,16 @@ class Draft:
     place: Place | None = None
     subjects: tuple[Subject, ...] = ()
     shared: Shared | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse claims that no verifier would take for text."""
+        if not (is_name(self.actor) and is_name(self.tenant)):
+            raise RefusedError(
+                f"actor and tenant are texts of at most {MAX_NAME} bytes",
+                rule="event/claim",
+                place=f"{self.prepared.type.name} {self.actor!r:.40} {self.tenant!r:.40}",
+                remedy="give a short name; what is long belongs into the data",
+            )
 
 
 @dataclass(slots=True)
@@ -88,7 +101,7 @@ def build(
             subjects_json(subjects) if subjects else None,
         )
         if len(payload) > MAX_PAYLOAD:
-            raise _too_large(draft.prepared)
+            raise _too_large(draft.prepared, subjects)
         signature = signer.sign(pae(payload))
         leaf = entry_hash(payload, signature, spki)
         batch.tiles += tail.frontier.append(leaf)
@@ -141,7 +154,7 @@ def _event(
         ordinal=None if place is None else place.ordinal,
         prev=position.prev,
         ledger=position.ledger,
-        subject=subjects,
+        subject=subjects or (own_subject(payload),),
         payload=payload,
         signature=signature,
         key=key,
@@ -155,12 +168,15 @@ def _subject_rows(seq: int, subjects: tuple[Subject, ...]) -> set[tuple[int, byt
     }
 
 
-def _too_large(prepared: Prepared) -> RefusedError:
-    sizes = {name: len(canonical(value)) for name, value in prepared.inline.items()}
+def _too_large(prepared: Prepared, subjects: tuple[Subject, ...]) -> RefusedError:
+    sizes = {
+        f"data.{name}": len(canonical(value)) for name, value in prepared.inline.items()
+    }
+    sizes["subject"] = len(subjects_json(subjects))
     largest = max(sizes, key=sizes.__getitem__)
     return RefusedError(
         f"the field takes {sizes[largest]} bytes; a payload has {MAX_PAYLOAD} at most",
         rule="event/size",
-        place=f"{prepared.type.name} data.{largest}",
+        place=f"{prepared.type.name} {largest}",
         remedy="put large content into a field that is kept as a blob",
     )

@@ -27,7 +27,8 @@ Specification: ``docs/spec/event.md``.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TypeAlias, cast
@@ -35,10 +36,11 @@ from typing import TypeAlias, cast
 import orjson
 
 from muniment.canonical import JsonValue, canonical
-from muniment.errors import WrongError
+from muniment.errors import RefusedError, WrongError
 from muniment.values import decode
 
 __all__ = [
+    "MAX_NAME",
     "MAX_PAYLOAD",
     "PREDICATE_PREFIX",
     "BlobRef",
@@ -47,6 +49,10 @@ __all__ = [
     "Place",
     "Position",
     "Subject",
+    "SubjectLike",
+    "about",
+    "is_name",
+    "own_subject",
     "read_event",
     "statement",
     "timestamp",
@@ -56,7 +62,14 @@ __all__ = [
 MAX_PAYLOAD = 64 * 1024
 """The size in bytes that no payload may exceed."""
 
+MAX_NAME = 256
+"""How long actor, tenant and the name of a scope may be, in bytes of UTF-8."""
+
 PREDICATE_PREFIX = "urn:muniment:event:"
+
+_OWN = "data.json"
+_OWN_END = b'"},"name":"data.json"}]}'
+_TAG = re.compile(r"sha256:[0-9a-f]{64}")
 
 Data: TypeAlias = "Mapping[str, object]"
 """The data of an event as programs see it: decoded values and `BlobRef`s."""
@@ -93,6 +106,9 @@ class Subject:
 
     name: str
     digest: str
+
+
+SubjectLike: TypeAlias = "Subject | tuple[str, str]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +224,49 @@ def statement(
         kind.encode(),
         version,
         subject,
+    )
+
+
+def is_name(text: object) -> bool:
+    """Tell whether *text* is one, has a UTF-8 form, and is at most `MAX_NAME` long."""
+    if not isinstance(text, str):
+        return False
+    if text.isascii():
+        return len(text) <= MAX_NAME
+    try:
+        return len(text.encode()) <= MAX_NAME
+    except UnicodeEncodeError:  # a lone surrogate
+        return False
+
+
+def own_subject(payload: bytes) -> Subject:
+    """Return the subject that `statement` gave a payload which is about nothing else."""
+    end = len(payload) - len(_OWN_END)
+    return Subject(_OWN, "sha256:" + payload[end - 64 : end].decode())
+
+
+def about(given: Iterable[SubjectLike]) -> tuple[Subject, ...]:
+    """Return what a caller says that an event is about, checked.
+
+    Raises:
+        RefusedError: one is not a name and ``sha256:<64 lower-case hex digits>``.
+
+    """
+    return tuple(map(_about, given))
+
+
+def _about(given: SubjectLike) -> Subject:
+    match given:
+        case Subject(str() as name, str() as digest) | (str() as name, str() as digest):
+            if _TAG.fullmatch(digest) and name != _OWN:
+                return Subject(name, digest)
+        case _:
+            pass
+    raise RefusedError(
+        "an event is about a name and sha256:<64 hex digits>, not this",
+        rule="event/subject",
+        place=repr(given)[:200],
+        remedy=f"give both; {_OWN} is kept for the event's own data",
     )
 
 

@@ -28,7 +28,7 @@ from uuid import UUID
 
 from muniment.effects import Call, begin
 from muniment.errors import UsageError
-from muniment.events import Subject, timestamp, when
+from muniment.events import SubjectLike, about, is_name, timestamp, when
 from muniment.runs import Handle, Recording
 
 __all__ = ["Lane", "current_run", "effect"]
@@ -135,7 +135,7 @@ class Lane:
         kind: str,
         data: Mapping[str, object],
         *,
-        subject: Iterable[Subject] = (),
+        subject: Iterable[SubjectLike] = (),
     ) -> Handle:
         """State a fact; it is written with the next effect, or at the run's end.
 
@@ -145,7 +145,7 @@ class Lane:
 
         """
         self._recording.port.refuse_reserved(kind)
-        return self._recording.record(self.scope_path, kind, data, tuple(subject))
+        return self._recording.record(self.scope_path, kind, data, about(subject))
 
     def effect(
         self, kind: str, request: object, perform: Callable[[object], object]
@@ -238,12 +238,12 @@ def _refuse_awaitable(value: object, kind: str) -> None:
 
 
 def _check_scope(name: str) -> None:
-    segments = name.split("/")
+    segments = name.split("/") if is_name(name) else [""]
     if not all(segments) or any(s.startswith("@") for s in segments):
         raise UsageError(
-            f"{name!r} is not the name of a scope",
+            f"{name!r:.80} is not the name of a scope",
             rule="scope/name",
-            remedy="use segments like `map/3`; `@` is kept for effects",
+            remedy="use short segments like `map/3`; `@` is kept for effects",
         )
     if segments[0] == "plugin":
         raise UsageError(

@@ -27,7 +27,7 @@ from typing import Literal, Self, TypeVar
 from muniment import executing
 from muniment.canonical import JsonValue
 from muniment.event_types import EventType
-from muniment.events import Event, Subject
+from muniment.events import Event, SubjectLike, about
 from muniment.executing import Done
 from muniment.genesis import Born, create_ledger
 from muniment.kinds import EffectKind
@@ -45,8 +45,6 @@ from muniment.trust import TrustHome
 __all__ = ["Ledger"]
 
 V = TypeVar("V")
-
-SubjectLike = Subject | tuple[str, str]
 
 
 class Ledger(Reader):
@@ -178,7 +176,7 @@ class Ledger(Reader):
             StoreError: the database is locked, full, read-only or corrupt.
 
         """
-        draft = self._port.draft(type, data, _subjects(subject), tenant, actor)
+        draft = self._port.draft(type, data, about(subject), tenant, actor)
         return self._port.write([draft], None)[0]
 
     def append_many(
@@ -380,9 +378,3 @@ def _trust(home: TrustHome | str | os.PathLike[str] | None) -> TrustHome:
     if isinstance(home, TrustHome):
         return home
     return TrustHome(None if home is None else Path(home))
-
-
-def _subjects(given: Iterable[SubjectLike]) -> tuple[Subject, ...]:
-    return tuple(
-        one if isinstance(one, Subject) else Subject(one[0], one[1]) for one in given
-    )

@@ -285,6 +285,12 @@ class LedgerPort:
         replay_of: str | None = None,
     ) -> tuple[Mapping[str, object], Recording]:
         """Write ``run.started``; return the params as recorded, and the recording."""
+        if mode not in ("live", "dry"):
+            raise UsageError(
+                f"{mode!r} is not a mode of a run",
+                rule="run/mode",
+                remedy="use live or dry; replay and resume are functions of their own",
+            )
         settled = cast("Mapping[str, object]", settle(dict(params or {}), self.values))
         title = name or getattr(program, "__name__", None) or "run"
         recording = Recording(
