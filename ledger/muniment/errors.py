@@ -11,7 +11,8 @@
     │   └── ReplayDiverged        the program did something else this time
     ├── CannotTellError           something needed is missing or unreadable   exit 3
     │   ├── StoreError            the database is locked, full, corrupt, read-only
-    │   └── ErasedError           the content was erased, by an event that says so
+    │   ├── ErasedError           the content was erased, by an event that says so
+    │   └── WorkerDied            a process that checks signatures ended too early
     └── EffectFailed              an effect's performer failed, live or recorded  exit 1
 
 Rules this module keeps: *refused*, *wrong* and *cannot tell* are never confused; a
@@ -39,6 +40,7 @@ __all__ = [
     "StoreError",
     "UsageError",
     "ValueRefused",
+    "WorkerDied",
     "WrongError",
 ]
 
@@ -141,6 +143,10 @@ class StoreError(CannotTellError):
 
 class ErasedError(CannotTellError):
     """The content is gone by an erasure; the chain still proves that it existed."""
+
+
+class WorkerDied(CannotTellError):
+    """A process that checks signatures ended before it had checked them all."""
 
 
 class EffectFailed(MunimentError):

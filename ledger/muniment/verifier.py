@@ -25,12 +25,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from muniment.errors import CannotTellError, MunimentError, StoreError
+from muniment.errors import CannotTellError, MunimentError, StoreError, WorkerDied
 from muniment.trust import TrustHome
 from muniment.verifying.events import EventPass
 from muniment.verifying.memory import GivenKey, Memory, is_pinned, recall
 from muniment.verifying.report import Finding, Findings, Report, judge
-from muniment.verifying.signatures import InProcess, WorkerDied, signature_check
+from muniment.verifying.signatures import InProcess, signature_check
 from muniment.verifying.snapshot import Snapshot, open_snapshot
 
 __all__ = ["Finding", "Report", "verify"]

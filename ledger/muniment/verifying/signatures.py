@@ -23,14 +23,13 @@ import sys
 from pathlib import Path
 from typing import Protocol
 
-from muniment.errors import CannotTellError, KeyRefused
+from muniment.errors import KeyRefused, WorkerDied
 from muniment.keys import PublicKey
 from muniment.signing import pae
 
 __all__ = [
     "InProcess",
     "SignatureCheck",
-    "WorkerDied",
     "Workers",
     "signature_check",
     "work",
@@ -53,10 +52,6 @@ except BaseException as error:
 """
 _LEAST = 3
 """The first descriptor beyond the standard ones; a daemon may have closed those."""
-
-
-class WorkerDied(CannotTellError):
-    """A process that checks signatures ended before it had checked them all."""
 
 
 class SignatureCheck(Protocol):
