@@ -70,6 +70,13 @@ class Done:
     value: object = None
     error: Exception | None = None
 
+    def __str__(self) -> str:
+        """One line: how the run ended, and with what."""
+        if self.error is None:
+            return f"run {self.run_id}: {self.status}, {self.value!r}"
+        why = f"{type(self.error).__name__}: {self.error}"
+        return f"run {self.run_id}: {self.status}, {why}"
+
     @property
     def ok(self) -> bool:
         """Whether the program returned."""

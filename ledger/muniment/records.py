@@ -51,6 +51,11 @@ class RunFacts:
     replay_of: str | None = None
     types: dict[str, int] = field(default_factory=dict[str, int])
 
+    def __str__(self) -> str:
+        """One line: which run, and how far it came."""
+        events = f"{self.events} event{'' if self.events == 1 else 's'}"
+        return f"run {self.id}: {self.name}, {self.status}, {events}"
+
 
 class RunRecord(Projection[RunFacts]):
     """The fold behind `RunFacts`; ask for it with ``ledger.project(RunRecord, run=…)``."""

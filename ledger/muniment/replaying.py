@@ -69,6 +69,15 @@ class ReplayReport:
     recorded_as: str | None = None
     """The run that holds the verdict, where it was recorded."""
 
+    def __str__(self) -> str:
+        """Say the verdict to people, and each difference on a line."""
+        lines = [
+            f"run {self.run_id}: {self.verdict.replace('_', ' ')} ({self.mode})",
+            f"compared: {self.compared}, kept from {', '.join(self.guards)}",
+            *map(str, self.findings),
+        ]
+        return "\n".join(lines)
+
     @property
     def ok(self) -> bool:
         """Whether the verdict accepts the run."""

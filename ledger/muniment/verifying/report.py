@@ -127,8 +127,11 @@ class Findings:
 
 def _plain(text: str) -> str:
     """Return *text* without what a hostile file could do to a terminal."""
-    shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in shown)
+    return _printable(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…")
+
+
+def _printable(text: str) -> str:
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,6 +164,22 @@ class Report:
     anchored: str = ""
     fast: bool = False
     seconds: float = 0.0
+
+    def __str__(self) -> str:
+        """Say the verdict to people: the three answers, then what was found."""
+        checked = f"{self.size} events, {self.signatures_checked} signatures checked"
+        lines = [
+            f"{self.target}: {checked}",
+            f"integrity: {self.integrity}",
+            f"authenticity: {self.authenticity}",
+            f"completeness: {self.completeness}; {self.anchored}",
+        ]
+        if self.erased:
+            lines.append(f"erased: {self.erased} contents, by events that say so")
+        lines += [f"open run: {run}" for run in self.open_runs]
+        lines += [f"note: {note}" for note in self.notes]
+        lines += [f"{one.kind}: {one}" for one in self.findings]
+        return "\n".join(map(_printable, lines))
 
     def to_json(self) -> dict[str, object]:
         """Return the report as plain JSON values."""
