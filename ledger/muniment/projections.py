@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import sqlite3
 from collections.abc import Callable, Iterable
 from contextlib import closing, suppress
@@ -144,7 +145,11 @@ class Cache:
                 Path(f"{self._path}{suffix}").unlink(missing_ok=True)
 
     def _connect(self) -> sqlite3.Connection:
+        with suppress(OSError):  # no more readers than the ledger itself may have
+            os.close(os.open(self._path, os.O_CREAT | os.O_EXCL, 0o600))
         connection = sqlite3.connect(self._path, timeout=1)
+        # A power cut may damage the file: every state has a digest before it.
+        connection.execute("PRAGMA synchronous = OFF")
         connection.execute(
             "CREATE TABLE IF NOT EXISTS projection (ledger TEXT, name TEXT, "
             "version INTEGER, run TEXT, size INTEGER, head TEXT, state BLOB, "

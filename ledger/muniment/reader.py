@@ -22,7 +22,7 @@ from muniment.plugins import Plugins
 from muniment.port import LedgerPort
 from muniment.projections import Cache, Projection, cache_path, fold
 from muniment.proving import prove
-from muniment.reading import event_at, has_head, head_of, run_id
+from muniment.reading import event_at, events_of_run, has_head, head_of, run_id
 from muniment.store import Store
 from muniment.trust import TrustHome
 
@@ -147,13 +147,14 @@ class Reader:
 
     def project(self, projection: type[Projection[V]], run: str | None = None) -> V:
         """Return what *projection* makes of all events, or of one run's."""
-        from muniment.query import Filter, read_events  # noqa: PLC0415 - SQLModel
-
         chosen = None if run is None else self.run_id(run)
 
         def events(start: int) -> Iterator[Event]:
-            wanted = Filter(run=chosen, from_seq=start)
-            return read_events(self._store.database, wanted)
+            if chosen is not None:
+                return events_of_run(self._store.database, chosen, start)
+            from muniment.query import Filter, read_events  # noqa: PLC0415 - SQLModel
+
+            return read_events(self._store.database, Filter(from_seq=start))
 
         def still_there(size: int, leaf: str) -> bool:
             return has_head(self._store.database, size, leaf)

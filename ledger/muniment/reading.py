@@ -88,9 +88,8 @@ def has_head(database: Database, size: int, leaf: str) -> bool:
     return row is not None and cast("bytes", row[0]).hex() == leaf
 
 
-def events_of_run(database: Database, run: str) -> Iterator[Event]:
-    """Yield the events of a run, in pages, so that no transaction stays open."""
-    start = 0
+def events_of_run(database: Database, run: str, start: int = 0) -> Iterator[Event]:
+    """Yield a run's events from *start* on, in pages: no transaction stays open."""
     while True:
         with database.reading() as driver:
             rows = driver.execute(_RUN, (run, start)).fetchall()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sqlite3
+import stat
 import tempfile
 from collections.abc import Callable
 from contextlib import closing
@@ -216,3 +218,11 @@ def test_the_state_keeps_its_types(tmp_path: Path) -> None:
     assert (size, head) == (3, "head")
     assert repr(json.loads(found)) == repr(state)
     assert cache.load(Later(), "") == (0, "", b"")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="file modes are POSIX")
+def test_what_is_remembered_is_not_for_everybody(tmp_path: Path) -> None:
+    """Only its owner reads the cache: it quotes a ledger that may be as private."""
+    cache = Cache(tmp_path / "cache.db", "sha256:0")
+    cache.save(Census(), "", 3, "head", b"{}")
+    assert stat.S_IMODE((tmp_path / "cache.db").stat().st_mode) == 0o600
