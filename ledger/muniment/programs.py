@@ -7,16 +7,19 @@ Rules:
 - A program is ``Callable[[Run], result]``, sync or async; its params are keywords.
 - It is known by import path and the digest of its source. A closure or a lambda has no
   import path: its replay needs the program given.
-- ``__main__`` is never imported for a replay: importing it would run it.
+- ``__main__`` is never imported for a replay: importing it would run it. Where it is the
+  script that is running already, or has the very same source, its program is found.
 """
 
 from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
+from types import ModuleType
 from typing import TypeAlias, cast
 
 from muniment.canonical import JsonValue, sha256_tag
@@ -66,19 +69,38 @@ def find(described: dict[str, JsonValue] | None, run: str) -> Program:
     said = described or {}
     path, file = str(said.get("import", "")), str(said.get("file", ""))
     module, _, name = path.partition(":")
-    if not name or "<" in name or module == "__main__":
+    running = module == "__main__" and _in_this_script(name, said)
+    if not name or "<" in name or (module == "__main__" and not running):
         what = f"was {path}, which" if path else "is unknown; it"
         raise _lost(f"the program {what} cannot be imported", run, file, name)
     try:
-        found: object = importlib.import_module(module)
-        for part in name.split("."):
-            found = getattr(found, part)
+        found = _attribute(importlib.import_module(module), name)
     except Exception as error:
         why = f"{type(error).__name__}: {error}"
         message = f"the program {path} cannot be imported ({why})"
         raise _lost(message, run, file, name) from error
     # A decorator may stand for the function that the run was given.
     return cast("Program", found)
+
+
+def _attribute(module: ModuleType, name: str) -> object:
+    found: object = module
+    for part in name.split("."):
+        found = getattr(found, part)
+    return found
+
+
+def _in_this_script(name: str, described: Mapping[str, JsonValue]) -> bool:
+    """Tell whether the script that is running is the one that had the program."""
+    try:
+        program = cast("Program", _attribute(sys.modules["__main__"], name))
+        file = Path(inspect.getfile(program)).name
+    except (AttributeError, OSError, TypeError):  # not there, or nothing with a source
+        return False
+    source = described.get("source")
+    return file == Path(str(described.get("file", ""))).name or (
+        source is not None and source == source_digest(program)
+    )
 
 
 def _lost(message: str, run: str, file: str, name: str) -> CannotTellError:
