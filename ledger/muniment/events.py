@@ -67,6 +67,7 @@ MAX_NAME = 256
 
 PREDICATE_PREFIX = "urn:muniment:event:"
 
+_SHOWN = 400
 _OWN = "data.json"
 _OWN_END = b'"},"name":"data.json"}]}'
 _TAG = re.compile(r"sha256:[0-9a-f]{64}")
@@ -132,7 +133,7 @@ class Position:
     tenant: str = "default"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Event:
     """One recorded fact, as read back from its signed bytes."""
 
@@ -150,13 +151,18 @@ class Event:
     prev: str | None = None
     ledger: str | None = None
     subject: tuple[Subject, ...] = ()
-    payload: bytes = field(default=b"", repr=False)
-    signature: bytes = field(default=b"", repr=False)
-    key: bytes = field(default=b"", repr=False)
+    payload: bytes = b""
+    signature: bytes = b""
+    key: bytes = b""
     """The signer's raw Ed25519 public key, 32 bytes."""
-    _data: dict[str, JsonValue] = field(
-        default_factory=dict[str, JsonValue], repr=False
-    )
+    _data: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+
+    def __repr__(self) -> str:
+        """Say what an interactive session asks: which, where, and what it says."""
+        where = "" if self.run is None else f" in run {self.run}"
+        said = repr(self._data)
+        short = said if len(said) <= _SHOWN else f"{said[: _SHOWN - 1]}…"
+        return f"<Event {self.seq} {self.type}{where}: {short}>"
 
     @property
     def data(self) -> dict[str, object]:

@@ -95,6 +95,10 @@ class Head:
     size: int
     hash: bytes
 
+    def __repr__(self) -> str:
+        """Say the hash as everything else does, in hex."""
+        return f"<Head of {self.size} events: {self.hash.hex()}>"
+
 
 class HeadMemory:
     """The head memory in one file; safe for threads, processes and forks.

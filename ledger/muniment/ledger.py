@@ -136,6 +136,10 @@ class Ledger(Reader):
         )
         return cls(opened, active, actor)
 
+    def __repr__(self) -> str:
+        """Say which file it is; works when closed, too."""
+        return f"<Ledger {str(self.path)!r}>"
+
     def __enter__(self) -> Self:
         return self
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from muniment.divergence import Divergence
 from muniment.executing import Done
+from muniment.ledger import Ledger
 from muniment.records import RunFacts
 from muniment.replaying import ReplayReport
 from muniment.verifying.report import Finding, Report
@@ -76,3 +77,19 @@ def test_a_run_says_how_it_ended() -> None:
     assert str(failed) == f"run {RUN}: failed, ValueError: no such tool"
     facts = RunFacts(RUN, "prog", "open", "", None, 2, 2, 1, 0, "default", "local")
     assert str(facts) == f"run {RUN}: prog, open, 1 event"
+
+
+def test_an_interactive_session_shows_what_is_asked(ledger: Ledger) -> None:
+    """An event shows its type, its run and its data; a ledger, its file."""
+    event = ledger.append("note.added", {"text": "hi"})
+    assert repr(event) == "<Event 1 note.added: {'text': 'hi'}>"
+    done = ledger.execute(lambda run: run.uuid(), name="p")
+    started = next(ledger.events(run=done.run_id))
+    assert repr(started).startswith(f"<Event 2 run.started in run {done.run_id}: {{")
+    long = ledger.append("note.added", {"text": "x" * 4000})
+    assert len(repr(long)) < 500
+    assert repr(ledger) == f"<Ledger {str(ledger.path)!r}>"
+    head = ledger.head
+    assert repr(head) == f"<Head of {head.size} events: {head.hash.hex()}>"
+    ledger.close()
+    assert str(ledger.path) in repr(ledger)
