@@ -22,7 +22,7 @@ from muniment.plugins import Plugins
 from muniment.port import LedgerPort
 from muniment.projections import Cache, Projection, cache_path, fold
 from muniment.proving import prove
-from muniment.reading import event_at, events_of_run, has_head, head_of, run_id
+from muniment.reading import digest, event_at, events_of_run, has_head, head_of, run_id
 from muniment.store import Store
 from muniment.trust import TrustHome
 
@@ -95,7 +95,7 @@ class Reader:
             run=None if run is None else self.run_id(run),
             since=since,
             until=until,
-            subject=subject,
+            subject=None if subject is None else self.digest(subject),
             actor=actor,
             tenant=tenant,
             grep=grep,
@@ -123,6 +123,15 @@ class Reader:
 
         """
         return run_id(self._store.database, prefix)
+
+    def digest(self, prefix: str) -> str:
+        """Return the one subject or content whose ``sha256:…`` begins with *prefix*.
+
+        Raises:
+            UsageError: there is none, or more than one.
+
+        """
+        return digest(self._store.database, prefix)
 
     def get_blob(self, ref: str | BlobRef | Mapping[str, object]) -> bytes:
         """Return the content behind a commitment, without its salt.

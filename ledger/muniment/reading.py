@@ -7,6 +7,7 @@ unique prefix.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator
 from typing import cast
 
@@ -17,7 +18,19 @@ from muniment.events import Event, read_event
 from muniment.heads import Head
 from muniment.tree import last_row
 
-__all__ = ["event_at", "events_of_run", "has_head", "head_of", "ledger_id_of", "run_id"]
+__all__ = [
+    "digest",
+    "event_at",
+    "events_of_run",
+    "has_head",
+    "head_of",
+    "ledger_id_of",
+    "run_id",
+]
+
+_ABOUT = "SELECT DISTINCT digest FROM subject WHERE digest BETWEEN ? AND ? LIMIT 2"
+_DIGEST = re.compile(r"sha256:([0-9a-f]{1,64})")
+_DIGITS = 64
 
 _ROW = "SELECT payload, signature, key, hash FROM event WHERE seq = ?"
 _RUN = (
@@ -123,3 +136,36 @@ def run_id(database: Database, prefix: str) -> str:
             else "`muniment runs` lists them",
         )
     return cast("str", rows[0][0])
+
+
+def digest(database: Database, prefix: str) -> str:
+    """Return the one ``sha256:…`` of events' subjects and contents that *prefix* begins.
+
+    A whole digest is returned as it is, whether or not any event is about it.
+
+    Raises:
+        UsageError: it begins none, or more than one, or is no digest at all.
+
+    """
+    written = _DIGEST.fullmatch(prefix)
+    if written is None:
+        raise _no_digest(prefix, "a digest is written sha256:<64 hex digits>")
+    wanted = written[1]
+    if len(wanted) == _DIGITS:
+        return prefix
+    ends = tuple(bytes.fromhex(wanted.ljust(_DIGITS, end)) for end in "0f")
+    with database.reading() as driver:
+        rows = driver.execute(_ABOUT, ends).fetchall()
+    if len(rows) != 1:
+        found = "more than one digest" if rows else "no digest"
+        raise _no_digest(prefix, f"{found} begins like this")
+    return f"sha256:{cast('bytes', rows[0][0]).hex()}"
+
+
+def _no_digest(prefix: str, what: str) -> UsageError:
+    return UsageError(
+        what,
+        rule="blob/reference",
+        place=prefix[:80],
+        remedy="`muniment events show SEQ` prints those of an event",
+    )

@@ -70,6 +70,21 @@ def test_events_of_a_run_and_about_a_subject(shell: Any, good: str) -> None:
     digest = listed[0]["data"]["result"]["$blob"]
     about = shell("events", "--subject", digest, "--json").json
     assert [one["type"] for one in about] == ["run.completed"]
+    for length in (7 + 12, 7 + 13):  # whole bytes, and half a byte
+        begun = shell("events", "--subject", digest[:length], "--json").json
+        assert begun == about
+
+
+def test_a_digest_that_begins_several(shell: Any, made: Path) -> None:
+    """A prefix of more than one digest is no answer."""
+    digests = [f"sha256:{'ab' * 31}c{end}" for end in "01"]
+    with muniment.Ledger.open(made) as ledger:
+        for one in digests:
+            ledger.append("note.added", {"text": one[-1]}, subject=[("f", one)])
+    done = shell("events", "--subject", "sha256:ababababab")
+    assert (done.code, "more than one digest" in done.err) == (2, True)
+    shown = shell("events", "--subject", digests[1], "--json").json
+    assert [one["data"]["text"] for one in shown] == ["1"]
 
 
 def test_people_see_fifty_events_at_most(shell: Any, made: Path) -> None:

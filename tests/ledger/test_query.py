@@ -181,7 +181,10 @@ def test_any_text_is_a_time_or_refused(text: str) -> None:
     [
         ({"order": "up"}, "asc or desc"),
         ({"since": "soon"}, "not a time"),
-        ({"subject": "sha256:12"}, "64 hex"),
+        ({"subject": "sha256:12"}, "no digest begins"),
+        ({"subject": "sha256:xy"}, "64 hex"),
+        ({"subject": "sha256:"}, "64 hex"),
+        ({"subject": "sha256:" + "a" * 65}, "64 hex"),
         ({"run": "01ZZ"}, "no run"),
         ({"limit": -1}, "limit"),
     ],

@@ -16,7 +16,7 @@ __all__ = ["command"]
 @click.command(
     epilog=examples(
         "muniment erase 01JD3 --reason 'asked for by the customer'",
-        "muniment erase sha256:9f86d0… --reason 'a password' --legal-basis 'GDPR 17'",
+        "muniment erase sha256:9f86d0 --reason 'a password' --legal-basis 'GDPR 17'",
     )
 )
 @click.argument(
@@ -40,7 +40,8 @@ def command(
     """
     with session.open(write=True) as ledger:
         wanted = [
-            one if one.startswith("sha256:") else ledger.run_id(one) for one in what
+            ledger.digest(one) if one.startswith("sha256:") else ledger.run_id(one)
+            for one in what
         ]
         try:
             event = ledger.erase(wanted, reason=reason, legal_basis=legal_basis)
@@ -57,7 +58,7 @@ def command(
         say(f"erased {count(len(blobs), 'content')}, event {event.seq}")
         hint(
             "Not reached: backups and copies, and what was given away before. A copy "
-            "that is restored here\nis known to lack these contents; erase them there "
-            "again."
+            "that is restored here\nloses these contents again when it is opened for "
+            "writing."
         )
     return 0
