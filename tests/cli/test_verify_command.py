@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import sqlite3
 from pathlib import Path
@@ -82,6 +83,26 @@ def test_a_given_key_is_a_pin(shell: Any, made: Path, stranger: Path) -> None:
     assert codes(shell, "--key", "SHA256:" + "A" * 43) == {1}
     assert codes(shell, "--key", "nowhere.pub") == {3}
     assert not stranger.exists()
+
+
+def test_what_to_do_without_a_pin_works(
+    shell: Any, made: Path, stranger: Path, tmp_path: Path
+) -> None:
+    """The advice names the file that was given, and following it gives a pin."""
+    copy = tmp_path / "handed over.db"
+    assert shell("backup", copy).code == 0
+    with Ledger.open(made, readonly=True) as ledger:
+        roles = ("root", "checkpoint")
+        root, other = (ledger.store.keyring().current(one)[0] for one in roles)
+    Path("other.pub").write_text(other.ssh)
+    missed = shell("verify", copy, "--key", "other.pub")
+    assert missed.code == 3
+    assert "keys that were given are not its root" in missed.err
+    advice = shell("verify", copy).err.partition("`muniment ")[2].partition("`")[0]
+    assert shlex.split(advice)[:2] == ["--ledger", str(copy)]
+    assert shell(*shlex.split(advice.replace("FINGERPRINT", root.keyid))).code == 0
+    assert shell("verify", copy).code == 0
+    assert stranger.exists()
 
 
 def test_completeness_can_be_required(shell: Any, made: Path, stranger: Path) -> None:

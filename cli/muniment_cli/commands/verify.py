@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,7 +41,7 @@ _STYLES = {
 @click.command(
     epilog=examples(
         "muniment verify",
-        "muniment verify copy.db --key SHA256:bbXpuKG6… --anchor head.note",
+        "muniment verify copy.db --key root.pub --anchor head.note",
         "muniment verify event-7.tlog-proof --key checkpoint.pub",
     )
 )
@@ -48,7 +49,7 @@ _STYLES = {
 @click.option(
     "--fast",
     is_flag=True,
-    help="Chain, form, tree and checkpoints; no signature under a checkpoint.",
+    help="Skip the signatures of events that a checkpoint covers; all else is checked.",
 )
 @click.option(
     "--key",
@@ -108,7 +109,9 @@ def command(  # noqa: PLR0913 - click hands over one for each option
     if as_json:
         show_json(report.to_json())
     else:
-        _show(report, complete=require == "complete")
+        _show(report)
+        named = "" if target is None else f"--ledger {shlex.quote(place)} "
+        _advise(report, complete=require == "complete", given=bool(keys), named=named)
     return report.exit_code
 
 
@@ -144,7 +147,7 @@ def _remember(session: Session, report: Report) -> None:
         complain("warning", str(error))  # the verdict stands all the same
 
 
-def _show(report: Report, *, complete: bool) -> None:
+def _show(report: Report) -> None:
     name = report.ledger or "no ledger that could be read"
     fields(
         [
@@ -160,7 +163,6 @@ def _show(report: Report, *, complete: bool) -> None:
     )
     for finding in dict.fromkeys(report.findings):
         _show_finding(finding)
-    _advise(report, complete=complete)
 
 
 def _verdict(word: str, more: str) -> Cell:
@@ -193,14 +195,19 @@ def _show_finding(finding: Finding) -> None:
         say(f"  → {finding.remedy}")
 
 
-def _advise(report: Report, *, complete: bool) -> None:
+def _advise(report: Report, *, complete: bool, given: bool, named: str) -> None:
+    """Say what is missing; *named* is how the ledger is named to a command."""
     if report.findings:
         return
     if report.authenticity == "self-asserted":
+        lacking = (
+            "The keys that were given are not its root"
+            if given
+            else "Nobody vouched for the keys of this ledger"
+        )
         hint(
-            "\nNobody vouched for the keys of this ledger: get its root's fingerprint "
-            "from whoever keeps it,\nthen `muniment keys trust FINGERPRINT`, "
-            "or --key FINGERPRINT here."
+            f"\n{lacking}: get its root's fingerprint from whoever keeps it,\n"
+            f"then `muniment {named}keys trust FINGERPRINT`, or --key FINGERPRINT here."
         )
     elif report.completeness == "unchecked":
         word = "required, and " if complete else ""
