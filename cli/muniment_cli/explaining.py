@@ -55,6 +55,9 @@ def explain(ledger: Ledger, run: str) -> Explanation:
 
     events = list(events_of_run(ledger.store.database, run))
     last = [event for event in events if event.type in _ENDS][-1]
+    judged = next((one for one in events if one.type == "replay.judged"), None)
+    if last.type == "run.completed" and judged is not None:
+        return _judged(ledger, run, judged)
     if last.type == "run.completed":
         return _completed(run)
     if last.type == "run.failed":
@@ -67,6 +70,27 @@ def _completed(run: str) -> Explanation:
     said.next = [
         (f"muniment runs show {run}", "prints its facts, effects and result"),
         (f"muniment replay {run}", "derives the result again"),
+    ]
+    return said
+
+
+def _judged(ledger: Ledger, run: str, judged: Event) -> Explanation:
+    from muniment.divergence import Divergence
+
+    data = resolved(ledger, judged)
+    verdict = str(data.get("verdict")).replace("_", " ")
+    of = str(data.get("replay_of"))
+    said = Explanation(run, "completed", f"a replay of {of} was judged {verdict}")
+    findings = data.get("findings")
+    listed = findings if isinstance(findings, list) else []
+    for one in listed[:1]:
+        if isinstance(one, dict):
+            said.facts.append(("diverged", str(Divergence.from_json(one))))
+    if len(listed) > 1:
+        said.facts.append(("findings", f"{len(listed)}, this is the first"))
+    said.next = [
+        (f"muniment runs show {of}", "prints the run that was replayed"),
+        (f"muniment replay {of}", "judges it again"),
     ]
     return said
 

@@ -107,6 +107,9 @@ def test_a_list_of_runs_says_what_a_replay_found(
         f"unacceptable replay of {run[:13]}",
         f"acceptable replay of {run[:13]}",
     ]
+    said = shell("runs", "explain", lines[0].split()[0])
+    assert f"a replay of {run} was judged unacceptable" in said.out
+    assert "text was 't', is 'u'" in said.out
 
 
 def test_an_observer_rejects_nothing(shell: Any, run: str, file: Path) -> None:
