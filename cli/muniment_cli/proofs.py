@@ -1,16 +1,22 @@
 """Checks a ``.tlog-proof`` file for ``muniment verify``.
 
-Rules: the checkpoint's keys are given, or are those of the ledger at hand; keys that
-merely stand in a ledger that nobody pinned prove nothing about who signed: exit 3.
+Rules:
+
+- The checkpoint's keys are given, or are those of the ledger at hand. A fingerprint that
+  is given stands for the pins: it says which keys of that ledger to believe.
+- Keys that merely stand in a ledger that nobody pinned prove nothing about who signed:
+  exit 3, or 0 with trust on first use, which says so. A pinned root vouches for every
+  checkpoint key; without it, the one that signed must be pinned.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from muniment.errors import CannotTellError, MunimentError, UsageError
+from muniment.errors import CannotTellError, MunimentError, WrongError
 from muniment_cli.context import Session
 from muniment_cli.output import fields, hint, show_json
 
@@ -20,28 +26,43 @@ if TYPE_CHECKING:
 
 __all__ = ["verify_proof"]
 
+_FINGERPRINT = re.compile(r"SHA256:[A-Za-z0-9+/]{43}")
+
 
 def verify_proof(
-    session: Session, path: Path, given: Iterable[str], *, as_json: bool
+    session: Session,
+    path: Path,
+    given: Sequence[str],
+    *,
+    as_json: bool,
+    trust_on_first_use: bool = False,
 ) -> int:
     """Check the proof in *path* and say what it shows; return the exit code."""
     from muniment.inclusion import check_inclusion, origin_of_proof
 
     data = path.read_bytes()
     origin = origin_of_proof(data)
-    keys = [_read_key(one) for one in given]
-    pinned = bool(keys)
-    if not keys:
-        keys, pinned = _keys_of_ledger(session, origin, path)
+    pins = {one for one in given if _FINGERPRINT.fullmatch(one)}
+    keys = [_read_key(one) for one in given if one not in pins]
+    trusted = {key.keyid for key in keys}
+    if pins or not keys:
+        known, vouched = _keys_of_ledger(session, origin, path, pins)
+        keys += known
+        trusted |= vouched
     found = check_inclusion(data, origin, keys, str(path))
-    exit_code = 0 if pinned else 3
+    pinned = found.checkpoint_key in trusted
     if as_json:
         show_json(_document(found, pinned=pinned))
-        return exit_code
-    fields(_said(found, pinned=pinned))
-    if not pinned:
-        hint("\nNobody vouched for these keys: pin the ledger's root, or give --key.")
-    return exit_code
+    else:
+        fields(_said(found, pinned=pinned))
+        if not pinned:
+            _advise(trust_on_first_use)
+    return 0 if pinned or trust_on_first_use else 3
+
+
+def _advise(trust_on_first_use: bool) -> None:
+    said = "Trusted on first use: nobody" if trust_on_first_use else "Nobody"
+    hint(f"\n{said} vouched for these keys: pin the ledger's root, or give --key.")
 
 
 def _said(found: Included, *, pinned: bool) -> list[tuple[str, tuple[str, str] | str]]:
@@ -95,10 +116,6 @@ def _read_key(text: str) -> PublicKey:
     if content.count("+") >= 2 and ".muniment.invalid+" in content:  # noqa: PLR2004
         return parse_vkey(content)[1]
     try:
-        if content.startswith("SHA256:"):
-            raise UsageError(
-                "a fingerprint names a key, and checks no signature", rule="key/given"
-            )
         return PublicKey.parse(content)
     except MunimentError as error:
         raise CannotTellError(
@@ -110,13 +127,14 @@ def _read_key(text: str) -> PublicKey:
 
 
 def _keys_of_ledger(
-    session: Session, origin: str, path: Path
-) -> tuple[list[PublicKey], bool]:
-    """Return the checkpoint keys of the ledger at hand, and whether it is pinned."""
+    session: Session, origin: str, path: Path, given: Collection[str]
+) -> tuple[list[PublicKey], set[str]]:
+    """Return the checkpoint keys of the ledger at hand, and which are vouched for."""
     from muniment.checkpoint import origin as origin_of
 
+    names = "; a fingerprint names a key, and checks no signature" if given else ""
     lacking = CannotTellError(
-        f"the proof is for {origin}, and that ledger is not at hand",
+        f"the proof is for {origin}, and that ledger is not at hand{names}",
         rule="tlog-proof/no-key",
         place=str(path),
         remedy="give its checkpoint key with --key, or the ledger with --ledger",
@@ -129,7 +147,15 @@ def _keys_of_ledger(
         if origin_of(ledger.id) != origin:
             lacking.place = f"{path}, {place}"
             raise lacking
-        keyring = ledger.store.keyring()
-        keys = [one.public for one in keyring.entries if "checkpoint" in one.roles]
-        pins = ledger.home.pins(ledger.id)
-        return keys, bool(pins & {one.keyid for one in keyring.entries})
+        pins = given or ledger.home.pins(ledger.id)
+        entries = ledger.store.keyring().entries
+    if given and not any(one.keyid in given for one in entries):
+        raise WrongError(
+            "none of the given keys is a key of this ledger",
+            rule="key/pin",
+            place=str(place),
+            remedy="ask its keeper for the root's fingerprint",
+        )
+    keys = [one.public for one in entries if "checkpoint" in one.roles]
+    by_root = any(one.keyid in pins for one in entries if "root" in one.roles)
+    return keys, {key.keyid for key in keys if by_root or key.keyid in pins}

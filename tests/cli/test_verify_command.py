@@ -145,6 +145,9 @@ def test_verifying_is_remembered_by_status(shell: Any, made: Path) -> None:
     assert shell("status", "--json").json["verified"]["ok"] is False
 
 
+FIRST_USE = ("event.tlog-proof", "--trust-on-first-use")
+
+
 def test_a_proof_is_checked_without_the_ledger(
     shell: Any, made: Path, stranger: Path
 ) -> None:
@@ -157,8 +160,11 @@ def test_a_proof_is_checked_without_the_ledger(
     shutil.rmtree(made.parent)
     assert codes(shell, "event.tlog-proof", "--key", keys.strip()) == {0}
     assert codes(shell, "event.tlog-proof", "--key", "key.pem") == {0}
-    named = shell("verify", "event.tlog-proof", "--key", "SHA256:bbXpuKG6")
+    whole = "SHA256:" + "A" * 43
+    named = shell("verify", "event.tlog-proof", "--key", whole)
     assert "a fingerprint names a key, and checks no signature" in named.err
+    assert codes(shell, "event.tlog-proof", "--key", whole) == {3}
+    assert codes(shell, "event.tlog-proof", "--key", "SHA256:bbXpuKG6") == {3}
     found = shell("verify", "event.tlog-proof", "--key", "key.pem", "--json").json
     assert found["statement"]["predicate"]["data"]["text"] == "one"
     assert codes(shell, "event.tlog-proof") == {3}
@@ -173,6 +179,25 @@ def test_a_proof_beside_its_ledger(
     assert codes(shell, "event.tlog-proof") == {0}
     monkeypatch.setenv("MUNIMENT_HOME", str(tmp_path / "stranger"))
     assert codes(shell, "event.tlog-proof") == {3}
+    assert codes(shell, "event.tlog-proof", "--trust-on-first-use") == {0}
+    assert "Trusted on first" in shell("verify", *FIRST_USE).err
+    said = shell("verify", *FIRST_USE, "--json").json
+    assert (said["ok"], said["authenticity"]) == (False, "self-asserted")
+    assert made.exists()
+
+
+def test_a_proof_and_fingerprints(
+    shell: Any, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A fingerprint stands for the pins: the root's, or that of the key that signed."""
+    shell("prove", "1", "-o", "event.tlog-proof")
+    keys = {key["name"]: key["keyid"] for key in shell("keys", "list", "--json").json}
+    monkeypatch.setenv("MUNIMENT_HOME", str(tmp_path / "stranger"))
+    line = ("event.tlog-proof", "--key")
+    assert codes(shell, *line, keys["root"]) == {0}
+    assert codes(shell, *line, keys["checkpoint"]) == {0}
+    assert codes(shell, *line, keys["writer"]) == {3}
+    assert codes(shell, *line, "SHA256:" + "A" * 43) == {1}
     assert made.exists()
 
 

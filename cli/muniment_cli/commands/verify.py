@@ -91,7 +91,13 @@ def command(  # noqa: PLR0913 - click hands over one for each option
     if target is not None and _is_proof(Path(target)):
         from muniment_cli.proofs import verify_proof
 
-        return verify_proof(session, Path(target), keys, as_json=as_json)
+        return verify_proof(
+            session,
+            Path(target),
+            keys,
+            as_json=as_json,
+            trust_on_first_use=trust_on_first_use,
+        )
     from muniment.verifier import verify
 
     place = str(session.place()) if target is None else _ledger_in(target)
