@@ -37,10 +37,6 @@ __all__ = ["Finding", "Report", "verify"]
 
 _NOBODY = "sha256:" + "0" * 64
 _GONE = frozenset({"file/missing", "file/not-a-ledger"})
-_RESTORE = (
-    "restore the newest copy, or open a successor with "
-    "`muniment init --continues OLD --reason REASON`"
-)
 
 Progress = Callable[[int, int], None]
 
@@ -125,8 +121,12 @@ class _State:
     def truncated(self, message: str, seq: int, kind: str = "truncated") -> None:
         """Say that the log is shorter than somebody remembers."""
         rule = "head/truncated" if kind == "truncated" else "head/rolled-back"
+        remedy = (
+            "restore the newest copy, or open a successor in another directory: "
+            f"`muniment init DIR --continues {self.ledger or self.known} --reason R`"
+        )
         self.findings.add(
-            kind, rule, message, seq=seq, place=self.target, remedy=_RESTORE
+            kind, rule, message, seq=seq, place=self.target, remedy=remedy
         )
 
     def report(

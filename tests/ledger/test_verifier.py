@@ -249,7 +249,7 @@ def test_older_copy(tmp_path: Path, forge: Forge, home: TrustHome) -> None:
     report = verify(old.write(path), home=home)
     assert rules(report) == [("head/rolled-back", 6)]
     assert "9 events behind" in report.findings[0].message
-    assert "--continues" in report.findings[0].remedy
+    assert f"init DIR --continues {forge.ledger} " in report.findings[0].remedy
     assert (report.exit_code, report.completeness) == (1, "wrong")
     assert report.anchored == "anchored to 5 of 6, by the writer's own user"
 
