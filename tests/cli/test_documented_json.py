@@ -1,0 +1,80 @@
+"""What ``docs/reference/commands.md`` says of JSON is what comes out."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import muniment
+from programs import write_program
+
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "commands.md"
+ROW = re.compile(r"^\| (`\w.*?) \| (\w+).*? \| (`\w+`.*) \|$", re.MULTILINE)
+
+
+def documented() -> dict[str, tuple[str, set[str]]]:
+    """Return the kind of document and its members for each command of the page."""
+    found: dict[str, tuple[str, set[str]]] = {}
+    for commands, kind, members in ROW.findall(PAGE.read_text()):
+        for command in commands.replace("`", "").split(", "):
+            found[command] = (kind, set(re.findall(r"`(\w+)`", members)))
+    return found
+
+
+@pytest.fixture
+def answers(made: Path, shell: Any, work: Path, tmp_path: Path) -> dict[str, Any]:
+    """Ask every command once, and return its document."""
+    assert made.exists()
+    file = write_program(work)
+    told: dict[str, Any] = {}
+
+    def ask(name: str, *line: object) -> Any:
+        told[name] = shell(*(line or name.split()), "--json").json
+        return told[name]
+
+    other = ask("init", "init", tmp_path / "other")["path"]
+    first = (f"{file.name}:triage", "-p", "ticket=T-1")
+    run = ask("run", "run", *first)["run"]
+    with pytest.raises(KeyboardInterrupt), muniment.open() as ledger:
+        ledger.execute(_stopped, name="stopped")
+    with muniment.open() as ledger:
+        cut = next(ledger.events(type="run.interrupted")).run
+    resumable = f"{write_program(work, _GOES_ON).name}:main"
+    ask("resume", "resume", cut, "--program", resumable)
+    for name in ("show", "tree", "explain"):
+        ask(f"runs {name}", "runs", name, run)
+    ask("runs diff", "runs", "diff", run, cut)
+    ask("events show", "events", "show", "1")
+    ask("replay", "replay", run)
+    ask("prove", "prove", "1")
+    assert shell("prove", "1", "-o", "one.tlog-proof").code == 0
+    ask("verify of a proof", "verify", "one.tlog-proof")
+    ask("compare", "compare", made, made)
+    ask("backup", "backup", tmp_path / "copy.db")
+    ask("erase", "erase", run, "--reason", "asked for")
+    ask("forget", "forget", other)
+    for name in ("status", "runs", "runs stats", "events", "verify", "checkpoint"):
+        ask(name)
+    for name in ("keys", "rebuild", "plugins", "doctor"):
+        ask(name)
+    return told
+
+
+def _stopped(run: muniment.Run) -> None:
+    del run
+    raise KeyboardInterrupt
+
+
+_GOES_ON = "def main(run):\n    return 1\n"
+
+
+def test_the_documents_are_as_documented(answers: dict[str, Any]) -> None:
+    """Each command prints the kind of document and the members that the page lists."""
+    told = {
+        name: ("list", set(one[0])) if isinstance(one, list) else ("object", set(one))
+        for name, one in answers.items()
+    }
+    assert told == documented()
