@@ -14,6 +14,7 @@ Rules:
 
 from __future__ import annotations
 
+import shlex
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from typing import TYPE_CHECKING
 
 from muniment.errors import UsageError, WrongError
 from muniment_cli.output import Cell, count, fields, say, table
+from muniment_cli.showing import SHORT_RUN
 
 if TYPE_CHECKING:
     from muniment.events import Event
@@ -300,16 +302,16 @@ def _tamper(place: Place) -> None:
 def _what_next(place: Place, result: Result) -> None:
     say()
     say("Try next", "bold")
-    run = result.run_id
+    run = result.run_id[:SHORT_RUN]
     for command, what in (
-        (f"cd {place.directory}", ""),
+        (f"cd {shlex.quote(str(place.directory))}", ""),
         ("export MUNIMENT_HOME=$PWD/trust-home", "the keys of this tour, not yours"),
         ("muniment events --type 'property.*'", "what was tested, and how far apart"),
         (f"muniment runs show {run}", "the run, as a record"),
-        (f"muniment replay {run}", "in a process of its own, without network"),
+        (f"muniment replay {run}", "in its own process, without network"),
         ("muniment verify tampered/edited.db", "what an auditor sees"),
     ):
-        say(f"   {command:<48}{what}".rstrip())
+        say(f"   {command:<39}{what}".rstrip())
 
 
 def _indented(members: Mapping[str, Cell]) -> list[tuple[str, Cell]]:

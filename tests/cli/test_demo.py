@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -40,6 +41,23 @@ def test_the_tour_can_be_taken_twice(
     place = demo.Place(tmp_path / "tour")
     assert verify(place.ledger, home=place.home).ok
     assert not home.exists()
+
+
+def test_what_to_try_next_can_be_pasted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each command that the tour ends with works there, and its line fits a terminal."""
+    assert main(["demo", str(tmp_path / "a tour")]) == 0
+    lines = capsys.readouterr().out.partition("Try next\n")[2].splitlines()
+    place = demo.Place(tmp_path / "a tour")
+    assert lines[0].strip() == f"cd '{place.directory}'"
+    assert max(map(len, lines[1:])) <= 80
+    monkeypatch.chdir(place.directory)
+    monkeypatch.setenv("MUNIMENT_HOME", str(place.home))
+    given = [line.split("   ")[1] for line in lines if line.startswith("   muniment")]
+    codes = [main(shlex.split(one)[1:]) for one in given]
+    assert codes == [0, 0, 0, 1]  # the last verifies a copy that was tampered with
+    assert "error:" not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
