@@ -48,7 +48,7 @@ from muniment.trustfiles import (
 
 __all__ = ["TrustHome", "Verified"]
 
-_LEDGER_ID = re.compile(r"sha256:([0-9a-f]{64})")
+_DIGEST = re.compile(r"sha256:([0-9a-f]{64})")
 _KEYID = re.compile(r"SHA256:[A-Za-z0-9+/]{43}")
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
 _USER = re.compile(r"([^/@:]*)(?::.*)?@([^@]*)", re.DOTALL)
@@ -192,7 +192,7 @@ class TrustHome:
     ) -> None:
         """Remember that blobs were erased, so that a restored copy loses them too."""
         listed = sorted(set(digests))
-        if not all(_LEDGER_ID.fullmatch(digest) for digest in listed):
+        if not all(_DIGEST.fullmatch(digest) for digest in listed):
             raise UsageError("a digest is not sha256:<hex>", rule="trust/digest")
         entry: dict[str, JsonValue] = {
             "digests": [*listed],
@@ -207,7 +207,7 @@ class TrustHome:
         path, erased = self._of(ledger_id, "erased.jsonl"), set[str]()
         for number, entry in enumerate(load_lines(path), 1):
             digests = texts(entry.get("digests"))
-            if digests is None:
+            if digests is None or not all(map(_DIGEST.fullmatch, digests)):
                 raise damaged(path, "lists no digests", line=number)
             erased.update(digests)
         return frozenset(erased)
@@ -238,7 +238,7 @@ class TrustHome:
         if not isinstance(known, dict):
             raise damaged(path, "does not map locations to ledger ids")
         ids = texts([*known.values()])
-        if ids is None or not all(map(_LEDGER_ID.fullmatch, ids)):
+        if ids is None or not all(map(_DIGEST.fullmatch, ids)):
             raise damaged(path, "names something that is not a ledger id")
         return dict(zip(known, ids, strict=True))
 
@@ -315,7 +315,7 @@ def _is_secret(item: str) -> bool:
 
 
 def _digits(ledger_id: str) -> str:
-    match = _LEDGER_ID.fullmatch(ledger_id)
+    match = _DIGEST.fullmatch(ledger_id)
     if match is None:
         raise UsageError(f"{ledger_id!r} is not a ledger id", rule="trust/ledger-id")
     return match[1]

@@ -205,6 +205,20 @@ def _judge(
             if not fast:
                 snapshot.check_pages(state.findings)
             _judge_log(state, snapshot, fast=fast, progress=progress)
+            _note_returned(state, snapshot)
+
+
+def _note_returned(state: _State, snapshot: Snapshot) -> None:
+    """Say that a copy has contents that were erased since it was made."""
+    erased = state.home.erasures(state.ledger or _NOBODY)
+    number = sum(
+        snapshot.holds(bytes.fromhex(ref.removeprefix("sha256:"))) for ref in erased
+    )
+    if number:
+        state.findings.notes.append(
+            f"{number} of the contents that were erased are here again; they go when "
+            "the ledger is opened for writing"
+        )
 
 
 def _compare_location(state: _State, claimed: str | None) -> None:

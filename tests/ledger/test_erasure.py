@@ -199,10 +199,13 @@ def test_a_restored_copy_loses_it_again(ledger: Ledger) -> None:
     shutil.copy(place, backup)
     with Ledger.open(place, plugins=()) as again:
         again.erase(ref, reason="asked to")
+    assert not any("erased" in note for note in verify(place).notes)
     shutil.move(backup, place)
+    assert any("1 of the contents that were erased" in n for n in verify(place).notes)
     with Ledger.open(place, plugins=()) as restored:
         assert _found(restored, SECRET) == []
         assert restored.head.size == 2
+    assert not any("erased" in note for note in verify(place).notes)
     assert "rolled-back" in [finding.kind for finding in verify(place).findings] or (
         verify(place).exit_code == 1
     )

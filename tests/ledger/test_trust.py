@@ -225,6 +225,16 @@ def test_damage_is_named(home: TrustHome, name: str, content: str) -> None:
     assert caught.value.rule == "trust/damaged"
 
 
+@pytest.mark.parametrize("digest", ["", "sha256:ab", "zz", "sha256:" + "A" * 64])
+def test_what_is_no_digest_was_not_erased(home: TrustHome, digest: str) -> None:
+    """The list of erasures holds whole digests, or it is damaged."""
+    tell(home)
+    line = json.dumps({"digests": [digest], "reason": "r", "time": "t"})
+    inside(home, "erased.jsonl").write_text(f"{line}\n")
+    with pytest.raises(CannotTellError, match=r"erased\.jsonl: line 1 lists no"):
+        home.erasures(LEDGER)
+
+
 @pytest.mark.parametrize("name", JSON_FILES)
 def test_an_emptied_file_is_damage(home: TrustHome, name: str) -> None:
     """A file that was emptied is not one that never was."""

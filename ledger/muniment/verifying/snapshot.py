@@ -57,6 +57,13 @@ class Snapshot:
         number = self.value(f"SELECT count(*) FROM {table}")  # noqa: S608 - our names
         return number if isinstance(number, int) else 0
 
+    def holds(self, digest: bytes) -> bool:
+        """Tell whether there are bytes under a commitment, right or wrong."""
+        held = "SELECT 1 FROM blob WHERE digest = ? AND data IS NOT NULL"
+        if self.value(held, digest) is not None:
+            return True
+        return Path(f"{self.path}.blobs", digest.hex()).is_file()
+
     def ledger_id(self) -> str | None:
         """Return the id that the genesis row gives this file, unchecked."""
         try:
