@@ -147,6 +147,16 @@ def test_a_failure_is_explained(shell: Any, bad: str) -> None:
     assert shell("runs", "explain", bad, "--json").json["status"] == "failed"
 
 
+def test_advice_is_whole_on_a_narrow_terminal(
+    shell: Any, bad: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a command does stands below it where both do not fit on a line."""
+    monkeypatch.setattr("muniment_cli.commands.runs.narrow", lambda: True)
+    out = shell("runs", "explain", bad).out
+    told = f"  muniment resume {bad}\n      performs what failed again\n"
+    assert told in out
+
+
 def test_a_program_that_raises_is_explained(shell: Any, work: Path, made: Path) -> None:
     """A failure that no effect caused is said to be the program's own."""
     assert made.exists()

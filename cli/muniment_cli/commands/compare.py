@@ -46,10 +46,11 @@ def command(session: Session, a: str, b: str, as_json: bool) -> int:
         sides = [_side(open_stores, one) for one in (a, b)]
         keys = _further_keys(session, sides)
         found = compare_histories(sides[0], sides[1], keys)
+        longer = a if _size(sides[0]) == found.newer.size else b
     if as_json:
         show_json(_document(found))
     elif found.verdict in ("same", "consistent"):
-        _show_agreement(found)
+        _show_agreement(found, longer)
     else:
         _show_difference(found)
     return 0 if found.verdict in ("same", "consistent") else 1
@@ -111,14 +112,23 @@ def _further_keys(session: Session, sides: list[Store | bytes]) -> list[PublicKe
         return [one.public for one in entries if "checkpoint" in one.roles]
 
 
-def _show_agreement(found: Comparison) -> None:
+def _size(side: Store | bytes) -> int:
+    from muniment.checkpoint import Checkpoint, Note
+    from muniment.reading import head_of
+
+    if isinstance(side, bytes):
+        return Checkpoint.parse(Note.parse(side).text).size
+    return head_of(side.database).size
+
+
+def _show_agreement(found: Comparison, longer: str) -> None:
     older, newer = found.older, found.newer
     if found.verdict == "same":
         say(f"same: {count(older.size, 'event')}, one root", "green")
     else:
         first = count(older.size, "event")
         more = newer.size - older.size
-        say(f"consistent: {first} in common, {more} more on one side", "green")
+        say(f"consistent: {first} in common, {more} more in {longer}", "green")
     roots = {older.size: older.root, newer.size: newer.root}
     fields(
         [

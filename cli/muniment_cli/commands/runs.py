@@ -21,6 +21,7 @@ from muniment_cli.output import (
     count,
     fields,
     hint,
+    narrow,
     plain_json,
     say,
     show_json,
@@ -333,7 +334,12 @@ def explain_run(session: Session, run: str, as_json: bool) -> int:
     ]
     fields(pairs)
     say()
-    fields((f"  {one}", what) for one, what in said.next)
+    if narrow():  # the terminal would break what stands beside a command
+        for one, what in said.next:
+            say(f"  {one}", "dim")
+            say(f"      {what}")
+    else:
+        fields((f"  {one}", what) for one, what in said.next)
     return 0
 
 
