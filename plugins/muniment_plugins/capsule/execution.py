@@ -6,8 +6,10 @@ Statuses: ``ok``; ``rejected`` before anything ran; ``error`` raised by the prog
 ``timeout`` of the CPU or the wall clock; ``limit`` of memory or result size;
 ``killed`` by a signal, or for breaking the protocol.
 
-``level`` says what held the program: ``process`` is the language layer and a
-subprocess with limits; ``none`` means that nothing ran. ``layers`` names each layer.
+``level`` says what held the program: ``os-strong`` and ``os-partial`` are walls of the
+operating system, with and without Landlock; ``process`` is the language layer and a
+subprocess with limits; ``none`` means that nothing ran. ``layers`` names each layer,
+what the system answered where one is missing, and what a probe child could do.
 """
 
 from __future__ import annotations

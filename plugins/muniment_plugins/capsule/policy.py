@@ -9,7 +9,8 @@ Rules:
 - Modules that hand out files, processes, sockets or the interpreter itself are
   refused, unless ``allow_dangerous=True``, which is recorded with every execution.
 - Levels, weakest first: ``none``, ``process`` (language layer and a subprocess with
-  limits), ``os-partial``, ``os-strong``. The floor is the stronger of ``require`` and
+  limits), ``os-partial`` (a filter of system calls too), ``os-strong`` (Landlock too).
+  The floor is the stronger of ``require`` and
   the environment variable ``MUNIMENT_REQUIRE``; what cannot be reached is refused
   before the code runs.
 """
@@ -170,11 +171,10 @@ class Policy:
                 )
 
 
-def refuse_beyond(policy: Policy, reachable: str) -> None:
-    """Refuse before anything runs if the floor lies above the *reachable* level.
+def floor_of(policy: Policy) -> str:
+    """Return the weakest level at which a program of *policy* may run here.
 
     Raises:
-        RefusedError: rule ``capsule/level``.
         UsageError: ``MUNIMENT_REQUIRE`` names no level.
 
     """
@@ -187,12 +187,22 @@ def refuse_beyond(policy: Policy, reachable: str) -> None:
             remedy=f"use one of {', '.join(LEVELS)}",
         )
     # Even without a floor, nothing runs on the language layer alone.
-    floor = max(policy.require, inherited, "process", key=LEVELS.index)
+    return max(policy.require, inherited, "process", key=LEVELS.index)
+
+
+def refuse_beyond(policy: Policy, reachable: str) -> None:
+    """Refuse before anything runs if the floor lies above the *reachable* level.
+
+    Raises:
+        RefusedError: rule ``capsule/level``.
+
+    """
+    floor = floor_of(policy)
     if LEVELS.index(floor) > LEVELS.index(reachable):
         raise RefusedError(
             f"{floor} isolation is required, this capsule gives {reachable}",
             rule="capsule/level",
-            place="MUNIMENT_REQUIRE" if floor == inherited else "Policy.require",
+            place="Policy.require" if floor == policy.require else "MUNIMENT_REQUIRE",
             remedy="run it in a container or virtual machine, or lower the floor",
         )
 

@@ -1,7 +1,7 @@
 """What the child does with one request, from its first byte to its last.
 
     <- {"code": "…", "data": …, "entrypoint": "fit_and_eval", "imports": ["math"], …}
-    -> {"layers": {"import_guard": true, "rlimits": {…}}}
+    -> {"layers": {"import_guard": true, "rlimits": {…}, "seccomp": {…}, …}}
     <- {"go": true}
     -> {"ok": {"total": 15}}      or {"failed": {"rule": "raised", "message": "…", …}}
 
@@ -17,6 +17,7 @@ import sys
 from muniment_plugins.capsule.decoding import decode_plain
 from muniment_plugins.capsule.guard import build_views, guarded_import, safe_builtins
 from muniment_plugins.capsule.limits import apply_limits
+from muniment_plugins.capsule.lockdown import lock, prepare
 from muniment_plugins.capsule.protocol import (
     MAX_RESULT,
     Unsendable,
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any, NoReturn
 
+    from muniment_plugins.capsule.probing import Prober
+
 __all__ = ["serve"]
 
 PROGRAM = "<program>"
@@ -44,7 +47,9 @@ def serve(results: int) -> NoReturn:
     """Answer the one request on descriptor 0, on descriptor *results*."""
     request = receive(0)
     try:
+        system = prepare(request["walls"], request["imports"])
         _load(request["imports"], request["paths"])
+        prober = _prober() if request["code"] is None else None
         data = decode_plain(request["data"])
         _seed(request["seed"])
     except Exception as error:  # noqa: BLE001 - a package may raise anything on import
@@ -52,11 +57,23 @@ def serve(results: int) -> NoReturn:
         _end()
     namespace = _namespace(request["imports"], request["max_output"])
     sys.dont_write_bytecode = True
-    layers = {"import_guard": True, "rlimits": apply_limits(**request["limits"])}
+    null = os.open(os.devnull, os.O_RDONLY)
+    limits = apply_limits(**request["limits"])
+    walls = lock(system, request["walls"])
+    layers = {"import_guard": True, "rlimits": limits, **walls}
     send(results, f'{{"layers":{render(layers)}}}')
-    _await_go()
-    _run(request["code"], namespace, request["entrypoint"], data, results)
+    _await_go(null)
+    if prober is not None:
+        prober.run(results, OUTPUT)
+    else:
+        _run(request["code"], namespace, request["entrypoint"], data, results)
     _end()
+
+
+def _prober() -> Prober:
+    from muniment_plugins.capsule.probing import Prober  # noqa: PLC0415 - once per host
+
+    return Prober()
 
 
 def _load(imports: list[str], paths: list[str]) -> None:
@@ -112,11 +129,10 @@ def _writer(left: int) -> Callable[[str], None]:
     return write
 
 
-def _await_go() -> None:
+def _await_go(null: int) -> None:
     if receive(0) != {"go": True}:
         _end()
     # Nothing more is to be read: the program finds an empty input.
-    null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
     os.close(null)
 

@@ -98,6 +98,9 @@ def judge_end(number: int, last_words: str) -> tuple[str, dict[str, JsonValue]]:
     name = signal.Signals(number).name if number < signal.NSIG else str(number)
     if name in _TIMERS:
         return "timeout", error_of("cpu", f"the CPU time is over ({name})")
+    if name == "SIGSYS":
+        message = "it made a system call that no program may make (SIGSYS)"
+        return "killed", error_of("system-call", message)
     return "killed", error_of("signal", f"ended by {name}")
 
 
@@ -114,6 +117,7 @@ def error_of(
         "cpu": "raise time_s, or compute less",
         "protocol": "return metrics from the entrypoint only",
         "signal": "look for what the program asked of the system",
+        "system-call": "start no process, debug none, mount nothing",
         "wall": "raise time_s, or wait less",
     }
     return {

@@ -21,8 +21,10 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 
 from muniment.canonical import JsonValue
+from muniment.errors import RefusedError
 from muniment.values import encode
 from muniment_plugins.capsule.execution import Execution
+from muniment_plugins.capsule.machine import machine
 from muniment_plugins.capsule.policy import Policy, refuse_beyond
 from muniment_plugins.capsule.refusals import BoundedExecutionError
 from muniment_plugins.capsule.results import (
@@ -33,11 +35,9 @@ from muniment_plugins.capsule.results import (
 )
 from muniment_plugins.capsule.supervisor import Outcome, child_environment, supervise
 from muniment_plugins.capsule.validation import Validated, validate
+from muniment_plugins.capsule.walls import describe, level_of, plan
 
-__all__ = ["REACHABLE", "Capsule"]
-
-REACHABLE: str = "process" if os.name == "posix" else "none"
-"""The strongest level that this capsule gives here."""
+__all__ = ["Capsule"]
 
 _STDLIB = sys.stdlib_module_names
 
@@ -63,12 +63,13 @@ class Capsule:
         """Run ``entrypoint(data)`` of *code* in a child and return what became of it.
 
         Raises:
-            RefusedError: the required level is out of reach (rule ``capsule/level``).
+            RefusedError: the required level is out of reach (rule ``capsule/level``),
+                on this machine or, seen before the program ran, in this child.
             ValueRefused: *data* has no exact form.
             CannotTellError: no child could be started.
 
         """
-        refuse_beyond(self.policy, REACHABLE)
+        refuse_beyond(self.policy, machine().level)
         encoded = encode(data)
         try:
             program = self.validate(code, entrypoint)
@@ -79,7 +80,10 @@ class Capsule:
             time_s=self.policy.time_s,
             max_output=self.policy.max_output,
             env=child_environment(self.policy.env),
+            admit=self._admits,
         )
+        if outcome.reason == "level":
+            refuse_beyond(self.policy, level_of(outcome.stated or {}))
         return self._judged(code, outcome)
 
     def run_many(
@@ -93,6 +97,7 @@ class Capsule:
 
         *workers* children at a time, as many as there are processors if not given.
         """
+        machine()  # once, not in every thread
 
         def run(program: tuple[str, object]) -> Execution:
             return self.run(*program, entrypoint)
@@ -100,10 +105,18 @@ class Capsule:
         with ThreadPoolExecutor(workers or os.cpu_count()) as pool:
             return list(pool.map(run, programs))
 
+    def _admits(self, layers: dict[str, JsonValue]) -> bool:
+        try:
+            refuse_beyond(self.policy, level_of(layers))
+        except RefusedError:
+            return False
+        return True
+
     def _request(self, program: Validated, data: JsonValue) -> bytes:
         policy = self.policy
         outside = any(name.split(".")[0] not in _STDLIB for name in program.imports)
-        packages = ("site-packages", "dist-packages")
+        names = ("site-packages", "dist-packages")
+        packages = [p for p in sys.path if outside and p.endswith(names)]
         return json.dumps(
             {
                 "code": program.code,
@@ -112,8 +125,9 @@ class Capsule:
                 "imports": program.imports,
                 "limits": {"mem_mb": policy.mem_mb, "time_s": policy.time_s},
                 "max_output": policy.max_output,
-                "paths": [p for p in sys.path if outside and p.endswith(packages)],
+                "paths": packages,
                 "seed": policy.seed,
+                "walls": plan(packages),
             },
             allow_nan=False,
             separators=(",", ":"),
@@ -138,13 +152,14 @@ class Capsule:
             metrics=metrics,
             error=error,
             layers={
-                **stated,
+                **describe(stated),
                 "allow_dangerous": self.policy.allow_dangerous,
+                "probe": dict(machine().probe),
                 "subprocess": True,
                 "validation": True,
                 "verified_by_parent": stated != {} and outcome.unmet == [],
             },
-            level="process" if stated else "none",
+            level=level_of(stated),
             seed=self.policy.seed,
             code_digest=_digest(code),
             usage=outcome.usage,

@@ -8,7 +8,7 @@ Rules:
 - The child inherits four pipes and nothing else; its environment is written here.
 - Reads happen while waiting: large results and outputs never look like timeouts. What
   goes beyond the bounds is read and dropped.
-- The clock starts with ``go``, which is sent after /proc confirms the stated limits.
+- The clock starts with ``go``, which is sent after /proc confirms the stated layers.
 - However it goes, the whole process group is killed before the child is reaped with
   `os.wait4`, which says how it ended and what it used.
 """
@@ -22,7 +22,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -32,6 +32,7 @@ from muniment.errors import CannotTellError
 from muniment_plugins.capsule.limits import unmet_limits
 from muniment_plugins.capsule.protocol import HEADER, MAX_RESULT, frame, is_object
 from muniment_plugins.capsule.results import ProtocolViolation, read_frame
+from muniment_plugins.capsule.walls import unmet_walls
 
 __all__ = ["Outcome", "child_environment", "supervise"]
 
@@ -59,7 +60,7 @@ class Outcome:
     stated: dict[str, Any] | None = None
     answer: dict[str, Any] | None = None
     reason: str = ""
-    """``wall``, or ``protocol: …``; empty if the child ended by itself."""
+    """``wall``, ``level`` or ``protocol: …``; empty if it ended by itself."""
     unmet: list[str] | None = None
     signal: int = 0
     stdout: bytearray = field(default_factory=bytearray)
@@ -82,15 +83,22 @@ def child_environment(extra: Mapping[str, str]) -> dict[str, str]:
 
 
 def supervise(
-    request: bytes, *, time_s: float, max_output: int, env: Mapping[str, str]
+    request: bytes,
+    *,
+    time_s: float,
+    max_output: int,
+    env: Mapping[str, str],
+    admit: Callable[[dict[str, Any]], bool] = lambda _: True,
 ) -> Outcome:
     """Run one child to its end and return what was seen of it.
+
+    *admit* is asked before the program runs, with the layers that stand.
 
     Raises:
         CannotTellError: no child could be started.
 
     """
-    child = _Child(request, time_s, max_output)
+    child = _Child(request, time_s, max_output, admit)
     process, answers = _spawn(env)
     try:
         with selectors.DefaultSelector() as selector:
@@ -160,12 +168,19 @@ def _close(pipe: IO[bytes] | None) -> None:
 class _Child:
     """One conversation; `listen` returns when the child is to be ended."""
 
-    def __init__(self, request: bytes, time_s: float, max_output: int) -> None:
+    def __init__(
+        self,
+        request: bytes,
+        time_s: float,
+        max_output: int,
+        admit: Callable[[dict[str, Any]], bool],
+    ) -> None:
         self.outcome = Outcome()
         self.to_send = memoryview(frame(request))
         self.received = bytearray()
         self.time_s = time_s
         self.max_output = max_output
+        self.admit = admit
         self.started = time.monotonic()
         self.deadline = self.started + PREPARE_S
         self.pid = 0
@@ -187,7 +202,7 @@ class _Child:
         selector.register(process.stdout, selectors.EVENT_READ, self._output)
         selector.register(process.stderr, selectors.EVENT_READ, self._complaint)
         try:
-            while answers in selector.get_map():
+            while answers in selector.get_map() and not self.outcome.reason:
                 left = self.deadline - time.monotonic()
                 if left <= 0:
                     self.outcome.reason = "wall"
@@ -258,10 +273,15 @@ class _Child:
 
     def _go(self, layers: dict[str, Any]) -> None:
         limits: dict[str, object] = layers.get("rlimits") or {}
-        self.outcome.unmet = unmet_limits(self.pid, limits)
+        unmet = unmet_limits(self.pid, limits), unmet_walls(self.pid, layers)
+        if unmet != (None, None):
+            self.outcome.unmet = [name for names in unmet for name in names or ()]
         if self.outcome.unmet:
-            raise ProtocolViolation(f"limits not in force: {self.outcome.unmet}")
+            raise ProtocolViolation(f"layers not in force: {self.outcome.unmet}")
         self.outcome.stated = layers
+        if not self.admit(layers):
+            self.outcome.reason = "level"
+            return
         self.to_send = memoryview(frame(b'{"go":true}'))
         self.selector.register(self.requests, selectors.EVENT_WRITE, self._write)
         self.started = time.monotonic()

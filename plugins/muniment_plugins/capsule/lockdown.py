@@ -1,0 +1,131 @@
+"""The child locks itself in, for good, and states what stands.
+
+    {"capabilities": {"kept": 0}, "no_new_privs": true, "dumpable": false,
+     "landlock": {"abi": 7, …}, "seccomp": {"filter": "open"}}
+
+Rules:
+
+- The order is: the parent's death ends the child, capabilities, no new privileges, not
+  dumpable, Landlock, seccomp. Each step could be undone or refused without the one
+  before.
+- What the system does not grant is stated, ``{"missing": "ENOSYS"}``; the parent
+  judges whether that is enough, before anything runs.
+- Without Landlock the filter opens no file at all; what ordinary programs load late
+  is loaded before.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+
+from muniment_plugins.capsule.landlock import restrict, version
+from muniment_plugins.capsule.native import System
+
+TYPE_CHECKING = False  # typing itself costs more than a bare interpreter's start
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import Any
+
+__all__ = ["lock", "prepare"]
+
+_SIGKILL = 9
+_SET_PDEATHSIG, _SET_DUMPABLE, _CAPBSET_DROP = 1, 4, 24
+_SET_NO_NEW_PRIVS, _CAP_AMBIENT, _AMBIENT_CLEAR_ALL = 38, 47, 4
+_CAPABILITY_VERSION_3 = 0x20080522
+_MOST_CAPABILITIES = 64
+_SET_MODE_FILTER, _TSYNC = 1, 1
+
+_LATE = {
+    "datetime": ("_strptime", "zoneinfo"),
+    "decimal": ("numbers",),
+    "re": ("enum",),
+    "statistics": ("random",),
+    "time": ("_strptime",),
+}
+"""What the standard library imports when a function is first called."""
+
+_CODECS = ("ascii", "latin_1", "utf_16", "utf_32", "utf_8_sig")
+
+
+def prepare(walls: Mapping[str, Any], imports: Iterable[str]) -> System | None:
+    """Load what locking needs, and what cannot be loaded once no file opens."""
+    if not walls:
+        return None
+    system = System()
+    if "missing" in _attempt(lambda: {"abi": version(system)}):
+        for name in imports:
+            for late in _LATE.get(name, ()):
+                __import__(late)
+        for codec in _CODECS:
+            b"".decode(codec)
+    return system
+
+
+def lock(system: System | None, walls: Mapping[str, Any]) -> dict[str, object]:
+    """Lock this process in by *walls*, as `walls.plan` makes it; return what stands."""
+    if system is None:
+        missing = {"missing": "no walls are made for this system"}
+        return {"landlock": missing, "seccomp": missing}
+    system.call("prctl", _SET_PDEATHSIG, _SIGKILL)
+    if (
+        os.getppid() != walls["parent"]
+    ):  # it died before it was to take this process with it
+        os._exit(0)
+    stated: dict[str, object] = {
+        "capabilities": _attempt(lambda: _drop_capabilities(system)),
+        "no_new_privs": _attempt(lambda: _control(system, _SET_NO_NEW_PRIVS, 1)),
+        "undumpable": _attempt(lambda: _control(system, _SET_DUMPABLE, 0)),
+    }
+    landlock = _attempt(lambda: restrict(system, walls["directories"], walls["files"]))
+    kind = "closed" if "missing" in landlock else "open"
+    program = bytes.fromhex(walls["filters"][kind])
+    seccomp = _attempt(lambda: _filter(system, program, kind))
+    return {**stated, "landlock": landlock, "seccomp": seccomp}
+
+
+def _attempt(step: Callable[[], dict[str, object]]) -> dict[str, object]:
+    """Return what *step* states, or what the system answered instead."""
+    try:
+        return step()
+    except OSError as error:
+        return {"missing": errno.errorcode.get(error.errno or 0, str(error.errno))}
+
+
+def _control(system: System, option: int, value: int) -> dict[str, object]:
+    system.call("prctl", option, value)
+    return {"set": True}
+
+
+def _drop_capabilities(system: System) -> dict[str, object]:
+    """Give up every capability, and the right to ever get one where that is granted."""
+    bounding = _drop_bounding(system)
+    system.call("prctl", _CAP_AMBIENT, _AMBIENT_CLEAR_ALL)
+    header = _CAPABILITY_VERSION_3.to_bytes(4, "little") + bytes(4)  # of this process
+    system.call("capset", header, bytes(24))
+    return {"bounding": bounding, "set": True}
+
+
+def _drop_bounding(system: System) -> str:
+    for number in range(_MOST_CAPABILITIES):
+        try:
+            system.call("prctl", _CAPBSET_DROP, number)
+        except OSError as error:
+            if error.errno == errno.EINVAL:  # the kernel knows no further ones
+                return "empty"
+            # Without the right to: they cannot come back for no-new-privileges.
+            return errno.errorcode[error.errno or 0]
+    return "empty"
+
+
+def _filter(system: System, program: bytes, kind: str) -> dict[str, object]:
+    """Load the filter *program* for every thread of this process."""
+    held, where = system.at_address(program)
+    # struct sock_fprog: the number of instructions, padding, their address
+    count = (len(program) // 8).to_bytes(8, "little")
+    pointed = where.to_bytes(8, "little")
+    failed = system.call("seccomp", _SET_MODE_FILTER, _TSYNC, count + pointed)
+    del held  # not before
+    if failed:
+        raise OSError(errno.ESRCH, f"thread {failed} cannot be filtered")
+    return {"filter": kind}

@@ -1,0 +1,87 @@
+"""What this machine gives: a child locks itself in and tries to get out, once.
+
+    machine().level   "os-strong"
+    machine().probe   {"connect": "EPERM", "exec": "SIGSYS", "read": "EACCES", …}
+
+Rules:
+
+- The level is what the child's layers give, and no more than its attempts confirm: one
+  that succeeds where it must not makes it ``process``, whatever the layers say.
+- It is asked once per process, and says beforehand what can be required; each child
+  is checked again before its program runs.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import signal
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from muniment.canonical import JsonValue
+from muniment_plugins.capsule import walls
+from muniment_plugins.capsule.supervisor import Outcome, child_environment, supervise
+
+__all__ = ["Machine", "machine", "probe_machine"]
+
+_TIME_S = 5
+_MEM_MB = 64
+_HARMLESS = frozenset({"stat"})
+_LONGEST = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """The strongest level here, and what the probe child could and could not do."""
+
+    level: str
+    probe: Mapping[str, JsonValue]
+
+
+@functools.cache
+def machine() -> Machine:
+    """Return what this machine gives; the first call starts a child."""
+    return probe_machine()
+
+
+def probe_machine() -> Machine:
+    """Lock a child in, let it try, and judge."""
+    if os.name != "posix":
+        return Machine("none", {})
+    request: dict[str, JsonValue] = {
+        "code": None,
+        "data": None,
+        "imports": [],
+        "limits": {"mem_mb": _MEM_MB, "time_s": _TIME_S},
+        "max_output": _LONGEST,
+        "paths": [],
+        "seed": 0,
+        "walls": walls.plan([]),
+    }
+    outcome = supervise(
+        json.dumps(request).encode(),
+        time_s=_TIME_S,
+        max_output=_LONGEST,
+        env=child_environment({}),
+    )
+    return _judge(outcome)
+
+
+def _judge(outcome: Outcome) -> Machine:
+    found: dict[str, JsonValue] | None = (outcome.answer or {}).get("ok")
+    if not found:
+        return Machine("process", {"missing": outcome.reason or "no answer"})
+    probe = {**found, "exec": _exec_outcome(outcome)}
+    level = walls.level_of(outcome.stated or {})
+    open_doors = {key for key, seen in probe.items() if seen == "allowed"} - _HARMLESS
+    if open_doors and level.startswith("os-"):
+        level = "process"
+    return Machine(level, dict(sorted(probe.items())))
+
+
+def _exec_outcome(outcome: Outcome) -> str:
+    if outcome.signal:
+        return signal.Signals(outcome.signal).name
+    return outcome.stdout.decode(errors="replace") or "allowed"

@@ -1,0 +1,120 @@
+"""The filter of system calls, made from the table in `syscalls`, for the kernel's BPF.
+
+    ld [4]; jeq AUDIT_ARCH, 1, 0; ret KILL; ld [0]; jeq 12, 0, 1; ret ALLOW; …; ret EPERM
+
+Rules:
+
+- A filter is written for one architecture and kills what comes through another one:
+  32-bit calls and x32 have numbers of their own.
+- ``openat`` passes for reading only, and not at all in the *closed* filter, which is
+  for machines that have no Landlock to say which files.
+- ``fcntl`` passes for what concerns the descriptor alone: flags of the open file are
+  shared with the parent, and an owner of signals is a way to send them.
+- ``prlimit64`` passes for asking about this process.
+
+Only the parent makes filters: the child is handed the bytes, the execution has their
+digest. See seccomp(2), and ``linux/filter.h`` for the instructions.
+"""
+
+from __future__ import annotations
+
+import errno
+import functools
+import hashlib
+import struct
+from collections.abc import Mapping
+
+from muniment_plugins.capsule.syscalls import answers
+
+__all__ = ["assemble", "digest", "program_filter"]
+
+ALLOW = 0x7FFF0000
+ERRNO = 0x00050000
+KILL = 0x80000000  # the process, not the thread alone
+REFUSE = ERRNO | errno.EPERM
+
+_AUDIT = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+_X32 = 0x40000000
+_NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16  # offsets in struct seccomp_data
+_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+
+_WRITING = (
+    0o3  # O_WRONLY, O_RDWR
+    | 0o100  # O_CREAT
+    | 0o1000  # O_TRUNC
+    | 0o2000  # O_APPEND
+    | 0o20000  # O_ASYNC
+    | 0o10000000  # O_PATH
+    | 0o20000000  # O_TMPFILE
+)
+_DESCRIPTOR_COMMANDS = (0, 1, 2, 3, 1030)  # F_DUPFD, GETFD, SETFD, GETFL, DUPFD_CLOEXEC
+
+_Code = list[tuple[int, int, int, int]]
+
+
+@functools.cache
+def program_filter(architecture: str, *, opens: bool) -> bytes:
+    """Return the filter of programs; *opens* says whether files may be read."""
+    rules = answers(architecture)
+    if not opens:
+        rules = {nr: answer for nr, answer in rules.items() if answer != "reading"}
+    return assemble(architecture, rules, REFUSE)
+
+
+def digest(program: bytes) -> str:
+    """Return what executions say of a filter."""
+    return f"sha256:{hashlib.sha256(program).hexdigest()}"
+
+
+def assemble(architecture: str, rules: Mapping[int, str], default: int) -> bytes:
+    """Return the instructions that give each call of *rules* its answer."""
+    code: _Code = [
+        (_LOAD, 0, 0, _ARCHITECTURE),
+        (_EQUAL, 1, 0, _AUDIT[architecture]),
+        (_RETURN, 0, 0, KILL),
+        (_LOAD, 0, 0, _NUMBER),
+    ]
+    if architecture == "x86_64":
+        code += [(_AT_LEAST, 0, 1, _X32), (_RETURN, 0, 0, KILL)]
+    for number, answer in rules.items():
+        block = _answer(answer)
+        code += [(_EQUAL, 0, len(block), number), *block]
+    code.append((_RETURN, 0, 0, default))
+    return b"".join(struct.pack("<HBBI", *instruction) for instruction in code)
+
+
+def _answer(answer: str) -> _Code:
+    if answer in _CONDITIONS:
+        return _CONDITIONS[answer]
+    fixed = {"allow": ALLOW, "kill": KILL}.get(answer)
+    return [(_RETURN, 0, 0, ERRNO | getattr(errno, answer) if fixed is None else fixed)]
+
+
+def _argument(index: int, *, high: bool = False) -> tuple[int, int, int, int]:
+    return (_LOAD, 0, 0, _ARGUMENTS + 8 * index + 4 * high)
+
+
+def _reading() -> _Code:
+    return [
+        _argument(2),
+        (_ANY_BIT, 0, 1, _WRITING),
+        (_RETURN, 0, 0, REFUSE),
+        (_RETURN, 0, 0, ALLOW),
+    ]
+
+
+def _flags() -> _Code:
+    code = [_argument(1)]
+    for command in _DESCRIPTOR_COMMANDS:
+        code += [(_EQUAL, 0, 1, command), (_RETURN, 0, 0, ALLOW)]
+    return [*code, (_RETURN, 0, 0, REFUSE)]
+
+
+def _query() -> _Code:
+    code: _Code = []
+    for load in (_argument(0), _argument(2), _argument(2, high=True)):
+        code += [load, (_EQUAL, 1, 0, 0), (_RETURN, 0, 0, REFUSE)]
+    return [*code, (_RETURN, 0, 0, ALLOW)]
+
+
+_CONDITIONS = {"flags": _flags(), "query": _query(), "reading": _reading()}

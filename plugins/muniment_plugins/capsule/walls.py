@@ -1,0 +1,125 @@
+"""The parent's part in the walls: what the child is to raise, and whether they stand.
+
+    plan(…)              {"directories": […], "files": […], "filters": {"open": "…"}}
+    unmet_walls(…)       ["seccomp"]           stated by the child, not so in /proc
+    level_of(layers)     "os-strong"
+
+Rules:
+
+- The paths are those that the interpreter loads from; packages only for programs that
+  import some.
+- A child that states what /proc denies is not let go.
+- ``os-strong`` is Landlock, the filter and the limits; ``os-partial`` the filter and
+  the limits; ``process`` whatever is less. Without capabilities and new privileges
+  gone, a filter counts for nothing.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from muniment.canonical import JsonValue
+from muniment_plugins.capsule import native, seccomp
+from muniment_plugins.capsule.protocol import is_object
+
+__all__ = ["describe", "level_of", "plan", "unmet_walls"]
+
+_LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib")
+_FILES = ("/etc/ld.so.cache",)
+_ZONES = "/usr/share/zoneinfo"
+_CAPABILITIES = ("CapAmb", "CapEff", "CapInh", "CapPrm")
+
+
+def plan(packages: list[str]) -> dict[str, JsonValue]:
+    """Return what a child needs to raise its walls; empty where there are none.
+
+    *packages* are the directories that it may import packages from.
+    """
+    architecture = native.architecture()
+    if not architecture:
+        return {}
+    return {
+        "directories": [*_existing(*_interpreter(), *packages)],
+        "files": [*_existing(*_FILES)],
+        "filters": {
+            "closed": seccomp.program_filter(architecture, opens=False).hex(),
+            "open": seccomp.program_filter(architecture, opens=True).hex(),
+        },
+        "parent": os.getpid(),
+    }
+
+
+def describe(stated: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """Return *stated* with the digest of the filter that the child chose."""
+    filtered = stated.get("seccomp")
+    if not is_object(filtered) or "filter" not in filtered:
+        return dict(stated)
+    program = seccomp.program_filter(
+        native.architecture(), opens=filtered["filter"] == "open"
+    )
+    shown = {
+        **filtered,
+        "default": "EPERM",
+        "digest": seccomp.digest(program),
+        "mode": 2,
+    }
+    return {**stated, "seccomp": shown}
+
+
+def unmet_walls(pid: int, stated: Mapping[str, object]) -> list[str] | None:
+    """Return the walls that the child stated and /proc denies; None without a /proc."""
+    if sys.platform != "linux":
+        return None
+    found, own = _status(pid), _status(os.getpid())
+    # A filter around the parent shows in the child too, so that the count tells more.
+    filters = int(found.get("Seccomp_filters", 1)), int(own.get("Seccomp_filters", 0))
+    confirmed = {
+        "capabilities": all(int(found[name], 16) == 0 for name in _CAPABILITIES),
+        "landlock": found["Threads"] == "1",
+        "no_new_privs": found["NoNewPrivs"] == "1",
+        "seccomp": found["Seccomp"] == "2" and filters[0] > filters[1],
+    }
+    return [
+        name for name, is_so in confirmed.items() if _stands(stated, name) and not is_so
+    ]
+
+
+def level_of(stated: Mapping[str, object]) -> str:
+    """Return the level of a child that stated this, and that /proc confirmed."""
+    if not stated:
+        return "none"
+    basis = ("capabilities", "no_new_privs", "seccomp", "undumpable")
+    if not all(_stands(stated, name) for name in basis):
+        return "process"
+    return "os-strong" if _stands(stated, "landlock") else "os-partial"
+
+
+def _stands(stated: Mapping[str, object], name: str) -> bool:
+    layer = stated.get(name)
+    return is_object(layer) and "missing" not in layer
+
+
+def _status(pid: int) -> dict[str, str]:
+    text = Path(f"/proc/{pid}/status").read_text(errors="replace")
+    lines = (line.partition(":") for line in text.splitlines())
+    return {key: value.strip() for key, _, value in lines}
+
+
+@functools.cache
+def _interpreter() -> tuple[str, ...]:
+    """Return where this interpreter's own modules and libraries lie."""
+    own = Path(os.__file__).parent
+    prefix = Path(sys.base_prefix)
+    places = (own, prefix / "lib", prefix / sys.platlibdir)
+    return (*_LIBRARIES, _ZONES, *map(str, places))
+
+
+@functools.cache
+def _existing(*paths: str) -> tuple[str, ...]:
+    """Return each place once, without those that this machine does not have."""
+    real = {os.path.realpath(path) for path in paths}
+    return tuple(sorted(path for path in real if Path(path).exists()))
