@@ -46,6 +46,7 @@ bench: $(VENV)/.dev
 
 docs: $(VENV)/.dev
 	$(PYTHON) tools/docs.py
+	$(PYTHON) tools/api.py
 
 clean:
 	rm -rf $(VENV) build dist .hypothesis .import_linter_cache \
