@@ -275,7 +275,9 @@ def _only(module: ModuleType, place: str) -> Target:
         else "no program is in it",
         rule="run/name",
         place=place,
-        remedy=f"name one: `{place}:{next(iter(offers), 'name')}`",
+        remedy=f"name one: `{place}:{next(iter(offers))}`"
+        if offers
+        else "define a function whose first parameter is called run",
     )
 
 

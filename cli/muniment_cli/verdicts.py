@@ -129,9 +129,9 @@ def _show(one: Outcome) -> None:
         ("name", one.name),
         ("status", status_style(one.status)),
     ]
-    if one.error is None:
+    if one.error is None and one.status in ("completed", "dry"):
         pairs.append(("result", short(one.result, 1000)))
-    else:
+    elif one.error is not None:
         label = "ended" if one.status == "dry" else "error"
         pairs.append((label, one.error))
     if one.verdicts:

@@ -256,6 +256,25 @@ def test_parameters_that_do_not_fit_are_named(shell: Any, work: Path) -> None:
     assert shell("runs", "--json").json == []
 
 
+def test_a_program_that_ends_the_process_is_said(shell: Any, work: Path) -> None:
+    """`sys.exit` interrupts the run, and never ends the command without a word."""
+    file = write_program(work, "import sys\n\ndef main(run):\n    sys.exit(0)\n")
+    done = shell("run", file.name)
+    assert done.code == 1
+    assert "interrupted" in done.out
+    assert f"{file.name} ended the process with 0" in done.err
+    early = shell("run", write_program(work, "import sys\nsys.exit(0)\n").name)
+    assert (early.code, early.out) == (3, "")
+    assert "before anything was run" in early.err
+
+
+def test_a_file_without_a_program_says_what_one_is(shell: Any, work: Path) -> None:
+    """The remedy is the shape of a program, not a name that is not there."""
+    done = shell("run", write_program(work, "x = 1\n").name)
+    assert done.code == 2
+    assert "define a function whose first parameter is called run" in done.err
+
+
 def test_a_directory_is_no_program(shell: Any) -> None:
     """What is neither a Python file nor a module is said to be neither."""
     done = shell("run", ".")

@@ -134,9 +134,31 @@ def _outcomes(ledger: Ledger, target: str, wanted: Wanted) -> list[Outcome]:
         for event in ledger.events(type="run.started", from_seq=before):
             hint(f"`muniment resume {event.run}` goes on with the run")
         raise
+    except SystemExit as end:
+        return _ended_by_program(ledger, target, before, end)
     if wanted["mode"] == "dry":
         return [dry_outcome(ledger, done, wanted["name"] or found.name)]
     return [recorded(ledger, done.run_id, done.result_digest)]
+
+
+def _ended_by_program(
+    ledger: Ledger, target: str, before: int, end: SystemExit
+) -> list[Outcome]:
+    """Return how the runs ended of a file that calls ``sys.exit``."""
+    from muniment.errors import CannotTellError
+    from muniment_cli.verdicts import recorded
+
+    started = ledger.events(type="run.started", from_seq=before)
+    ran = [cast("str", event.run) for event in started]
+    if not ran:
+        raise CannotTellError(
+            f"it ended the process with {end.code} before anything was run",
+            rule="run/import",
+            place=target,
+            remedy="let it raise what is wrong, or return",
+        ) from end
+    hint(f"{target} ended the process with {end.code}")
+    return [recorded(ledger, run) for run in ran]
 
 
 def _experiment(ledger: Ledger, experiment: Experiment, wanted: Wanted) -> Outcome:
