@@ -50,6 +50,13 @@ def test_a_copy_is_consistent(shell: Any, made: Path) -> None:
     assert shell("compare", made, made).out.startswith("same: 7 events")
 
 
+def test_a_backup_into_a_directory_to_be_made(shell: Any, made: Path) -> None:
+    """A name that ends in a slash is a directory's, also before it is there."""
+    assert made.exists()
+    assert shell("backup", "safe/friday/").code == 0
+    assert Path("safe/friday/ledger.db").is_file()
+
+
 def test_a_fork_is_shown_by_two_signed_roots(
     shell: Any, made: Path, fork: Path
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import click
@@ -16,10 +17,10 @@ __all__ = ["command"]
 @click.command(
     epilog=examples("muniment backup /mnt/safe/friday.db", "muniment backup /mnt/safe/")
 )
-@click.argument("dest", type=click.Path(path_type=Path))
+@click.argument("dest", type=click.Path())
 @json_option
 @pass_session
-def command(session: Session, dest: Path, as_json: bool) -> int:
+def command(session: Session, dest: str, as_json: bool) -> int:
     """Copy the ledger to DEST, a new file or a directory; nothing is written over.
 
     Keys are not in the copy: they are in the trust home.
@@ -27,7 +28,8 @@ def command(session: Session, dest: Path, as_json: bool) -> int:
     from muniment.copying import copy_ledger
 
     with session.open() as ledger:
-        target = dest / ledger.path.name if dest.is_dir() else dest
+        inside = Path(dest).is_dir() or dest.endswith(("/", os.sep))
+        target = Path(dest) / ledger.path.name if inside else Path(dest)
         with progress("copying") as advance:
             copied = copy_ledger(ledger.path, target, advance)
     if as_json:
