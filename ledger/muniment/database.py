@@ -234,6 +234,14 @@ class Database:
         for connection in idle:
             connection.close()
 
+    def abandon(self) -> None:
+        """In a child process: close the idle connections of the parent.
+
+        A thread of the parent may have held the lock, and is not here to free it.
+        """
+        self._lock = threading.Lock()
+        self.dispose()
+
     def _take(self) -> tuple[sqlite3.Connection, int]:
         with self._lock:
             if self._idle:

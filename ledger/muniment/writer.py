@@ -51,6 +51,8 @@ class Writer:
         with translated(str(self.database.path)):
             driver = self._driver()
             try:
+                if driver.in_transaction:  # an interrupt came before its rollback
+                    driver.execute("ROLLBACK")
                 if not durable:
                     driver.execute(_SYNC_NORMAL)
                 driver.execute("BEGIN IMMEDIATE")
@@ -124,7 +126,7 @@ class Writer:
                 connection.close()
             else:
                 _ABANDONED.append(connection)  # the parent's, in the middle of it
-        self.database.dispose()
+        self.database.abandon()
 
 
 # A process has one way to hear of forks, and it cannot be taken back: the writers that
