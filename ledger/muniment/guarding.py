@@ -2,8 +2,11 @@
 
 Rules:
 
-- An audit hook (PEP 578) refuses while a replay is active in the process, whichever
-  thread tries; it is installed once, since Python cannot remove one, and is idle else.
+- An audit hook (PEP 578) refuses while a replay is active, in the thread that replays
+  and in those that begin meanwhile, unless Python (from 3.12 on) tells that somebody
+  else started them. Threads that were there before are none of the program's: live
+  runs, servers and other replays go on beside it.
+- The hook is installed once, since Python cannot remove one, and is idle else.
 - What a reproducible effect does while it is performed again is permitted: it runs
   synthesised code in a capsule of its own. So is importing modules, and ``/dev/null``.
 - The attempt is kept: a program that swallows the refusal is found out all the same.
@@ -13,10 +16,12 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from weakref import WeakSet
 
 from muniment.errors import RefusedError
 
@@ -53,16 +58,26 @@ _EVENTS = {
     "shutil.rmtree": "file writes",
     "shutil.move": "file writes",
     "sqlite3.connect": "file writes",
+    "muniment.append": "file writes",
 }
+_STARTS = frozenset({"_thread.start_new_thread", "_thread.start_joinable_thread"})
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Guard:
     """What one replay tried and may not have."""
 
     attempts: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     """The guard and the audit event, with its first argument."""
+    threads: WeakSet[threading.Thread] = field(
+        default_factory=lambda: WeakSet([threading.current_thread()])
+    )
+    """Those that run the program."""
+    bystanders: WeakSet[threading.Thread] = field(
+        default_factory=lambda: WeakSet(threading.enumerate())
+    )
+    """Those that do not."""
 
     @contextmanager
     def lifted(self) -> Generator[None]:
@@ -93,15 +108,52 @@ class _Hook:
     def __init__(self) -> None:
         self.active: list[Guard] = []
         self.installed = False
+        self.bytecode = False
+        self.lock = threading.Lock()
 
     def __call__(self, event: str, arguments: tuple[object, ...]) -> None:
         if not self.active or _LIFTED.get():
             return
+        if event in _STARTS:
+            self.follow(getattr(arguments[0], "__self__", None))
         name = _EVENTS.get(event)
         if name is None and event == "open" and _writes(arguments):
             name = "file writes"
         if name is not None and not _only_reads(event, arguments):
-            self.active[-1].refuse(name, event, arguments)
+            guard = self.guard()
+            if guard is not None:
+                guard.refuse(name, event, arguments)
+
+    def guard(self) -> Guard | None:
+        """Return the guard of the program that the current thread runs."""
+        thread, active = threading.current_thread(), self.active[::-1]
+        own = [one for one in active if thread in one.threads]
+        own += [one for one in active if thread not in one.bystanders]
+        return own[0] if own else None
+
+    def follow(self, started: object) -> None:
+        """Let a thread be guarded as the one that starts it."""
+        if isinstance(started, threading.Thread):
+            guard = self.guard()
+            for one in self.active[::-1]:
+                (one.threads if one is guard else one.bystanders).add(started)
+
+    def begin(self, guard: Guard) -> None:
+        """Guard from here on; modules that are imported write no bytecode."""
+        with self.lock:
+            if not self.installed:
+                sys.addaudithook(self)
+                self.installed = True
+            if not self.active:
+                self.bytecode, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+            self.active.append(guard)
+
+    def end(self, guard: Guard) -> None:
+        """Guard no more."""
+        with self.lock:
+            self.active.remove(guard)
+            if not self.active:
+                sys.dont_write_bytecode = self.bytecode
 
 
 _HOOK = _Hook()
@@ -122,16 +174,10 @@ def _only_reads(event: str, arguments: tuple[object, ...]) -> bool:
 
 @contextmanager
 def guarded() -> Generator[Guard]:
-    """Guard the process while the body runs."""
-    if not _HOOK.installed:
-        sys.addaudithook(_HOOK)
-        _HOOK.installed = True
+    """Guard this thread, and those that it starts, while the body runs."""
     guard = Guard()
-    bytecode = sys.dont_write_bytecode
-    sys.dont_write_bytecode = True
-    _HOOK.active.append(guard)
+    _HOOK.begin(guard)
     try:
         yield guard
     finally:
-        _HOOK.active.remove(guard)
-        sys.dont_write_bytecode = bytecode
+        _HOOK.end(guard)
