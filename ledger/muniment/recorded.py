@@ -102,6 +102,9 @@ class Recorded:
         self.scopes: dict[str, Scope] = {}
         self.events: list[Event] = []
         self.reordered: list[Item] = []
+        self._inside: dict[str, list[Scope]] = {}
+        """The scope of an effect's performer → it and the scopes below."""
+        self._failures: list[Event] = []
         open_effects: dict[tuple[str, int], Item] = {}
         for event in events:
             self.events.append(event)
@@ -109,10 +112,12 @@ class Recorded:
 
     def _index(self, event: Event, open_effects: dict[tuple[str, int], Item]) -> None:
         name, ordinal = event.scope or "", event.ordinal or 0
-        scope = self.scopes.setdefault(name, Scope())
+        scope = self.scopes.get(name) or self._new_scope(name)
         scope.next_ordinal = max(scope.next_ordinal, ordinal + 1)
         stem, _, verb = event.type.rpartition(".")
         if event.type in LIFECYCLE:
+            if event.type == "run.failed":
+                self._failures.append(event)
             return
         earlier = open_effects.get((name, ordinal))
         if verb in ("completed", "failed") and earlier and earlier.kind == stem:
@@ -129,6 +134,14 @@ class Recorded:
             item = Item(event, name, ordinal, self._entry(event))
             scope.items.append(item)
             scope.facts.append(item)
+
+    def _new_scope(self, name: str) -> Scope:
+        scope = self.scopes[name] = Scope()
+        segments = name.split("/")
+        for end, segment in enumerate(segments, 1):
+            if segment.startswith(EFFECT_SCOPE):
+                self._inside.setdefault("/".join(segments[:end]), []).append(scope)
+        return scope
 
     def _is_effect(self, name: str) -> bool:
         known = self._types.find(name)
@@ -171,10 +184,9 @@ class Recorded:
         item = waiting.popleft()
         item.used = True
         inside = effect_scope(scope, item.kind, item.ordinal)
-        for name, other in self.scopes.items():
-            if name == inside or name.startswith(f"{inside}/"):
-                for one in other.items:
-                    one.used = True
+        for other in self._inside.get(inside, ()):
+            for one in other.items:
+                one.used = True
         return item
 
     def was_fatal(self, item: Item) -> bool:
@@ -182,8 +194,8 @@ class Recorded:
         outcome, effect = item.outcome, [item.scope, item.ordinal]
         return outcome is not None and any(
             effect in cast("list[object]", event.raw.get("cause", []))
-            for event in self.events
-            if event.type == "run.failed" and event.seq > outcome.seq
+            for event in self._failures
+            if event.seq > outcome.seq
         )
 
     def was_cut_off(self, item: Item) -> bool:
