@@ -7,7 +7,8 @@ Rules:
 
 - The salt makes a commitment say nothing about its content once both are gone: a guess
   cannot be confirmed from the chain.
-- Equal content is shared within a run only, so that equality across runs is not shown.
+- Equal content is shared within a run only, so that equality across runs is not shown;
+  what a run states after an erasure is kept anew.
 - Contents above 1 MiB stand in a directory beside the database, written and synced
   before the commit that refers to them.
 - Erasing empties the row and zeroes the bytes in the file (``secure_delete``) in the
@@ -57,6 +58,9 @@ SALT_SIZE = 32
 _INSERT = "INSERT INTO blob (digest, seq, data) VALUES (?, ?, ?)"
 _SELECT = "SELECT seq, data FROM blob WHERE digest = ?"
 _EMPTY = "UPDATE blob SET data = NULL WHERE digest = ?"
+_LAST_ERASURE = (
+    "SELECT seq FROM event WHERE type = 'blob.erased' ORDER BY seq DESC LIMIT 1"
+)
 _ERASURES = "SELECT payload FROM event WHERE type = 'blob.erased'"
 _NAME = re.compile("[0-9a-f]{64}")
 
@@ -66,6 +70,8 @@ class Shared:
     """The contents that one run has written already: their hash → their reference."""
 
     refs: dict[bytes, BlobRef] = field(default_factory=dict[bytes, BlobRef])
+    erasure: int = -1
+    """The last erasure in the ledger when these were looked at."""
 
 
 @dataclass(slots=True)
@@ -75,8 +81,8 @@ class Staged:
     rows: list[tuple[bytes, int, bytes]] = field(
         default_factory=list[tuple[bytes, int, bytes]]
     )
-    fresh: list[tuple[Shared, bytes, BlobRef]] = field(
-        default_factory=list[tuple[Shared, bytes, BlobRef]]
+    fresh: dict[tuple[int, bytes], tuple[Shared, BlobRef]] = field(
+        default_factory=dict[tuple[int, bytes], tuple[Shared, BlobRef]]
     )
 
     def add(self, content: Content, seq: int, shared: Shared | None) -> BlobRef:
@@ -84,7 +90,9 @@ class Staged:
         key = b""
         if shared is not None:
             key = hashlib.sha256(content.media.encode() + b"\0" + content.data).digest()
-            known = shared.refs.get(key) or self._just_added(shared, key)
+            known = shared.refs.get(key)
+            if known is None and (id(shared), key) in self.fresh:
+                known = self.fresh[id(shared), key][1]
             if known is not None:
                 return known
         data = os.urandom(SALT_SIZE) + content.data
@@ -92,18 +100,12 @@ class Staged:
         ref = BlobRef("sha256:" + digest.hexdigest(), len(content.data), content.media)
         self.rows.append((digest.digest(), seq, data))
         if shared is not None:
-            self.fresh.append((shared, key, ref))
+            self.fresh[id(shared), key] = shared, ref
         return ref
-
-    def _just_added(self, shared: Shared, key: bytes) -> BlobRef | None:
-        for owner, other, ref in self.fresh:
-            if owner is shared and other == key:
-                return ref
-        return None
 
     def settle(self) -> None:
         """After the commit: later appends of the same runs may share these."""
-        for shared, key, ref in self.fresh:
+        for (_, key), (shared, ref) in self.fresh.items():
             shared.refs[key] = ref
 
 
@@ -176,6 +178,15 @@ class Blobs:
                 raise _unknown(ref)
             return False
         return row[1] is not None or self._path(digest).exists()
+
+    def unshare(self, driver: Driver, shares: Iterable[Shared]) -> None:
+        """Forget what runs share where something was erased since: it may be that."""
+        row = driver.execute(_LAST_ERASURE).fetchone()
+        last = -1 if row is None else row[0]
+        for shared in shares:
+            if shared.erasure != last:
+                shared.refs.clear()
+                shared.erasure = last
 
     def empty(self, driver: Driver, refs: Iterable[str]) -> None:
         """Empty the rows of *refs*; after the commit, `remove` their files."""

@@ -131,7 +131,7 @@ class _Placing:
     def written(self, value: object, types: ValueTypes) -> tuple[JsonValue, Content]:
         """Return *value* as inline JSON and as content."""
         if self.text:
-            text = cast("str", value)
+            text = cast("str", encode(value, types))
             return text, Content(text.encode(), "text/plain; charset=utf-8")
         encoded = encode(value, types)
         short = type(value) is str and len(value) < INLINE_LIMIT // 8
@@ -180,7 +180,11 @@ class EventType:
 
         """
         try:
-            values = self.model.model_validate(dict(data)).__dict__
+            given = {**data}
+        except TypeError:
+            raise _no_mapping(self.name, data) from None
+        try:
+            values = self.model.model_validate(given).__dict__
         except ValidationError as error:
             raise _refusal(self.name, error) from None
         inline: dict[str, JsonValue] = {}
@@ -213,6 +217,15 @@ class EventType:
             data = self.upcasters[version](data)
             version += 1
         return data
+
+
+def _no_mapping(name: str, data: object) -> RefusedError:
+    return RefusedError(
+        f"the data of an event is a mapping, not a {type(data).__name__}",
+        rule="event/data",
+        place=name,
+        remedy="give the fields by name",
+    )
 
 
 def _refusal(name: str, error: ValidationError) -> RefusedError:

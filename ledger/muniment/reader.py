@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 from muniment.blobs import content_value
+from muniment.canonical import JsonValue
 from muniment.checkpoint import TlogProof
 from muniment.events import BlobRef, Event
 from muniment.heads import Head
@@ -25,6 +26,7 @@ from muniment.proving import prove
 from muniment.reading import digest, event_at, events_of_run, has_head, head_of, run_id
 from muniment.store import Store
 from muniment.trust import TrustHome
+from muniment.values import decode
 
 __all__ = ["Reader"]
 
@@ -149,10 +151,12 @@ class Reader:
 
     def resolve(self, event: Event) -> dict[str, object]:
         """Return the data of *event* with contents in the place of references."""
-        return {
-            name: self.value(item) if isinstance(item, BlobRef) else item
-            for name, item in event.data.items()
-        }
+        return {name: self._resolved(value) for name, value in event.raw.items()}
+
+    def _resolved(self, value: JsonValue) -> object:
+        if type(value) is dict and "$blob" in value:
+            return self.value(BlobRef.from_json(value))
+        return decode(value, self._port.values)
 
     def project(self, projection: type[Projection[V]], run: str | None = None) -> V:
         """Return what *projection* makes of all events, or of one run's."""

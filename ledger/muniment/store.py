@@ -7,7 +7,8 @@ Rules:
   leaves nothing behind.
 - An append returns after a durable commit (``synchronous=FULL``). Then the head memory
   in the trust home moves forward; an append finds it behind the log or equal, else the
-  file is an older copy and refuses to grow.
+  file is an older copy and refuses to grow. Where it cannot be moved, the next append
+  or the close says so: the events are written, and whoever wrote them must not repeat.
 - ``time`` is ``max(now, time of the head)``, taken inside the transaction.
 - A checkpoint is signed over committed events only, under the append lock, never for a
   size below an earlier one: on demand, at the end of a run, at close, and at the latest
@@ -17,6 +18,7 @@ Rules:
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -29,6 +31,7 @@ from muniment.database import Database, Driver, Execute
 from muniment.errors import (
     AppendRefused,
     KeyRefused,
+    MunimentError,
     RunFenced,
     StoreError,
     WrongError,
@@ -104,6 +107,8 @@ class Store:
         self._keyring: Keyring | None = None
         self._line = Writer(database)
         self._checkpointed = (0, time.monotonic())
+        self._owed = False
+        """Whether the head memory could not be moved to the tail."""
 
     @property
     def place(self) -> str:
@@ -138,6 +143,8 @@ class Store:
 
         """
         with self._line.lock:
+            sys.audit("muniment.append", self.place)
+            self._catch_up()
             if self._checkpoint_due():
                 self.checkpoint()
             with self._line.transaction() as driver:
@@ -145,6 +152,9 @@ class Store:
                 if fence is not None:
                     _refuse_fenced(driver, fence)
                 chosen = self._signer(drafts, signer)
+                shares = {id(d.shared): d.shared for d in drafts if d.shared}
+                if shares:
+                    self.blobs.unshare(driver, shares.values())
                 batch = build(drafts, tail, chosen, self.ledger_id)
                 keyring = self._keyring_after(batch)
                 self.step("signed")
@@ -156,7 +166,8 @@ class Store:
                     self.step("inserted")
             self.step("committed")
             self._tail, self._keyring = tail, keyring
-            self._remember(batch)
+            batch.staged.settle()
+            self._remember()
             self.step("remembered")
             return batch.events
 
@@ -219,6 +230,7 @@ class Store:
         with self._line.lock:
             try:
                 if self._line.wrote:
+                    self._catch_up()
                     if self._tail.size > self._checkpointed[0]:
                         self.checkpoint()
                     self.truncate_wal(CLOSING_SECONDS)
@@ -272,7 +284,7 @@ class Store:
                 rule="head/rolled-back",
                 place=self.place,
                 remedy="restore the newest copy, or continue in a successor: "
-                "`muniment init --continues OLD --reason R`",
+                f"`muniment init DIR --continues {self.ledger_id} --reason R`",
             )
         row = driver.execute(
             "SELECT hash FROM event WHERE seq = ?", (remembered.size - 1,)
@@ -314,8 +326,19 @@ class Store:
             keyring.apply(event.seq, event.type, event.raw, PublicKey(event.key))
         return keyring
 
-    def _remember(self, batch: Batch) -> None:
-        batch.staged.settle()
+    def _remember(self) -> None:
+        """Move the head memory; a fault of it is not one of what was just written."""
+        try:
+            self._advance()
+        except MunimentError:
+            self._owed = True  # and raised before the next event, or at close
+
+    def _catch_up(self) -> None:
+        if self._owed:
+            self._advance()
+            self._owed = False
+
+    def _advance(self) -> None:
         if self._memory is not None:
             self._memory.advance(self._tail.size, self._tail.hash)
 
