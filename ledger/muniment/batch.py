@@ -10,11 +10,12 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from typing import cast
 
 from muniment.blobs import Shared, Staged
-from muniment.canonical import JsonValue, canonical
+from muniment.canonical import MAX_INTEGER, JsonValue, canonical, parse
 from muniment.errors import RefusedError
 from muniment.event_types import Prepared
 from muniment.events import (
@@ -33,7 +34,11 @@ from muniment.events import (
 from muniment.signing import Signer, entry_hash, pae, spki_base64
 from muniment.tree import Tail
 
-__all__ = ["Batch", "Draft", "build"]
+__all__ = ["Batch", "Draft", "build", "detached"]
+
+_SUBJECT = 256
+"""About what a subject takes in a payload, in bytes."""
+_LATE = datetime.max.replace(tzinfo=UTC)
 
 EventColumns = tuple[int, str, str | None, bytes, bytes, bytes, bytes]
 
@@ -92,16 +97,7 @@ def build(
         position = Position(
             seq, prev, ledger_id if seq else None, now, draft.actor, draft.tenant
         )
-        payload = statement(
-            kind.name,
-            kind.version,
-            canonical(inline),
-            position,
-            place,
-            subjects_json(subjects) if subjects else None,
-        )
-        if len(payload) > MAX_PAYLOAD:
-            raise _too_large(draft.prepared, subjects)
+        payload = _payload(draft, inline, subjects, position)
         signature = signer.sign(pae(payload))
         leaf = entry_hash(payload, signature, spki)
         batch.tiles += tail.frontier.append(leaf)
@@ -113,6 +109,43 @@ def build(
             batch.subjects += _subject_rows(seq, subjects)
         batch.events.append(_event(row, draft, position, subjects, inline))
     return batch
+
+
+def detached(draft: Draft) -> Draft:
+    """Return *draft* as one that may wait: what it was made of may change meanwhile.
+
+    Raises:
+        RefusedError: it could never be written; the message names the field.
+
+    """
+    content = canonical(draft.prepared.inline)
+    if len(content) + len(draft.subjects) * _SUBJECT > MAX_PAYLOAD // 2:
+        inline, subjects = _placed(draft, 0, Staged())
+        far = Position(MAX_INTEGER, "0" * 64, "sha256:" + "0" * 64, timestamp(_LATE))
+        _payload(
+            draft,
+            inline,
+            subjects,
+            replace(far, actor=draft.actor, tenant=draft.tenant),
+        )
+    inline = cast("dict[str, JsonValue]", parse(content))
+    return replace(draft, prepared=replace(draft.prepared, inline=inline))
+
+
+def _payload(
+    draft: Draft,
+    inline: dict[str, JsonValue],
+    subjects: tuple[Subject, ...],
+    position: Position,
+) -> bytes:
+    kind = draft.prepared.type
+    about = subjects_json(subjects) if subjects else None
+    payload = statement(
+        kind.name, kind.version, canonical(inline), position, draft.place, about
+    )
+    if len(payload) > MAX_PAYLOAD:
+        raise _too_large(draft.prepared, subjects)
+    return payload
 
 
 def _placed(

@@ -117,9 +117,7 @@ def _unmatched(first: Recorded, second: Recorded) -> Iterator[Divergence]:
         near = second.next_in(item.scope, effect=bool(item.kind))
         what = "effect" if item.kind else "fact"
         if near is None:
-            yield Divergence(
-                "missing", item.scope, item.event.seq, "type", item.event.type, None
-            )
+            yield Divergence.missing(item.scope, item.event.seq, item.event.type)
             continue
         near.used = True
         yield from _pair(what, first, item, second, near)

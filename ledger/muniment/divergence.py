@@ -30,6 +30,11 @@ class Divergence:
     expected: JsonValue
     got: JsonValue
 
+    @classmethod
+    def missing(cls, scope: str, seq: int, kind: str) -> Divergence:
+        """Return that the program never came to the recorded event *seq*."""
+        return cls("missing", scope, seq, "type", kind, None)
+
     def __str__(self) -> str:
         """One line."""
         where = f' in scope "{self.scope}"' if self.scope else ""

@@ -36,6 +36,8 @@ from muniment.errors import (
     MunimentError,
     RefusedError,
     ValueRefused,
+    origins,
+    printable,
 )
 from muniment.event_types import Prepared
 from muniment.events import Event, Place
@@ -258,13 +260,11 @@ class Call:
     def is_halted_by(self, error: BaseException | None) -> bool:
         """Tell whether *error* comes of what stopped the run, and not of the effect."""
         halted = self.recording.halted
-        while error is not None and error is not halted:
-            error = error.__cause__ or error.__context__
-        return error is not None
+        return halted is not None and any(one is halted for one in origins(error))
 
     def fail(self, error: Exception, reason: str | None = None) -> EffectFailed:
         """Write the failure, and return what the program gets to see."""
-        message = error.message if isinstance(error, RefusedError) else str(error)
+        message = error.message if isinstance(error, RefusedError) else printable(error)
         fields: dict[str, object] = {
             "error_type": reason or type(error).__name__,
             "message": message.encode("utf-8", "backslashreplace").decode(),
@@ -274,7 +274,7 @@ class Call:
             prepared = self._outcome(
                 "failed", {**fields, "data": getattr(error, "data", None)}
             )
-        except ValueRefused:
+        except Exception:  # noqa: BLE001 - whatever a foreign attribute raises
             # What the error carries has no exact form; its type and message have.
             prepared = self._outcome("failed", fields)
         self._write(prepared)

@@ -22,6 +22,7 @@ message says what is the matter, `place` says where, `remedy` says what to do, a
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ __all__ = [
     "ValueRefused",
     "WorkerDied",
     "WrongError",
+    "origins",
+    "printable",
 ]
 
 
@@ -78,6 +81,24 @@ def _rebuild(
     error.args = args
     error.__dict__.update(state)
     return error
+
+
+def printable(error: BaseException) -> str:
+    """Return the text of *error*, whatever it is, in a form that can be written."""
+    try:
+        text = str(error)
+    except Exception as fault:  # noqa: BLE001 - a foreign ``__str__``, and said so
+        text = f"it has no text: {type(fault).__name__} in __str__"
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def origins(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield *error* and what it comes from, each once: ``raise e from e`` is a ring."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield error
+        error = error.__cause__ or error.__context__
 
 
 class UsageError(MunimentError):

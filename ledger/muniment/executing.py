@@ -26,6 +26,7 @@ from typing import cast
 
 from muniment.canonical import JsonValue, parse
 from muniment.comparing import content_bytes
+from muniment.divergence import Divergence
 from muniment.errors import (
     EffectFailed,
     RefusedError,
@@ -33,6 +34,8 @@ from muniment.errors import (
     RunFenced,
     UsageError,
     ValueRefused,
+    origins,
+    printable,
 )
 from muniment.lanes import Lane
 from muniment.recorded import effect_scope
@@ -49,7 +52,6 @@ __all__ = [
     "finish",
     "is_alive",
     "owner",
-    "printable",
     "refuse_async",
     "stop",
     "ulid",
@@ -207,13 +209,18 @@ def finish(recording: Recording, value: object, began: float) -> Done:
         record = recording.record_of
         left = None if record is None else record.unused()
         if left is not None:
-            recording.missing(left)
-        recording.flush()
+            event = left.event
+            recording.report(Divergence.missing(left.scope, event.seq, event.type))
+        recording.drain()
         fields = {**recording.completeness(), "result": value}
         fields["duration_us"] = _elapsed(began)
         prepared = recording.port.validate("run.completed", fields)
         if recording.writes:
             recording.port.admit("run.completed", fields, recording.run_id)
+            recording.drain()
+            prepared.inline.update(
+                cast("dict[str, JsonValue]", recording.completeness())
+            )
             recording.write_prepared(prepared)
         recording.ended = True
     content = content_bytes(prepared, "result")
@@ -256,7 +263,7 @@ def _interrupt(recording: Recording, error: BaseException) -> None:
 def _write_failure(
     recording: Recording, error: Exception, status: str, began: float
 ) -> None:
-    recording.flush()
+    recording.drain()
     fields: dict[str, object] = {
         **recording.completeness(),
         "error_type": type(error).__name__,
@@ -266,11 +273,6 @@ def _write_failure(
         "duration_us": _elapsed(began),
     }
     recording.write_lifecycle("run.failed", fields)
-
-
-def printable(error: BaseException) -> str:
-    """Return the text of *error* in a form that can be written."""
-    return str(error).encode("utf-8", "backslashreplace").decode()
 
 
 def _is_doubt(error: BaseException) -> bool:
@@ -292,21 +294,18 @@ def causes(error: BaseException | None, inside: str | None = None) -> list[objec
 
     Of failures that followed each other the last counts, and those inside of it.
     """
-    while error is not None:
-        if isinstance(error, BaseExceptionGroup):
-            group = cast("BaseExceptionGroup[BaseException]", error)
-            return [one for part in group.exceptions for one in causes(part, inside)]
-        if isinstance(error, EffectFailed) and error.effect is not None:
-            scope, ordinal = error.effect
+    found: list[object] = []
+    for one in origins(error):
+        if isinstance(one, BaseExceptionGroup):
+            group = cast("BaseExceptionGroup[BaseException]", one)
+            parts = [at for part in group.exceptions for at in causes(part, inside)]
+            return found + parts
+        if isinstance(one, EffectFailed) and one.effect is not None:
+            scope, ordinal = one.effect
             if inside is None or f"{scope}/".startswith(f"{inside}/"):
-                deeper = effect_scope(scope, error.kind, ordinal)
-                return [[scope, ordinal], *causes(_earlier(error), deeper)]
-        error = _earlier(error)
-    return []
-
-
-def _earlier(error: BaseException) -> BaseException | None:
-    return error.__cause__ or error.__context__
+                found.append([scope, ordinal])
+                inside = effect_scope(scope, one.kind, ordinal)
+    return found
 
 
 def _elapsed(began: float) -> int:

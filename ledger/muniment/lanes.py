@@ -215,7 +215,9 @@ class Lane:
     def now(self) -> datetime:
         """Return the time, aware, in UTC; a replay gives the recorded one."""
         moment = timestamp(datetime.now(UTC))
-        return when(self._recording.read_clock(self.scope_path, moment))
+        read = self._recording.record(self.scope_path, "clock.read", {"time": moment})
+        known = read.written
+        return when(moment if known is None else cast("str", known.raw["time"]))
 
     def random(self) -> float:
         """Return a number from [0, 1), derived from the run's seed."""
@@ -239,11 +241,11 @@ def _refuse_awaitable(value: object, kind: str) -> None:
 
 def _check_scope(name: str) -> None:
     segments = name.split("/") if is_name(name) else [""]
-    if not all(segments) or any(s.startswith("@") for s in segments):
+    if not all(segments) or any(s[0] in "$@" for s in segments):
         raise UsageError(
             f"{name!r:.80} is not the name of a scope",
             rule="scope/name",
-            remedy="use short segments like `map/3`; `@` is kept for effects",
+            remedy="use short segments like `map/3`; `@` and `$` are kept",
         )
     if segments[0] == "plugin":
         raise UsageError(

@@ -28,10 +28,11 @@ from muniment.errors import (
     RunFenced,
     StoreError,
     UsageError,
+    printable,
 )
 from muniment.event_types import EventType, EventTypes, Prepared
 from muniment.events import BlobRef, Event, Subject
-from muniment.executing import environment, owner, printable, ulid
+from muniment.executing import environment, owner, ulid
 from muniment.kinds import KERNEL_KINDS, EffectKind
 from muniment.lanes import Lane
 from muniment.plugins import Plugins

@@ -22,11 +22,10 @@ from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, cast
 
-from muniment import executing
 from muniment.canonical import JsonValue, canonical, parse
 from muniment.comparing import comparable_event, first_difference
 from muniment.divergence import Divergence
-from muniment.errors import CannotTellError, ReplayDiverged, UsageError
+from muniment.errors import CannotTellError, ReplayDiverged, UsageError, printable
 from muniment.events import Event
 from muniment.guarding import GUARDS, Guard, guarded
 from muniment.lanes import Lane
@@ -191,7 +190,8 @@ class _Replaying:
             self._compare_end(outcome)
         left = self.record.unused()
         if left is not None and not self.findings:
-            self.findings.append(_missing(left.scope, left.event))
+            event = left.event
+            self.findings.append(Divergence.missing(left.scope, event.seq, event.type))
         self.findings += [
             Divergence("order", one.scope, one.event.seq, "position", None, None)
             for one in self.record.reordered
@@ -204,13 +204,15 @@ class _Replaying:
             value = _run(self.recording, self.program, self.params, guard)
             result = parse(canonical(encode(value, self.ledger.port.values)))
             self.recording.require_going()
-        except Exception as error:  # noqa: BLE001 - a failed run replays to its failure
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - a program that exits ends too
             halted = self.recording.halted
             if isinstance(halted, ReplayDiverged):
                 return {}, None
             if halted is not None:
                 raise halted from None
-            name, text = type(error).__name__, executing.printable(error)
+            name, text = type(error).__name__, printable(error)
             digest = self.recording.digest.result({"error": [name, text]})
             return {"type": "run.failed", "error_type": name, "message": text}, digest
         ended: dict[str, JsonValue] = {"type": "run.completed"}
@@ -277,10 +279,6 @@ def _end_of(record: Recorded, run: str) -> Event:
         place=f"run {run}",
         remedy=f"`muniment resume {run}` goes on with it",
     )
-
-
-def _missing(scope: str, event: Event) -> Divergence:
-    return Divergence("missing", scope, event.seq, "type", event.type, None)
 
 
 def record_verdict(ledger: Ledger, report: ReplayReport) -> ReplayReport:

@@ -140,7 +140,7 @@ class Resumption:
             record=record,
         )
         recording.decide = decide
-        recording.strict = described != started.raw.get("program")
+        recording.strict = _is_other(described, started.raw.get("program"))
         generations = [e.seq for e in record.events if e.type == "run.resumed"]
         since = (generations or [started.seq])[-1]
         recording.fence = Fence(run, since, record.events[-1].seq)
@@ -156,6 +156,12 @@ class Resumption:
             raise _moved(run) from None
         recording.fence = Fence(run, resumed.seq)
         return cls(recording, chosen, params_of(ledger, started))
+
+
+def _is_other(described: Mapping[str, object], recorded: JsonValue) -> bool:
+    """Tell whether the program changed; from where one resumes does not change it."""
+    known = recorded if isinstance(recorded, dict) else {}
+    return any(described.get(name) != known.get(name) for name in ("import", "source"))
 
 
 def _refuse_complete(record: Recorded, run: str) -> None:

@@ -24,13 +24,13 @@ import hmac
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
-from typing import NoReturn, Protocol, TypeVar, cast
+from dataclasses import dataclass, field, replace
+from typing import NoReturn, Protocol, TypeVar
 from uuid import UUID
 
-from muniment.batch import Draft
+from muniment.batch import Draft, detached
 from muniment.blobs import Shared
-from muniment.canonical import JsonValue
+from muniment.canonical import JsonValue, canonical
 from muniment.comparing import Digest, comparable, first_difference, is_compared
 from muniment.divergence import Divergence
 from muniment.errors import MunimentError, RunFenced, UsageError
@@ -45,6 +45,12 @@ from muniment.value_types import ValueTypes
 __all__ = ["Answer", "Handle", "Port", "Recording"]
 
 E = TypeVar("E", bound=BaseException)
+
+COUNTS = 32 * 1024
+"""The size in bytes up to which the end of a run says how many events a scope has."""
+
+ROUNDS = 8
+"""How often observers may state facts of the facts that they stated."""
 
 UNREFUSED = frozenset({"run.failed", "run.interrupted"})
 """That something went wrong is written whatever plugins say."""
@@ -164,6 +170,8 @@ class Recording:
         self.halted: BaseException | None = None
         """What stopped the run; a program that swallows it gets it again."""
         self.ended = False
+        self.ending = False
+        """Only the end itself is to be written any more."""
         self.counts: dict[str, int] = {}
         self._frontier = Frontier()
         self.port = port
@@ -190,8 +198,9 @@ class Recording:
         subjects: tuple[Subject, ...] = (),
     ) -> Handle:
         """State a fact in *scope*; see `Lane.record`."""
-        prepared = self.port.validate(kind, data)
-        facts = comparable(prepared)
+        place = Place(self.run_id, scope)
+        draft = detached(self.draft(self.port.validate(kind, data), place, subjects))
+        facts = comparable(draft.prepared)
         with self.lock:
             self.require_going()
             item = self._recorded_fact(scope, kind, facts)
@@ -203,9 +212,8 @@ class Recording:
                 return Handle(self, item.event)
             handle = Handle(self)
             if self.writes:
-                place = Place(self.run_id, scope, self.next_ordinal(scope))
-                draft = self.draft(prepared, place, subjects)
-                self._buffer.append(Pending(draft, handle))
+                place = replace(place, ordinal=self.next_ordinal(scope))
+                self._buffer.append(Pending(replace(draft, place=place), handle))
             return handle
 
     def _recorded_fact(
@@ -236,11 +244,6 @@ class Recording:
         self.divergences.append(found)
         if expected is not None and expected.event.type == kind:
             record.use(expected)
-
-    def read_clock(self, scope: str, now: str) -> str:
-        """Return the time as a fact: *now* is recorded live, the record answers later."""
-        known = self.record(scope, "clock.read", {"time": now}).written
-        return now if known is None else cast("str", known.raw["time"])
 
     # -- draws ---------------------------------------------------------------------
 
@@ -276,13 +279,6 @@ class Recording:
         what = "effect" if expected.kind else "fact"
         return Divergence(what, scope, seq, *difference)
 
-    def missing(self, left: Item) -> NoReturn:
-        """Report that the program never came to what the record holds."""
-        found = Divergence(
-            "missing", left.scope, left.event.seq, "type", left.event.type, None
-        )
-        self.report(found)
-
     def report(self, found: Divergence) -> NoReturn:
         """Keep *found*, and stop the program with it."""
         self.divergences.append(found)
@@ -297,7 +293,7 @@ class Recording:
         """Raise again what stopped the run, or refuse once it ended."""
         if self.halted is not None:
             raise self.halted
-        if self.ended:
+        if self.ended or self.ending:
             raise _ended(self.run_id)
 
     # -- writing -------------------------------------------------------------------
@@ -307,6 +303,15 @@ class Recording:
         with self.lock:
             if self._buffer:
                 self.write()
+
+    def drain(self) -> None:
+        """Write what is buffered, and what observers state of it, before the end."""
+        with self.lock:
+            for _ in range(ROUNDS):
+                self.flush()
+            if self._buffer:
+                self.ending = True  # they would go on for ever
+                self.flush()
 
     def write_lifecycle(self, kind: str, data: Mapping[str, object]) -> Event:
         """Write an event of the run itself, after everything that is buffered."""
@@ -322,8 +327,13 @@ class Recording:
             return self.write(self.draft(prepared, place))
 
     def completeness(self) -> dict[str, object]:
-        """Return counts per scope and the root over all events of the run so far."""
-        return {"counts": dict(self.counts), "root": self._frontier.root().hex()}
+        """Return the root over all events of the run so far, and counts per scope.
+
+        The root alone is proof; the counts, which say more, have to fit beside it.
+        """
+        root: dict[str, object] = {"root": self._frontier.root().hex()}
+        fits = len(canonical({**self.counts})) <= COUNTS
+        return {"counts": dict(self.counts), **root} if fits else root
 
     def draft(
         self, prepared: Prepared, place: Place, subjects: tuple[Subject, ...] = ()
@@ -354,6 +364,8 @@ class Recording:
                 pending.handle.written = event
         for event in events:
             self._count(event)
+        if self.fence is not None:  # nobody took over before the last of these
+            self.fence = Fence(self.run_id, events[-1].seq)
         self.port.tell(events)
         return events[-1]
 

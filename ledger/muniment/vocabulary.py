@@ -181,7 +181,7 @@ class RunInterrupted(EventData):
 class RunCompleted(EventData):
     """A program returned; counts and root prove that no event of it is missing."""
 
-    counts: dict[str, int]
+    counts: dict[str, int] | None = None
     root: str
     result: Annotated[object, BLOB] = None
     duration_us: Annotated[int, VOLATILE] = 0
@@ -190,7 +190,7 @@ class RunCompleted(EventData):
 class RunFailed(EventData):
     """A program raised; counts and root as in `RunCompleted`."""
 
-    counts: dict[str, int]
+    counts: dict[str, int] | None = None
     root: str
     error_type: str
     message: Annotated[str, BLOB]

@@ -4,9 +4,9 @@
 
 Rules:
 
-- ``counts`` and ``root`` of ``run.completed`` and ``run.failed`` cover every event of
-  the run before that one: how many per scope, and the RFC 6962 root over their leaf
-  hashes in the order of the log.
+- ``root`` of ``run.completed`` and ``run.failed`` covers every event of the run before
+  that one: it is the RFC 6962 root over their leaf hashes in the order of the log.
+- ``counts`` says how many there are per scope; a run of too many scopes has none.
 - A failed or interrupted run may be resumed and goes on counting. A completed one is
   forgotten, which bounds what this keeps in memory.
 - A run without an end is *open*, which is not wrong.
@@ -69,7 +69,7 @@ class Runs:
             state.tree.append(leaf)
 
     def _compare(self, seq: int, state: _Run, data: Any) -> None:
-        if data.get("counts") != state.counts:
+        if data.get("counts", state.counts) != state.counts:
             what = f"the run has {state.counts} events by scope, not what its end says"
             self._add(seq, "run/counts", what)
         if data.get("root") != state.tree.root().hex():
