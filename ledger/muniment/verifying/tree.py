@@ -48,12 +48,14 @@ class Tree:
 
     __slots__ = (
         "_findings",
+        "_lacking",
         "_ledger",
         "_marks",
         "_note",
         "_notes",
         "_snapshot",
         "_sound",
+        "_stood",
         "broken",
         "frontier",
         "last_checkpoint",
@@ -78,6 +80,9 @@ class Tree:
             "FROM checkpoint ORDER BY size"
         )
         self._note: Any = None
+        self._stood = 0
+        """The size of the last checkpoint row that was passed."""
+        self._lacking: list[Mark] = []
         self.next = _END
         self._advance(0)
 
@@ -121,6 +126,7 @@ class Tree:
         """Compare the checkpoint and the marks of the present size."""
         size = self.frontier.size
         if self._note is not None and self._note[0] == size:
+            self._stood = size
             self._check_note(size, keyring)
             self._advance(size)
         while self._marks and self._marks[-1].size <= size:
@@ -179,6 +185,8 @@ class Tree:
                 self._findings.add_error(kind, error, mark.size - 1, place)
                 return
             mark.matched = not self.broken and anchor.root == self.frontier.root()
+            if mark.matched and self._stood != mark.size:
+                self._lacking.append(mark)
             if not self.broken and not mark.matched:
                 self._fork(mark, "anchor/root", "another root was signed")
 
@@ -189,8 +197,17 @@ class Tree:
         )
 
     def finish(self) -> None:
-        """Say which tiles and checkpoints are too many."""
+        """Say which tiles and checkpoints are too many, and which are missing.
+
+        A checkpoint is in the file before it is anchored and before the log goes on; at
+        the very end of a copy it may not have been there yet.
+        """
         size = self.frontier.size
+        for mark in self._lacking:
+            if mark.size < size and not self.broken:
+                what = f"{mark.source} has a checkpoint here, the file has not"
+                place = f"checkpoint {mark.size}"
+                self._bad("missing", "checkpoint/missing", what, mark.size - 1, place)
         while self._note is not None:
             number = self._note[0] if isinstance(self._note[0], int) else size
             what = f"the log ends at {size}, before a checkpoint of size {number}"
