@@ -89,7 +89,9 @@ ESCAPES: dict[str, str] = {
     ),
     "own the signals of a pipe": libc("fcntl(1, 8, {pid})"),
     "trace a process": libc("ptrace(16, {pid}, 0, 0)"),
-    "read another's memory": libc("syscall(310, {pid}, 0, 0, 0, 0, 0)"),
+    "read another's memory": libc(
+        "process_vm_readv({pid}, None, 0, None, 0, ctypes.c_long(0))"
+    ),
     "make an anonymous file": libc("syscall(319, b'x', 0)"),
     "enter a namespace": libc("unshare(0x10000000)"),
     "change the root": libc("chroot(b'/')"),
@@ -115,7 +117,6 @@ ESCAPES: dict[str, str] = {
 X86_ONLY = {
     *("call as 32 bits", "call as x32", "create a file with creat"),
     *("kill a thread", "make an anonymous file", "queue a signal"),
-    "read another's memory",
 }
 """By number of x86-64, or by what only that has."""
 

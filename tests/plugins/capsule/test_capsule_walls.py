@@ -18,10 +18,10 @@ from muniment.errors import RefusedError
 from muniment_plugins.capsule import (
     Capsule,
     Policy,
+    native,
     running,
     seccomp,
     supervisor,
-    walls,
 )
 from muniment_plugins.capsule.machine import Machine, machine, probe_machine
 from muniment_plugins.capsule.syscalls import ARCHITECTURES, TABLE, answers
@@ -225,7 +225,7 @@ def test_a_system_that_no_walls_are_made_for_says_so(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Elsewhere the level is process, and a floor above it is refused."""
-    monkeypatch.setattr(walls.native, "architecture", lambda: "")
+    monkeypatch.setattr(native, "architecture", lambda: "")
     monkeypatch.setattr(running, "machine", probe_machine)
     execution = Capsule().run(PROGRAM, None)
     assert (execution.status, execution.level) == ("ok", "process")
@@ -238,7 +238,7 @@ def test_a_system_that_no_walls_are_made_for_says_so(
 def test_a_filter_that_does_not_load_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """The child states what the kernel answered; a floor refuses before the code."""
     broken = b"\xff" * 16
-    monkeypatch.setattr(walls.seccomp, "program_filter", lambda *_, **__: broken)
+    monkeypatch.setattr(seccomp, "program_filter", lambda *_, **__: broken)
     execution = Capsule().run(PROGRAM, None)
     assert (execution.status, execution.level) == ("ok", "process")
     assert execution.layers["seccomp"] == {"missing": "EINVAL"}
@@ -315,13 +315,13 @@ def test_a_probe_that_gets_out_lowers_the_level(
 ) -> None:
     """What the layers promise and the attempts disprove counts for nothing."""
     lets_connect = dict.fromkeys((41, 42, 198, 203), "allow")
-    genuine = walls.seccomp.answers
-    walls.seccomp.program_filter.cache_clear()
+    genuine = answers
+    seccomp.program_filter.cache_clear()
     monkeypatch.setattr(
-        walls.seccomp, "answers", lambda name: {**genuine(name), **lets_connect}
+        seccomp, "answers", lambda name: {**genuine(name), **lets_connect}
     )
     found = probe_machine()
-    walls.seccomp.program_filter.cache_clear()
+    seccomp.program_filter.cache_clear()
     assert found.probe["udp"] == "allowed"
     assert found.level == "process"
 
