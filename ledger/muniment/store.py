@@ -179,7 +179,7 @@ class Store:
         if self._checkpointer is None or self.database.readonly:
             return self.last_checkpoint()[1]
         with self._line.lock:
-            with self._line.transaction(durable=False) as driver:
+            with self._line.transaction() as driver:
                 tail = self._current_tail(driver)
                 last = driver.execute(_LAST_CHECKPOINT).fetchone()
                 if last is not None and last[0] == tail.size:

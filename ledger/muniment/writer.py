@@ -3,7 +3,7 @@
 Rules:
 
 - A transaction is committed whole or leaves nothing behind, whatever raises in it, and
-  a connection is as durable after a fault as before it.
+  is durable (``synchronous=FULL``) when it is left.
 - While a process forks, no transaction is under way. A child closes what it inherited
   and connects anew: SQLite's locks are its parent's. Where a transaction lasts longer
   than a fork waits, the child finds the ledger locked, and does not touch it.
@@ -25,8 +25,6 @@ from muniment.errors import AppendRefused, StoreError
 
 __all__ = ["Writer"]
 
-_SYNC_FULL, _SYNC_NORMAL = "PRAGMA synchronous=FULL", "PRAGMA synchronous=NORMAL"
-
 
 class _Closable(Driver, Protocol):
     def close(self) -> None: ...
@@ -46,15 +44,13 @@ class Writer:
         _watch(self)
 
     @contextmanager
-    def transaction(self, *, durable: bool = True) -> Generator[Driver]:
-        """One write transaction; a checkpoint row alone need not be *durable*."""
+    def transaction(self) -> Generator[Driver]:
+        """One write transaction, durable once it is left."""
         with translated(str(self.database.path)):
             driver = self._driver()
             try:
                 if driver.in_transaction:  # an interrupt came before its rollback
                     driver.execute("ROLLBACK")
-                if not durable:
-                    driver.execute(_SYNC_NORMAL)
                 driver.execute("BEGIN IMMEDIATE")
                 yield driver
                 driver.execute("COMMIT")
@@ -62,8 +58,6 @@ class Writer:
             finally:
                 if driver.in_transaction:  # SQLite ends some that fail by itself
                     driver.execute("ROLLBACK")
-                if not durable:
-                    driver.execute(_SYNC_FULL)
 
     def truncate_wal(self, seconds: float) -> bool:
         """Move the write-ahead log into the file and empty it; True when done.
