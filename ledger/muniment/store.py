@@ -196,6 +196,8 @@ class Store:
             self.step("checkpoint committed")
             self._tail = tail
             self._checkpointed = (tail.size, time.monotonic())
+            if self._memory is not None:
+                self._memory.sync()
             self.published(note)
             self.step("checkpoint published")
             return note
