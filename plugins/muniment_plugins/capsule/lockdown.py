@@ -1,6 +1,6 @@
 """The child locks itself in, for good, and states what stands.
 
-    {"capabilities": {"kept": 0}, "no_new_privs": true, "dumpable": false,
+    {"capabilities": {"set": true}, "no_new_privs": {"set": true}, …,
      "landlock": {"abi": 7, …}, "seccomp": {"filter": "open"}}
 
 Rules:
@@ -73,6 +73,7 @@ def lock(system: System | None, walls: Mapping[str, Any]) -> dict[str, object]:
     ):  # it died before it was to take this process with it
         os._exit(0)
     stated: dict[str, object] = {
+        "bounding": _attempt(lambda: _drop_bounding(system)),
         "capabilities": _attempt(lambda: _drop_capabilities(system)),
         "no_new_privs": _attempt(lambda: _control(system, _SET_NO_NEW_PRIVS, 1)),
         "undumpable": _attempt(lambda: _control(system, _SET_DUMPABLE, 0)),
@@ -97,25 +98,26 @@ def _control(system: System, option: int, value: int) -> dict[str, object]:
     return {"set": True}
 
 
-def _drop_capabilities(system: System) -> dict[str, object]:
-    """Give up every capability, and the right to ever get one where that is granted."""
-    bounding = _drop_bounding(system)
-    system.call("prctl", _CAP_AMBIENT, _AMBIENT_CLEAR_ALL)
-    header = _CAPABILITY_VERSION_3.to_bytes(4, "little") + bytes(4)  # of this process
-    system.call("capset", header, bytes(24))
-    return {"bounding": bounding, "set": True}
+def _drop_bounding(system: System) -> dict[str, object]:
+    """Give up the right to ever get a capability; for that it takes one (SETPCAP).
 
-
-def _drop_bounding(system: System) -> str:
+    Where there is none, no-new-privileges is what keeps them away.
+    """
     for number in range(_MOST_CAPABILITIES):
         try:
             system.call("prctl", _CAPBSET_DROP, number)
         except OSError as error:
-            if error.errno == errno.EINVAL:  # the kernel knows no further ones
-                return "empty"
-            # Without the right to: they cannot come back for no-new-privileges.
-            return errno.errorcode[error.errno or 0]
-    return "empty"
+            if error.errno != errno.EINVAL:
+                raise
+            break  # the kernel knows no further ones
+    return {"set": True}
+
+
+def _drop_capabilities(system: System) -> dict[str, object]:
+    system.call("prctl", _CAP_AMBIENT, _AMBIENT_CLEAR_ALL)
+    header = _CAPABILITY_VERSION_3.to_bytes(4, "little") + bytes(4)  # of this process
+    system.call("capset", header, bytes(24))
+    return {"set": True}
 
 
 def _filter(system: System, program: bytes, kind: str) -> dict[str, object]:

@@ -78,14 +78,22 @@ def unmet_walls(pid: int, stated: Mapping[str, object]) -> list[str] | None:
     # A filter around the parent shows in the child too, so that the count tells more.
     filters = int(found.get("Seccomp_filters", 1)), int(own.get("Seccomp_filters", 0))
     confirmed = {
+        "bounding": int(found["CapBnd"], 16) == 0,
         "capabilities": all(int(found[name], 16) == 0 for name in _CAPABILITIES),
         "landlock": found["Threads"] == "1",
         "no_new_privs": found["NoNewPrivs"] == "1",
         "seccomp": found["Seccomp"] == "2" and filters[0] > filters[1],
+        "undumpable": _is_undumpable(pid),
     }
     return [
         name for name, is_so in confirmed.items() if _stands(stated, name) and not is_so
     ]
+
+
+def _is_undumpable(pid: int) -> bool:
+    """Tell whether a process of this user hides its memory; root's own shows no sign."""
+    user = os.geteuid()
+    return user == 0 or Path(f"/proc/{pid}/status").stat().st_uid != user
 
 
 def level_of(stated: Mapping[str, object]) -> str:
