@@ -16,7 +16,7 @@ from typing import cast
 
 from muniment.blobs import Shared, Staged
 from muniment.canonical import MAX_INTEGER, JsonValue, canonical, parse
-from muniment.errors import RefusedError
+from muniment.errors import RefusedError, ValueRefused
 from muniment.event_types import Prepared
 from muniment.events import (
     MAX_NAME,
@@ -118,7 +118,7 @@ def detached(draft: Draft) -> Draft:
         RefusedError: it could never be written; the message names the field.
 
     """
-    content = canonical(draft.prepared.inline)
+    content = _written(draft.prepared.inline)
     if len(content) + len(draft.subjects) * _SUBJECT > MAX_PAYLOAD // 2:
         inline, subjects = _placed(draft, 0, Staged())
         far = Position(MAX_INTEGER, "0" * 64, "sha256:" + "0" * 64, timestamp(_LATE))
@@ -132,6 +132,15 @@ def detached(draft: Draft) -> Draft:
     return replace(draft, prepared=replace(draft.prepared, inline=inline))
 
 
+def _written(inline: dict[str, JsonValue]) -> bytes:
+    """Return the bytes of the data as they stand in a statement, two objects deep."""
+    try:
+        return canonical([[inline]])[2:-2]
+    except ValueRefused as error:
+        error.place = error.place.replace("$[0][0]", "data", 1)
+        raise
+
+
 def _payload(
     draft: Draft,
     inline: dict[str, JsonValue],
@@ -140,9 +149,8 @@ def _payload(
 ) -> bytes:
     kind = draft.prepared.type
     about = subjects_json(subjects) if subjects else None
-    payload = statement(
-        kind.name, kind.version, canonical(inline), position, draft.place, about
-    )
+    data = _written(inline)
+    payload = statement(kind.name, kind.version, data, position, draft.place, about)
     if len(payload) > MAX_PAYLOAD:
         raise _too_large(draft.prepared, subjects)
     return payload

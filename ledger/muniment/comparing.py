@@ -99,8 +99,15 @@ def _as_json(content: bytes, media: str) -> JsonValue:
 
 
 def entry(scope: str, kind: str, data: dict[str, JsonValue]) -> str:
-    """Return the hash (hex) of one fact as it counts for the result digest."""
-    return hashlib.sha256(canonical([scope, kind, data])).hexdigest()
+    """Return the hash (hex) of one fact as it counts for the result digest.
+
+    Written in parts, since each content may be as deep as canonical JSON goes.
+    """
+    members = b",".join(
+        canonical(name) + b":" + canonical(data[name]) for name in sorted(data)
+    )
+    whole = b"[%b,%b,{%b}]" % (canonical(scope), canonical(kind), members)
+    return hashlib.sha256(whole).hexdigest()
 
 
 class Digest:
@@ -120,7 +127,9 @@ class Digest:
             scope: cast("JsonValue", sorted(hashes))
             for scope, hashes in self._entries.items()
         }
-        return sha256_tag(canonical({"entries": entries, "result": result}))
+        return sha256_tag(
+            b'{"entries":%b,"result":%b}' % (canonical(entries), canonical(result))
+        )
 
 
 def first_difference(

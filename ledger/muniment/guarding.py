@@ -169,7 +169,9 @@ def _writes(arguments: tuple[object, ...]) -> bool:
 def _only_reads(event: str, arguments: tuple[object, ...]) -> bool:
     """Permit databases in memory, and read-only ones such as the ledger itself."""
     where = str(arguments[0]) if event == "sqlite3.connect" and arguments else ""
-    return where == ":memory:" or "mode=ro" in where.partition("?")[2]
+    path, _, options = where.partition("?")
+    readonly = path.startswith("file:/") and "mode=ro" in options.split("&")
+    return where == ":memory:" or readonly
 
 
 @contextmanager

@@ -98,6 +98,7 @@ class Plugins:
             with _loading(f"plugin {name}"):
                 manager.register(plugin, name=name)
                 manager.check_pending()
+                _refuse_wrappers(manager, name)
         return manager
 
     def _load(
@@ -109,6 +110,7 @@ class Plugins:
         with _loading(f"plugin {one.name} ({one.distribution} {one.version})"):
             manager.register(points[one.name].load(), name=one.name)
             manager.check_pending()
+            _refuse_wrappers(manager, one.name)
 
     @cached_property
     def versions(self) -> dict[str, str]:
@@ -202,6 +204,14 @@ def _loading(place: str) -> Generator[None]:
             place=place,
             remedy=f"repair or uninstall it, or leave it out of {ALLOW_VARIABLE}",
         ) from error
+
+
+def _refuse_wrappers(manager: pluggy.PluginManager, name: str) -> None:
+    """Refuse a hook around those of others: each plugin is asked on its own."""
+    for caller in manager.get_hookcallers(manager.get_plugin(name)) or []:
+        for one in caller.get_hookimpls():
+            if one.plugin_name == name and (one.hookwrapper or one.wrapper):
+                raise TypeError(f"{caller.name} is a wrapper, which hooks here are not")
 
 
 def _twice(one: Installed, other: Installed) -> UsageError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import sys
 import threading
 import time
@@ -62,6 +63,20 @@ def test_a_replay_does_not_write_to_its_ledger(ledger: Ledger) -> None:
     report = replay(ledger, done.run_id, program)
     assert [one.what for one in report.findings if one.what == "guard"] == ["guard"]
     assert ledger.head == before
+
+
+def test_a_database_whose_name_says_readonly_is_none(
+    ledger: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file that is merely called as if it were read-only is not made."""
+    monkeypatch.chdir(tmp_path)
+
+    def program(_run: Lane) -> None:
+        sqlite3.connect("made?mode=ro").close()
+
+    done = ledger.execute(nothing)
+    assert replay(ledger, done.run_id, program).verdict == "unacceptable"
+    assert not Path("made?mode=ro").exists()
 
 
 def test_others_go_on_beside_a_replay(ledger: Ledger, tmp_path: Path) -> None:

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from muniment import verify
-from muniment.errors import CannotTellError, EffectFailed, RefusedError, UsageError
+from muniment.errors import (
+    CannotTellError,
+    EffectFailed,
+    RefusedError,
+    UsageError,
+    ValueRefused,
+)
 from muniment.events import BlobRef, Event
 from muniment.heads import HeadMemory
 from muniment.hookspecs import hookimpl
@@ -257,6 +264,53 @@ def test_registered_values_are_resolved(ledger: Ledger) -> None:
     data = {"hypothesis": "h", "verifier": "v", "result": Ticket(7)}
     event = ledger.append("verdict.reached", data)
     assert ledger.resolve(ledger.event(event.seq)) == data
+
+
+def nested(depth: int) -> object:
+    """Return lists in lists."""
+    value: object = 1
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize("depth", range(56, 66))
+def test_depth_is_refused_before_it_is_written(ledger: Ledger, depth: int) -> None:
+    """What is too deep is refused, or else verifies and replays, inline or apart."""
+
+    def program(run: Lane) -> object:
+        with suppress(ValueRefused):
+            run.record("claim.stated", {**CLAIM, "acceptance": {"a": nested(depth)}})
+        performed: list[object] = []
+        try:
+            run.effect("tool", nested(depth), performed.append)
+        except ValueRefused:
+            return bool(performed)
+        return nested(depth)
+
+    done = ledger.execute(program)
+    assert done.value in (nested(depth), False)
+    assert replay(ledger, done.run_id, program).result_digest == done.result_digest
+    assert fine(ledger)
+
+
+class Around:
+    """A plugin that wraps the others' hooks."""
+
+    @hookimpl(hookwrapper=True)
+    def before_append(self) -> Iterator[None]:
+        """Wrap it."""
+        yield
+
+
+def test_wrappers_are_refused_when_they_load(tmp_path: Path) -> None:
+    """A hook that wraps others would never be asked as one: it does not load."""
+    plugins = Plugins((), {"around": Around()})
+    with (
+        Ledger.create(tmp_path / "l.db", plugins=plugins) as made,
+        pytest.raises(CannotTellError, match=r"before_append is a wrapper"),
+    ):
+        made.append("note.added", {"text": "x"})
 
 
 @pytest.mark.parametrize("data", [None, [1], "x"])
