@@ -81,10 +81,8 @@ def _address_space() -> int | None:
         return int(statm.read().split()[0]) * resource.getpagesize()
 
 
-def unmet_limits(pid: int, stated: Mapping[str, object]) -> list[str] | None:
-    """Return the stated limits that /proc does not confirm; None without a /proc."""
-    if sys.platform != "linux":
-        return None
+def unmet_limits(pid: int, stated: Mapping[str, object]) -> list[str]:
+    """Return the stated limits that /proc does not confirm."""
     with open(f"/proc/{pid}/limits", encoding="ascii") as file:  # noqa: PTH123 - as above
         lines = file.read().splitlines()
     unmet: list[str] = []

@@ -74,7 +74,7 @@ def _judge(outcome: Outcome) -> Machine:
     if not found:
         return Machine("process", {"missing": outcome.reason or "no answer"})
     probe = {**found, "exec": _exec_outcome(outcome)}
-    level = walls.level_of(outcome.stated or {})
+    level = outcome.level
     open_doors = {key for key, seen in probe.items() if seen == "allowed"} - _HARMLESS
     if open_doors and level.startswith("os-"):
         level = "process"

@@ -35,7 +35,7 @@ from muniment_plugins.capsule.results import (
 )
 from muniment_plugins.capsule.supervisor import Outcome, child_environment, supervise
 from muniment_plugins.capsule.validation import Validated, validate
-from muniment_plugins.capsule.walls import describe, level_of, plan
+from muniment_plugins.capsule.walls import describe, plan
 
 __all__ = ["Capsule"]
 
@@ -83,7 +83,7 @@ class Capsule:
             admit=self._admits,
         )
         if outcome.reason == "level":
-            refuse_beyond(self.policy, level_of(outcome.stated or {}))
+            refuse_beyond(self.policy, outcome.level)
         return self._judged(code, outcome)
 
     def run_many(
@@ -105,9 +105,9 @@ class Capsule:
         with ThreadPoolExecutor(workers or os.cpu_count()) as pool:
             return list(pool.map(run, programs))
 
-    def _admits(self, layers: dict[str, JsonValue]) -> bool:
+    def _admits(self, level: str) -> bool:
         try:
-            refuse_beyond(self.policy, level_of(layers))
+            refuse_beyond(self.policy, level)
         except RefusedError:
             return False
         return True
@@ -159,7 +159,7 @@ class Capsule:
                 "validation": True,
                 "verified_by_parent": stated != {} and outcome.unmet == [],
             },
-            level=level_of(stated),
+            level=outcome.level,
             seed=self.policy.seed,
             code_digest=_digest(code),
             usage=outcome.usage,

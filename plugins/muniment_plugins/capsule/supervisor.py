@@ -32,7 +32,7 @@ from muniment.errors import CannotTellError
 from muniment_plugins.capsule.limits import unmet_limits
 from muniment_plugins.capsule.protocol import HEADER, MAX_RESULT, frame, is_object
 from muniment_plugins.capsule.results import ProtocolViolation, read_frame
-from muniment_plugins.capsule.walls import unmet_walls
+from muniment_plugins.capsule.walls import level_of, unmet_walls
 
 __all__ = ["Outcome", "child_environment", "supervise"]
 
@@ -62,11 +62,19 @@ class Outcome:
     reason: str = ""
     """``wall``, ``level`` or ``protocol: …``; empty if it ended by itself."""
     unmet: list[str] | None = None
+    """The stated layers that /proc denies; None where it cannot be read."""
     signal: int = 0
     stdout: bytearray = field(default_factory=bytearray)
     stdout_truncated: bool = False
     last_words: bytearray = field(default_factory=bytearray)
     usage: dict[str, Any] = field(default_factory=dict[str, Any])
+
+    @property
+    def level(self) -> str:
+        """What held the child; walls that nobody could confirm count for nothing."""
+        if not self.stated:
+            return "none"
+        return level_of(self.stated) if self.unmet == [] else "process"
 
 
 def child_environment(extra: Mapping[str, str]) -> dict[str, str]:
@@ -88,11 +96,11 @@ def supervise(
     time_s: float,
     max_output: int,
     env: Mapping[str, str],
-    admit: Callable[[dict[str, Any]], bool] = lambda _: True,
+    admit: Callable[[str], bool] = lambda _: True,
 ) -> Outcome:
     """Run one child to its end and return what was seen of it.
 
-    *admit* is asked before the program runs, with the layers that stand.
+    *admit* is asked before the program runs, with the level that was confirmed.
 
     Raises:
         CannotTellError: no child could be started.
@@ -148,6 +156,18 @@ def _spawn(env: Mapping[str, str]) -> tuple[subprocess.Popen[bytes], int]:
     return process, answers
 
 
+def _unmet(pid: int, layers: dict[str, Any]) -> list[str] | None:
+    """Return the layers of *layers* that /proc denies; None where it says nothing."""
+    if sys.platform != "linux":
+        return None
+    limits: dict[str, object] = layers.get("rlimits") or {}
+    try:
+        return [*unmet_limits(pid, limits), *unmet_walls(pid, layers)]
+    except (FileNotFoundError, PermissionError):
+        # Mounted with hidepid, /proc shows no process that hides its memory.
+        return None
+
+
 def _end(process: subprocess.Popen[bytes], outcome: Outcome) -> None:
     """Kill the group and reap the child; a child that died keeps its own status."""
     # A group of which only a zombie is left is "not permitted" on macOS.
@@ -173,7 +193,7 @@ class _Child:
         request: bytes,
         time_s: float,
         max_output: int,
-        admit: Callable[[dict[str, Any]], bool],
+        admit: Callable[[str], bool],
     ) -> None:
         self.outcome = Outcome()
         self.to_send = memoryview(frame(request))
@@ -272,14 +292,11 @@ class _Child:
         self._go(layers)
 
     def _go(self, layers: dict[str, Any]) -> None:
-        limits: dict[str, object] = layers.get("rlimits") or {}
-        unmet = unmet_limits(self.pid, limits), unmet_walls(self.pid, layers)
-        if unmet != (None, None):
-            self.outcome.unmet = [name for names in unmet for name in names or ()]
+        self.outcome.unmet = _unmet(self.pid, layers)
         if self.outcome.unmet:
             raise ProtocolViolation(f"layers not in force: {self.outcome.unmet}")
         self.outcome.stated = layers
-        if not self.admit(layers):
+        if not self.admit(self.outcome.level):
             self.outcome.reason = "level"
             return
         self.to_send = memoryview(frame(b'{"go":true}'))

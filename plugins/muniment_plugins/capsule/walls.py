@@ -70,24 +70,26 @@ def describe(stated: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     return {**stated, "seccomp": shown}
 
 
-def unmet_walls(pid: int, stated: Mapping[str, object]) -> list[str] | None:
-    """Return the walls that the child stated and /proc denies; None without a /proc."""
-    if sys.platform != "linux":
-        return None
+def unmet_walls(pid: int, stated: Mapping[str, object]) -> list[str]:
+    """Return the walls that the child stated and /proc denies."""
     found, own = _status(pid), _status(os.getpid())
     # A filter around the parent shows in the child too, so that the count tells more.
     filters = int(found.get("Seccomp_filters", 1)), int(own.get("Seccomp_filters", 0))
     confirmed = {
-        "bounding": int(found["CapBnd"], 16) == 0,
-        "capabilities": all(int(found[name], 16) == 0 for name in _CAPABILITIES),
-        "landlock": found["Threads"] == "1",
-        "no_new_privs": found["NoNewPrivs"] == "1",
-        "seccomp": found["Seccomp"] == "2" and filters[0] > filters[1],
+        "bounding": _is_zero(found.get("CapBnd")),
+        "capabilities": all(_is_zero(found.get(name)) for name in _CAPABILITIES),
+        "landlock": found.get("Threads") == "1",
+        "no_new_privs": found.get("NoNewPrivs") == "1",
+        "seccomp": found.get("Seccomp") == "2" and filters[0] > filters[1],
         "undumpable": _is_undumpable(pid),
     }
     return [
         name for name, is_so in confirmed.items() if _stands(stated, name) and not is_so
     ]
+
+
+def _is_zero(mask: str | None) -> bool:
+    return mask is not None and int(mask, 16) == 0
 
 
 def _is_undumpable(pid: int) -> bool:

@@ -346,6 +346,24 @@ def test_a_child_that_lies_about_its_walls_is_not_let_go(
 
 
 @strong
+def test_walls_that_nobody_can_confirm_do_not_count(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Where /proc hides the child, the level is process, and said to be unverified."""
+
+    def hidden(pid: int, stated: object) -> list[str]:
+        raise PermissionError(pid, stated)
+
+    machine()
+    monkeypatch.setattr(supervisor, "unmet_walls", hidden)
+    execution = Capsule().run(PROGRAM, None)
+    assert (execution.status, execution.level) == ("ok", "process")
+    assert execution.layers["verified_by_parent"] is False
+    with pytest.raises(RefusedError, match="this capsule gives process"):
+        Capsule(Policy(require="os-strong")).run(PROGRAM, None)
+
+
+@strong
 def test_the_parents_own_filter_is_not_the_childs() -> None:
     """Where the host runs behind a filter, mode 2 alone confirms nothing."""
     then = (
