@@ -12,6 +12,7 @@ Rules:
   is also in a context variable, which `asyncio` tasks inherit and threads do not.
 - ``now``, ``random`` and ``uuid`` give equal answers in a replay: the first is a
   recorded fact, the others are derived from the run's seed, the scope and a counter.
+- Inside a ``perform`` every lane of the run stands for its place below that effect.
 - ``effect`` gives what the ledger can give back: the value as it was recorded.
 """
 
@@ -26,6 +27,7 @@ from types import TracebackType
 from typing import ParamSpec, Self, TypeVar, cast
 from uuid import UUID
 
+from muniment.comparing import PLUGIN_SCOPE
 from muniment.effects import Call, begin
 from muniment.errors import UsageError
 from muniment.events import SubjectLike, about, is_name, timestamp, when
@@ -127,8 +129,27 @@ class Lane:
     def scope(self, name: str) -> Lane:
         """Return the lane *name* below this one; a context manager and a handle."""
         _check_scope(name)
-        path = f"{self.scope_path}/{name}" if self.scope_path else name
-        return Lane(self._recording, path, self._call)
+        here, call = self._here(), self._call
+        if here != self.scope_path:
+            call = _CURRENT.get()[-1]._call  # noqa: SLF001 - of this class
+        return Lane(self._recording, f"{here}/{name}" if here else name, call)
+
+    def _here(self) -> str:
+        """Return the scope that this handle stands for where it is used.
+
+        Inside a ``perform`` an outer lane of the same run means that lane's place below
+        the effect: a replay answers the effect with all that was recorded inside it, and
+        has to find it there.
+        """
+        lanes, path = _CURRENT.get(), self.scope_path
+        call = lanes[-1]._call if lanes else None  # noqa: SLF001 - of this class
+        if call is None or call.recording is not self._recording:
+            return path
+        inside, outer = call.inside, call.place.scope
+        if path == inside or path.startswith((f"{inside}/", f"{PLUGIN_SCOPE}/")):
+            return path
+        below = path.removeprefix(outer).lstrip("/") if path.startswith(outer) else path
+        return f"{inside}/{below}" if below else inside
 
     def record(
         self,
@@ -145,7 +166,7 @@ class Lane:
 
         """
         self._recording.port.refuse_reserved(kind)
-        return self._recording.record(self.scope_path, kind, data, about(subject))
+        return self._recording.record(self._here(), kind, data, about(subject))
 
     def effect(
         self, kind: str, request: object, perform: Callable[[object], object]
@@ -160,7 +181,7 @@ class Lane:
             ReplayDiverged: the record holds no such request.
 
         """
-        call = begin(self._recording, self.scope_path, kind, request)
+        call = begin(self._recording, self._here(), kind, request)
         if call.answered:
             return call.answer()
         try:
@@ -180,7 +201,7 @@ class Lane:
         """Do as `effect` does, awaiting what *perform* returns where it must be."""
         from asyncio import CancelledError, sleep  # noqa: PLC0415 - sync code needs none
 
-        call = begin(self._recording, self.scope_path, kind, request)
+        call = begin(self._recording, self._here(), kind, request)
         if call.answered:
             if call.patience is not None:
                 try:
@@ -215,17 +236,17 @@ class Lane:
     def now(self) -> datetime:
         """Return the time, aware, in UTC; a replay gives the recorded one."""
         moment = timestamp(datetime.now(UTC))
-        read = self._recording.record(self.scope_path, "clock.read", {"time": moment})
+        read = self._recording.record(self._here(), "clock.read", {"time": moment})
         known = read.written
         return when(moment if known is None else cast("str", known.raw["time"]))
 
     def random(self) -> float:
         """Return a number from [0, 1), derived from the run's seed."""
-        return self._recording.draw_float(self.scope_path)
+        return self._recording.draw_float(self._here())
 
     def uuid(self) -> UUID:
         """Return a random-looking UUID (version 4), derived from the run's seed."""
-        return self._recording.draw_uuid(self.scope_path)
+        return self._recording.draw_uuid(self._here())
 
 
 def _refuse_awaitable(value: object, kind: str) -> None:

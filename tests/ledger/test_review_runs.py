@@ -151,7 +151,9 @@ class Before(Observer):
 
 @pytest.mark.parametrize("fails", [False, True])
 @pytest.mark.parametrize(
-    "plugin", [After("claim"), Before("run.completed"), After("")], ids=repr
+    "plugin",
+    [After("claim"), Before("run.completed"), After("")],
+    ids=["after claims", "before the end", "after everything"],
 )
 def test_the_end_counts_what_hooks_state(
     tmp_path: Path, plugin: Observer, *, fails: bool
