@@ -377,7 +377,7 @@ def _refuse_type(value: object, place: str) -> NoReturn:
     like = "" if base in (None, object) else f", a kind of {base.__name__},"
     _refuse(
         "type",
-        f"a {kind.__qualname__}{like} has no exact form",
+        f"{kind.__qualname__}{like} has no exact form",
         place,
         "convert it to a plain value, or register its class",
     )
