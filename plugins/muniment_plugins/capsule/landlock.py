@@ -33,6 +33,7 @@ _PATH_BENEATH = 1
 _READ_FILE, _READ_DIR = 1 << 2, 1 << 3
 _FILE_RIGHTS = ((1, 13), (2, 14), (3, 15), (5, 16))  # since ABI, how many rights
 _TCP_SINCE, _TCP = 4, 0b11  # bind, connect
+_OWN_STACK = "/proc/self/maps"  # where the C library finds the end of it
 _SCOPES_SINCE, _SCOPES = 6, 0b11  # abstract UNIX sockets, signals
 
 
@@ -62,7 +63,7 @@ def restrict(
     try:
         for path in directories:
             _let_read(system, ruleset, path, _READ_FILE | _READ_DIR)
-        for path in files:
+        for path in (*files, _OWN_STACK):
             _let_read(system, ruleset, path, _READ_FILE)
         system.call("landlock_restrict_self", ruleset, 0)
     finally:

@@ -149,6 +149,20 @@ def test_a_child_does_not_outlive_its_parent() -> None:
 
 
 @strong
+def test_libraries_find_the_end_of_their_stack() -> None:
+    """The C library reads its own memory map for that; scikit-learn asks it."""
+    body = (
+        "libc = ctypes.CDLL(None)\n"
+        "libc.pthread_self.restype = ctypes.c_ulong\n"
+        "own, space = libc.pthread_self(), ctypes.create_string_buffer(64)\n"
+        "return {'code': libc.pthread_getattr_np(ctypes.c_ulong(own), space)}"
+    )
+    policy = Policy(allowed_imports=escapes.MODULES, allow_dangerous=True)
+    execution = escapes.run(body, escapes.Unread(policy))
+    assert execution.metrics == {"code": 0}
+
+
+@strong
 def test_an_execution_says_which_walls_stood() -> None:
     """Level, filter digest, Landlock and the attempts of the probe child are told."""
     execution = Capsule().run(PROGRAM, None)
