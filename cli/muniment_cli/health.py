@@ -39,7 +39,7 @@ WAL_RESET_BACKPORTS = {(3, 44): 6, (3, 50): 7}
 WAL_RESET_SINCE = (3, 7, 0)
 BUILT = 2026
 """No clock that is right shows an earlier year."""
-_PROBE = "def fit_and_eval(data):\n    return {'one': 1.0}\n"
+_STRONGER = "use Linux 5.13 or later with Landlock, in a container that allows seccomp"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,15 +68,12 @@ def check_plugins(plugins: Plugins) -> Iterator[Check]:
         for name, version in plugins.versions.items():
             hooks = ", ".join(plugins.hooks_of(name)) or "no hook"
             yield Check("plugin", "ok", f"{name} {version}: {hooks}")
-        level = isolation_level(plugins)
+        isolation = _isolation(plugins)
     except MunimentError as error:
         seen = f"{error.place}: {error.message}".removeprefix(": ")
         yield Check("plugin", "bad", seen, error.remedy)
         return
-    if level is None:
-        yield Check("isolation", "warn", "no plugin runs untrusted code")
-    else:
-        yield Check("isolation", "ok", level)
+    yield isolation
 
 
 def check_ledger(ledger: Ledger) -> Iterator[Check]:
@@ -102,12 +99,30 @@ def check_ledger(ledger: Ledger) -> Iterator[Check]:
 
 def isolation_level(plugins: Plugins) -> str | None:
     """Return the walls of the capsule on this machine, where a capsule is active."""
-    offers = [name for name, _ in plugins.implementations("execute_code")]
-    if "capsule" not in offers:
+    if not _has_capsule(plugins):
         return None
-    from muniment_plugins.capsule import Capsule, Policy
+    from muniment_plugins.capsule.machine import machine
 
-    return Capsule(Policy()).run(_PROBE, {}).level
+    return machine().level
+
+
+def _has_capsule(plugins: Plugins) -> bool:
+    offers = [name for name, _ in plugins.implementations("execute_code")]
+    return "capsule" in offers
+
+
+def _isolation(plugins: Plugins) -> Check:
+    """Look at what holds untrusted code; say of a missing wall what would bring it."""
+    if not _has_capsule(plugins):
+        return Check("isolation", "warn", "no plugin runs untrusted code")
+    from muniment_plugins.capsule.machine import machine
+
+    found = machine()
+    if found.level == "os-strong":
+        return Check("isolation", "ok", found.level)
+    missing = ", ".join(f"{name} {why}" for name, why in found.missing.items())
+    seen = f"{found.level}; missing: {missing or 'see layers.probe'}"
+    return Check("isolation", "warn", seen, _STRONGER)
 
 
 def open_runs(ledger: Ledger) -> list[str]:

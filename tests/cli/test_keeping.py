@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from muniment.ledger import Ledger
+from muniment_plugins.capsule import machine
 
 
 def note(path: Path, text: str, times: int = 1) -> None:
@@ -251,6 +252,18 @@ def test_doctor_without_a_ledger(shell: Any) -> None:
     assert {"python", "sqlite", "clock", "trust home", "plugin", "isolation"} <= {
         *names
     }
+
+
+def test_doctor_says_what_the_capsule_misses(
+    shell: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A machine without Landlock is a warning, with its reason and what would help."""
+    weak = machine.Machine("os-partial", {}, {"landlock": "ENOSYS"})
+    monkeypatch.setattr(machine, "machine", lambda: weak)
+    found = {one["name"]: one for one in shell("doctor", "--json").json}["isolation"]
+    assert found["verdict"] == "warn"
+    assert found["seen"] == "os-partial; missing: landlock ENOSYS"
+    assert "Landlock" in found["remedy"]
 
 
 @pytest.mark.parametrize(

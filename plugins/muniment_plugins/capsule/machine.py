@@ -18,7 +18,7 @@ import json
 import os
 import signal
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from muniment.canonical import JsonValue
 from muniment_plugins.capsule import walls
@@ -34,10 +34,14 @@ _LONGEST = 32
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """The strongest level here, and what the probe child could and could not do."""
+    """The strongest level here, and what the probe child could and could not do.
+
+    ``missing`` has the walls that could not be raised, and what the system answered.
+    """
 
     level: str
     probe: Mapping[str, JsonValue]
+    missing: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 @functools.cache
@@ -78,7 +82,8 @@ def _judge(outcome: Outcome) -> Machine:
     open_doors = {key for key, seen in probe.items() if seen == "allowed"} - _HARMLESS
     if open_doors and level.startswith("os-"):
         level = "process"
-    return Machine(level, dict(sorted(probe.items())))
+    missing = walls.missing(outcome.stated or {})
+    return Machine(level, dict(sorted(probe.items())), missing)
 
 
 def _exec_outcome(outcome: Outcome) -> str:

@@ -26,7 +26,7 @@ from muniment.canonical import JsonValue
 from muniment_plugins.capsule import native, seccomp
 from muniment_plugins.capsule.protocol import is_object
 
-__all__ = ["describe", "level_of", "plan", "unmet_walls"]
+__all__ = ["describe", "level_of", "missing", "plan", "unmet_walls"]
 
 _LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib")
 _FILES = ("/etc/ld.so.cache",)
@@ -106,6 +106,16 @@ def level_of(stated: Mapping[str, object]) -> str:
     if not all(_stands(stated, name) for name in basis):
         return "process"
     return "os-strong" if _stands(stated, "landlock") else "os-partial"
+
+
+def missing(stated: Mapping[str, object]) -> dict[str, str]:
+    """Return the walls that the child could not raise, and what the system answered."""
+    answered = {key: layer for key, layer in stated.items() if is_object(layer)}
+    return {
+        key: str(layer["missing"])
+        for key, layer in answered.items()
+        if "missing" in layer
+    }
 
 
 def _stands(stated: Mapping[str, object], name: str) -> bool:

@@ -1,0 +1,196 @@
+"""The level falls with each wall that is missing, lies, or does not hold."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from machines import LANDLOCK, PROGRAM, SECCOMP, strong, without
+from muniment.errors import RefusedError
+from muniment_plugins.capsule import (
+    Capsule,
+    Policy,
+    native,
+    running,
+    seccomp,
+    supervisor,
+)
+from muniment_plugins.capsule.machine import Machine, machine, probe_machine
+from muniment_plugins.capsule.syscalls import answers
+
+
+@strong
+def test_without_landlock_the_level_falls() -> None:
+    """The filter alone is os-partial: no file opens at all, and the event says why."""
+    found = without(LANDLOCK)
+    execution = found["execution"]
+    assert (execution["status"], execution["level"]) == ("ok", "os-partial")
+    assert execution["layers"]["landlock"] == {"missing": "ENOSYS"}
+    assert execution["layers"]["seccomp"]["filter"] == "closed"
+    assert execution["layers"]["probe"]["read"] == "EPERM"
+    assert list(found["refused"]) == ["os-strong"]
+    assert "this capsule gives os-partial" in found["refused"]["os-strong"]
+
+
+@strong
+def test_without_a_filter_the_level_falls() -> None:
+    """Landlock alone is no more than a process; what it stops still shows."""
+    execution = (found := without(SECCOMP))["execution"]
+    assert (execution["status"], execution["level"]) == ("ok", "process")
+    assert execution["layers"]["seccomp"] == {"missing": "ENOSYS"}
+    probe = execution["layers"]["probe"]
+    assert (probe["read"], probe["connect"]) == ("EACCES", "EACCES")
+    assert (probe["signal"], probe["udp"]) == ("EPERM", "allowed")
+    assert list(found["refused"]) == ["os-partial", "os-strong"]
+
+
+@strong
+def test_without_anything_the_level_is_that_of_a_process() -> None:
+    """No walls: limits and language layer, and the attempts of the probe go through."""
+    execution = without(LANDLOCK + SECCOMP)["execution"]
+    assert (execution["status"], execution["level"]) == ("ok", "process")
+    assert execution["layers"]["probe"]["read"] == "allowed"
+
+
+@strong
+def test_ordinary_programs_work_where_no_file_opens() -> None:
+    """What the standard library loads late is there without Landlock too."""
+    place = Path(__file__).parent
+    then = f"""
+sys.path.insert(0, {str(place)!r})
+from conftest import ORDINARY
+from test_capsule_programs import PROGRAMS
+capsule = Capsule(Policy(allowed_imports=ORDINARY, require="os-partial"))
+wrong = {{}}
+for name, (code, metrics) in PROGRAMS.items():
+    execution = capsule.run(code, [1, 2, 3, 4, 5])
+    if execution.metrics != metrics:
+        wrong[name] = execution.to_json()
+print(json.dumps(wrong))
+"""
+    assert without(LANDLOCK, then) == {}
+
+
+def test_a_system_that_no_walls_are_made_for_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Elsewhere the level is process, and a floor above it is refused."""
+    monkeypatch.setattr(native, "architecture", lambda: "")
+    monkeypatch.setattr(running, "machine", probe_machine)
+    execution = Capsule().run(PROGRAM, None)
+    assert (execution.status, execution.level) == ("ok", "process")
+    assert "seccomp" in execution.layers
+    with pytest.raises(RefusedError, match="this capsule gives process"):
+        Capsule(Policy(require="os-partial")).run(PROGRAM, None)
+
+
+@strong
+def test_a_filter_that_does_not_load_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The child states what the kernel answered; a floor refuses before the code."""
+    broken = b"\xff" * 16
+    monkeypatch.setattr(seccomp, "program_filter", lambda *_, **__: broken)
+    execution = Capsule().run(PROGRAM, None)
+    assert (execution.status, execution.level) == ("ok", "process")
+    assert execution.layers["seccomp"] == {"missing": "EINVAL"}
+    # The machine was found strong: it is this child that falls short.
+    monkeypatch.setattr(running, "machine", lambda: Machine("os-strong", {}))
+    with pytest.raises(RefusedError, match="this capsule gives process"):
+        Capsule(Policy(require="os-strong")).run(PROGRAM, None)
+
+
+@strong
+def test_other_threads_cost_landlock_its_word() -> None:
+    """Landlock holds one thread; a process that has more is not called strong."""
+    policy = Policy(allowed_imports=("numpy",), env={"OPENBLAS_NUM_THREADS": "2"})
+    code = "import numpy\ndef fit_and_eval(data): return {'n': 1}"
+    execution = Capsule(policy).run(code, None)
+    assert (execution.status, execution.level) == ("ok", "os-partial")
+    assert execution.layers["landlock"] == {"missing": "EBUSY"}
+
+
+LIES = {
+    "bounding": {"set": True},
+    "capabilities": {"set": True},
+    "no_new_privs": {"set": True},
+    "seccomp": {"filter": "open"},
+}
+
+
+def liar(tmp_path: Path, lies: dict[str, Any]) -> Path:
+    """Return a worker that raises no walls and states that it did."""
+    genuine = supervisor._WORKER
+    text = genuine.read_text().replace("__file__", repr(str(genuine)))
+    path = tmp_path / "worker.py"
+    told = (
+        "import muniment_plugins.capsule.program as program\n"
+        f"    program.lock = lambda *_: {lies!r}\n    serve("
+    )
+    path.write_text(text.replace("serve(", told))
+    return path
+
+
+@strong
+@pytest.mark.parametrize("name", sorted(LIES))
+def test_a_child_that_lies_about_its_walls_is_not_let_go(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The parent looks in /proc before it says go, and names what is not so."""
+    if name == "capabilities" and os.getuid() != 0:
+        pytest.skip("an ordinary user has none to keep")
+    machine()
+    lying = liar(tmp_path, {name: LIES[name]})
+    monkeypatch.setattr(supervisor, "_WORKER", lying)
+    execution = Capsule().run("def fit_and_eval(data):\n    print(1)\n    return {}", 0)
+    assert execution.error is not None
+    assert (execution.status, execution.level) == ("killed", "none")
+    assert f"layers not in force: ['{name}']" in str(execution.error["message"])
+    assert execution.stdout == ""
+
+
+@strong
+def test_walls_that_nobody_can_confirm_do_not_count(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Where /proc hides the child, the level is process, and said to be unverified."""
+
+    def hidden(pid: int, stated: object) -> list[str]:
+        raise PermissionError(pid, stated)
+
+    machine()
+    monkeypatch.setattr(supervisor, "unmet_walls", hidden)
+    execution = Capsule().run(PROGRAM, None)
+    assert (execution.status, execution.level) == ("ok", "process")
+    assert execution.layers["verified_by_parent"] is False
+    with pytest.raises(RefusedError, match="this capsule gives process"):
+        Capsule(Policy(require="os-strong")).run(PROGRAM, None)
+
+
+@strong
+def test_the_parents_own_filter_is_not_the_childs() -> None:
+    """Where the host runs behind a filter, mode 2 alone confirms nothing."""
+    then = (
+        "from muniment_plugins.capsule.walls import unmet_walls\n"
+        "stated = {'seccomp': {'filter': 'open'}}\n"
+        "print(json.dumps(unmet_walls(os.getpid(), stated)))"
+    )
+    assert without([], then) == ["seccomp"]
+
+
+@strong
+def test_a_probe_that_gets_out_lowers_the_level(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What the layers promise and the attempts disprove counts for nothing."""
+    lets_connect = dict.fromkeys((41, 42, 198, 203), "allow")
+    genuine = answers
+    seccomp.program_filter.cache_clear()
+    monkeypatch.setattr(
+        seccomp, "answers", lambda name: {**genuine(name), **lets_connect}
+    )
+    found = probe_machine()
+    seccomp.program_filter.cache_clear()
+    assert found.probe["udp"] == "allowed"
+    assert found.level == "process"
