@@ -6,9 +6,10 @@ import asyncio
 import sqlite3
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import pytest
 
@@ -164,16 +165,26 @@ def test_from_where_one_resumes_changes_no_program(
 
 @pytest.mark.slow
 def test_answering_costs_the_same_in_every_scope(ledger: Ledger) -> None:
-    """Twice as many scopes take about twice as long to replay, not four times."""
+    """Three times as many scopes take three times the steps to replay, not nine."""
 
-    def seconds(count: int) -> float:
+    def steps(count: int) -> int:
         def program(run: Lane) -> None:
             for number in range(count):
                 run.scope(f"map/{number}").effect("tool", number, lambda asked: asked)
 
         done = ledger.execute(program)
-        began = time.process_time()
-        assert replay(ledger, done.run_id, program).ok
-        return time.process_time() - began
+        lines = 0
 
-    assert seconds(3000) < 4 * seconds(1000)
+        def trace(frame: FrameType, event: str, _: object) -> Any:
+            nonlocal lines
+            lines += event == "line"
+            return trace
+
+        sys.settrace(trace)
+        try:
+            assert replay(ledger, done.run_id, program).ok
+        finally:
+            sys.settrace(None)
+        return lines
+
+    assert steps(150) < 4 * steps(50)
