@@ -175,7 +175,7 @@ def test_answering_costs_the_same_in_every_scope(ledger: Ledger) -> None:
         done = ledger.execute(program)
         lines = 0
 
-        def trace(frame: FrameType, event: str, _: object) -> Any:
+        def trace(_frame: FrameType, event: str, _: object) -> Any:
             nonlocal lines
             lines += event == "line"
             return trace
