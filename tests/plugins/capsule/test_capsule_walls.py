@@ -18,7 +18,6 @@ from muniment_plugins.capsule import (
     Policy,
     seccomp,
 )
-from muniment_plugins.capsule.syscalls import ARCHITECTURES, TABLE, answers
 
 
 @strong
@@ -137,30 +136,3 @@ def test_a_forbidden_call_is_named() -> None:
         "killed",
         "capsule/system-call",
     )
-
-
-def test_no_call_is_answered_twice() -> None:
-    """Each call and each number stands in the table once, for both architectures."""
-    rows = [line.split() for line in TABLE.splitlines() if line]
-    assert all(len(row) == 2 + len(ARCHITECTURES) for row in rows)
-    names = [row[0] for row in rows]
-    assert len(set(names)) == len(names)
-    for column, architecture in enumerate(ARCHITECTURES, start=1):
-        numbers = [row[column] for row in rows if row[column] != "-"]
-        assert len(set(numbers)) == len(numbers) == len(answers(architecture))
-
-
-@pytest.mark.parametrize("architecture", ARCHITECTURES)
-@pytest.mark.parametrize("opens", [False, True])
-def test_filters_are_the_same_everywhere(architecture: str, opens: bool) -> None:
-    """A filter's bytes follow from the table alone, and fit the kernel's bounds."""
-    program = seccomp.program_filter(architecture, opens=opens)
-    assert len(program) % 8 == 0
-    assert len(program) // 8 <= 4096
-    assert seccomp.digest(program).startswith("sha256:")
-    others = {
-        seccomp.program_filter(name, opens=state)
-        for name in ARCHITECTURES
-        for state in (False, True)
-    }
-    assert len(others) == 4
