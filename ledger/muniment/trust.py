@@ -2,7 +2,7 @@
 
     $MUNIMENT_HOME/                  mode 0700; else the platform's user data directory
     ├── lock                         held by whoever changes anything here
-    ├── locations.json               {"/work/.muniment/ledger.db": "sha256:<ledger id>"}
+    ├── locations.json               {"/srv/lab/.muniment/ledger.db": "sha256:<ledger id>"}
     └── ledgers/<hex of ledger id>/
         ├── pins.json                ["SHA256:…", …]  keys that were accepted
         ├── head                     size and hash of the last event (`muniment.heads`)
