@@ -164,7 +164,9 @@ class HeadMemory:
         """Read through the open file: what each append asks for before it grows."""
         with self._guard:
             fd = self._descriptor()
-            if _read(fd) == self._bytes:  # nobody moved it: no lock is needed to see that
+            if (
+                _read(fd) == self._bytes
+            ):  # nobody moved it: no lock is needed to see that
                 return Head(self._size, self._hash) if self._size else None
             try:
                 lock_file(fd, shared=True)
