@@ -25,13 +25,11 @@ Specification: C2SP signed-note, tlog-checkpoint, tlog-proof; ``docs/spec/checkp
 
 from __future__ import annotations
 
-import base64
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NoReturn
 
-from muniment.errors import UsageError, WrongError
+from muniment.errors import UsageError
 from muniment.keys import PublicKey
 from muniment.merkle import EMPTY_ROOT, HASH_SIZE, verify_inclusion
 from muniment.note import (
@@ -40,10 +38,11 @@ from muniment.note import (
     NoteSignature,
     decode_text,
     log_id,
+    malformed,
     parse_vkey,
     vkey,
 )
-from muniment.signing import Signer, decode_base64
+from muniment.signing import Signer, decode_base64, encode_base64
 
 __all__ = [
     "MAX_SIGNATURES",
@@ -99,19 +98,19 @@ class Checkpoint:
     def __post_init__(self) -> None:
         """Refuse what no checkpoint can carry."""
         if not self.origin:
-            _wrong("checkpoint/no-origin", "the first line, the origin, is empty")
+            malformed("checkpoint/no-origin", "the first line, the origin, is empty")
         decode_text(self.origin, "checkpoint")
         if "\n" in self.origin:
-            _wrong("checkpoint/origin-line", "the origin is more than one line")
+            malformed("checkpoint/origin-line", "the origin is more than one line")
         _check_number(self.size, "checkpoint/size")
         if len(self.root) != HASH_SIZE:
-            _wrong("checkpoint/root-size", "the root is not 32 bytes")
+            malformed("checkpoint/root-size", "the root is not 32 bytes")
         if self.size == 0 and self.root != EMPTY_ROOT:
-            _wrong("checkpoint/empty-root", "an empty tree has another root")
+            malformed("checkpoint/empty-root", "an empty tree has another root")
 
     def text(self) -> bytes:
         """Return what is signed: three lines."""
-        return f"{self.origin}\n{self.size}\n{_text64(self.root)}\n".encode()
+        return f"{self.origin}\n{self.size}\n{encode_base64(self.root)}\n".encode()
 
     @classmethod
     def parse(cls, text: bytes | str) -> Checkpoint:
@@ -123,14 +122,16 @@ class Checkpoint:
         """
         lines = decode_text(text, "checkpoint").split("\n")
         if lines[-1]:
-            _wrong("checkpoint/final-newline", "the last line has no end")
+            malformed("checkpoint/final-newline", "the last line has no end")
         if len(lines) < 4:  # noqa: PLR2004 - three lines and what follows the last end
-            _wrong("checkpoint/lines", "not three lines: origin, size, root")
+            malformed("checkpoint/lines", "not three lines: origin, size, root")
         if len(lines) > 4:  # noqa: PLR2004 - the same
-            _wrong("checkpoint/extension", "extension lines after the root")
+            malformed("checkpoint/extension", "extension lines after the root")
         size, root = _parse_number(lines[1], "checkpoint/size"), decode_base64(lines[2])
         if root is None:
-            _wrong("checkpoint/root-base64", "the root is not standard padded base64")
+            malformed(
+                "checkpoint/root-base64", "the root is not standard padded base64"
+            )
         return cls(lines[0], size, root)
 
 
@@ -155,9 +156,9 @@ def read_checkpoint(
     parsed = Note.parse(note)
     checkpoint = Checkpoint.parse(parsed.text)
     if checkpoint.origin != origin:
-        _wrong("checkpoint/origin", f"the checkpoint is of {checkpoint.origin}")
+        malformed("checkpoint/origin", f"the checkpoint is of {checkpoint.origin}")
     if parsed.verify(origin, publics) is None:
-        _wrong("checkpoint/unsigned", "no known checkpoint key signed it")
+        malformed("checkpoint/unsigned", "no known checkpoint key signed it")
     return checkpoint
 
 
@@ -179,19 +180,19 @@ class TlogProof:
         """Refuse what no proof can carry."""
         _check_number(self.index, "tlog-proof/index")
         if len(self.hashes) > _MAX_HASHES:
-            _wrong("tlog-proof/too-many", f"more than {_MAX_HASHES} hashes")
+            malformed("tlog-proof/too-many", f"more than {_MAX_HASHES} hashes")
         if any(len(value) != HASH_SIZE for value in self.hashes):
-            _wrong("tlog-proof/hash-size", "a hash is not 32 bytes")
+            malformed("tlog-proof/hash-size", "a hash is not 32 bytes")
         if self.extra == b"":
-            _wrong("tlog-proof/extra", "extra data is absent or at least one byte")
+            malformed("tlog-proof/extra", "extra data is absent or at least one byte")
         decode_text(self.checkpoint_note, "tlog-proof")
         if not self.checkpoint_note.endswith(b"\n"):
-            _wrong("tlog-proof/checkpoint", "no checkpoint, or its last line is cut")
+            malformed("tlog-proof/checkpoint", "no checkpoint, or its last line is cut")
 
     def to_text(self) -> str:
         """Return the proof as it is stored and sent."""
-        extra = "" if self.extra is None else f"extra {_text64(self.extra)}\n"
-        hashes = "".join(_text64(value) + "\n" for value in self.hashes)
+        extra = "" if self.extra is None else f"extra {encode_base64(self.extra)}\n"
+        hashes = "".join(encode_base64(value) + "\n" for value in self.hashes)
         note = decode_text(self.checkpoint_note, "tlog-proof")
         return f"{_HEADER}\n{extra}index {self.index}\n{hashes}\n{note}"
 
@@ -207,23 +208,25 @@ class TlogProof:
         head, blank, note = decode_text(data, "tlog-proof").partition("\n\n")
         header, *lines = head.split("\n")
         if header != _HEADER:
-            _wrong("tlog-proof/header", f"the first line is not {_HEADER}")
+            malformed("tlog-proof/header", f"the first line is not {_HEADER}")
         if not blank:
-            _wrong("tlog-proof/blank-line", "no blank line before the checkpoint")
+            malformed("tlog-proof/blank-line", "no blank line before the checkpoint")
         extra = None
         if lines and lines[0].startswith("extra "):
             extra = decode_base64(lines.pop(0).removeprefix("extra "))
             if extra is None:
-                _wrong("tlog-proof/extra", "extra data is not standard padded base64")
+                malformed(
+                    "tlog-proof/extra", "extra data is not standard padded base64"
+                )
         if not lines or not lines[0].startswith("index "):
-            _wrong("tlog-proof/no-index", "no line says the index")
+            malformed("tlog-proof/no-index", "no line says the index")
         number = lines.pop(0).removeprefix("index ")
         index = _parse_number(number, "tlog-proof/index")
         hashes: list[bytes] = []
         for line in lines:
             value = decode_base64(line)
             if value is None:
-                _wrong("tlog-proof/base64", "a hash is not standard padded base64")
+                malformed("tlog-proof/base64", "a hash is not standard padded base64")
             hashes.append(value)
         return cls(index, tuple(hashes), note.encode(), extra)
 
@@ -243,33 +246,20 @@ class TlogProof:
         """
         checkpoint = read_checkpoint(self.checkpoint_note, origin, publics)
         if self.index >= checkpoint.size:
-            _wrong("tlog-proof/beyond", "the checkpoint's tree is smaller than that")
+            malformed("tlog-proof/beyond", "the checkpoint's tree is smaller than that")
         if not verify_inclusion(
             leaf, self.index, checkpoint.size, self.hashes, checkpoint.root
         ):
-            _wrong("tlog-proof/inclusion", "the hashes do not lead to the root")
+            malformed("tlog-proof/inclusion", "the hashes do not lead to the root")
         return checkpoint
 
 
 def _check_number(number: int, rule: str) -> None:
     if not 0 <= number <= _MAX_NUMBER:
-        _wrong(rule, "not a decimal number below 2^63 without leading zeros")
+        malformed(rule, "not a decimal number below 2^63 without leading zeros")
 
 
 def _parse_number(text: str, rule: str) -> int:
     number = int(text) if _NUMBER.fullmatch(text) else -1
     _check_number(number, rule)
     return number
-
-
-def _text64(value: bytes) -> str:
-    return base64.b64encode(value).decode()
-
-
-def _wrong(rule: str, message: str) -> NoReturn:
-    raise WrongError(
-        message,
-        rule=rule,
-        place=rule.partition("/")[0],
-        remedy="get it again from its source; if it stays so, trust nothing that it says",
-    )

@@ -18,7 +18,6 @@ Specification: C2SP signed-note; ``docs/spec/checkpoint.md``.
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import re
 from collections.abc import Iterable
@@ -27,7 +26,7 @@ from typing import NoReturn
 
 from muniment.errors import WrongError
 from muniment.keys import PublicKey
-from muniment.signing import decode_base64
+from muniment.signing import decode_base64, encode_base64
 
 __all__ = [
     "MAX_SIGNATURES",
@@ -35,6 +34,7 @@ __all__ = [
     "NoteSignature",
     "decode_text",
     "log_id",
+    "malformed",
     "parse_vkey",
     "vkey",
 ]
@@ -61,7 +61,7 @@ def log_id(name: str, public: PublicKey) -> bytes:
 def vkey(name: str, public: PublicKey) -> str:
     """Return the verifier key ``<name>+<8 hex>+<b64>`` that note tools take."""
     _check_name(name, "vkey/name")
-    key = _text64(_ED25519 + public.raw)
+    key = encode_base64(_ED25519 + public.raw)
     return f"{name}+{log_id(name, public)[:4].hex()}+{key}"
 
 
@@ -75,16 +75,16 @@ def parse_vkey(text: str) -> tuple[str, PublicKey]:
     """
     match = _VKEY.fullmatch(text)
     if match is None:
-        _wrong("vkey/shape", "not <name>+<8 hexadecimal digits>+<base64>")
+        malformed("vkey/shape", "not <name>+<8 hexadecimal digits>+<base64>")
     name, mark, key = match[1], match[2], decode_base64(match[3])
     _check_name(name, "vkey/name")
     if key is None:
-        _wrong("vkey/base64", "the key is not standard padded base64")
+        malformed("vkey/base64", "the key is not standard padded base64")
     if key[:1] != _ED25519:
-        _wrong("vkey/algorithm", "the key is not of type 1 (Ed25519)")
+        malformed("vkey/algorithm", "the key is not of type 1 (Ed25519)")
     public = PublicKey(key[1:])
     if log_id(name, public)[:4].hex() != mark:
-        _wrong("vkey/mark", "the 8 digits are not those of this name and key")
+        malformed("vkey/mark", "the 8 digits are not those of this name and key")
     return name, public
 
 
@@ -105,23 +105,23 @@ class NoteSignature:
         """Refuse what no line can carry."""
         _check_name(self.name, "note/name")
         if len(self.mark) != _MARK_SIZE or not self.signature:
-            _wrong("note/short", "a signature line has 4 bytes and a signature")
+            malformed("note/short", "a signature line has 4 bytes and a signature")
 
     def line(self) -> str:
         """Return the line with its end."""
-        return f"{_DASH}{self.name} {_text64(self.mark + self.signature)}\n"
+        return f"{_DASH}{self.name} {encode_base64(self.mark + self.signature)}\n"
 
     @classmethod
     def parse(cls, line: str) -> NoteSignature:
         """Read *line* without its end."""
         if not line.startswith(_DASH):
-            _wrong("note/line", "a line after the blank one is not a signature")
+            malformed("note/line", "a line after the blank one is not a signature")
         name, separator, text = line.removeprefix(_DASH).partition(" ")
         if not separator:
-            _wrong("note/line", "a signature line has no base64 after the name")
+            malformed("note/line", "a signature line has no base64 after the name")
         value = decode_base64(text)
         if value is None:
-            _wrong("note/base64", "a signature is not standard padded base64")
+            malformed("note/base64", "a signature is not standard padded base64")
         return cls(name, value[:_MARK_SIZE], value[_MARK_SIZE:])
 
 
@@ -142,11 +142,11 @@ class Note:
         """Refuse what no note can carry."""
         decode_text(self.text, "note")
         if not self.text.endswith("\n"):
-            _wrong("note/final-newline", "the text does not end with a newline")
+            malformed("note/final-newline", "the text does not end with a newline")
         if not self.signatures:
-            _wrong("note/unsigned", "there is no signature line")
+            malformed("note/unsigned", "there is no signature line")
         if len(self.signatures) > MAX_SIGNATURES:
-            _wrong("note/too-many", f"more than {MAX_SIGNATURES} signature lines")
+            malformed("note/too-many", f"more than {MAX_SIGNATURES} signature lines")
 
     def to_bytes(self) -> bytes:
         """Return the note as it is stored and sent."""
@@ -162,13 +162,13 @@ class Note:
         """
         message = decode_text(data, "note")
         if not message.endswith("\n"):
-            _wrong("note/final-newline", "the note does not end with a newline")
+            malformed("note/final-newline", "the note does not end with a newline")
         end = message.rfind("\n\n")
         if end < 0:
-            _wrong("note/blank-line", "no blank line ends the text")
+            malformed("note/blank-line", "no blank line ends the text")
         lines = message[end + 2 : -1]
         if not lines:
-            _wrong("note/unsigned", "there is no signature line")
+            malformed("note/unsigned", "there is no signature line")
         signatures = tuple(NoteSignature.parse(line) for line in lines.split("\n"))
         return cls(message[: end + 1], signatures)
 
@@ -187,7 +187,7 @@ class Note:
             ]
             made = [key for key in claimed if key.verify(line.signature, text)]
             if claimed and not made:
-                _wrong(
+                malformed(
                     "note/signature", f"the signature of {claimed[0].keyid} is wrong"
                 )
             signer = signer or next(iter(made), None)
@@ -206,27 +206,24 @@ def decode_text(data: bytes | str, what: str) -> str:
 
     """
     if len(data) > _MAX_BYTES:
-        _wrong(f"{what}/too-long", f"more than {_MAX_BYTES} bytes")
+        malformed(f"{what}/too-long", f"more than {_MAX_BYTES} bytes")
     try:
         text = data if isinstance(data, str) else data.decode()
     except UnicodeDecodeError:
-        _wrong(f"{what}/encoding", "not UTF-8")
+        malformed(f"{what}/encoding", "not UTF-8")
     if _CONTROL.search(text):
-        _wrong(f"{what}/control", "a control character other than newline")
+        malformed(f"{what}/control", "a control character other than newline")
     return text
 
 
 def _check_name(name: str, rule: str) -> None:
     spaced = any(letter.isspace() for letter in name)
     if not name or "+" in name or spaced or _CONTROL.search(name):
-        _wrong(rule, "a name is not empty and has neither space nor plus")
+        malformed(rule, "a name is not empty and has neither space nor plus")
 
 
-def _text64(value: bytes) -> str:
-    return base64.b64encode(value).decode()
-
-
-def _wrong(rule: str, message: str) -> NoReturn:
+def malformed(rule: str, message: str) -> NoReturn:
+    """Refuse a note, or what stands in one, by the *rule* that it breaks."""
     raise WrongError(
         message,
         rule=rule,

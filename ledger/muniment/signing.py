@@ -43,6 +43,7 @@ __all__ = [
     "Envelope",
     "Signer",
     "decode_base64",
+    "encode_base64",
     "entry_hash",
     "log_entry",
     "pae",
@@ -120,10 +121,13 @@ class Envelope:
 
     def to_json(self) -> bytes:
         """Return the canonical JSON of the envelope, one line without its end."""
-        signature: JsonValue = {"keyid": self.keyid, "sig": _text64(self.signature)}
+        signature: JsonValue = {
+            "keyid": self.keyid,
+            "sig": encode_base64(self.signature),
+        }
         return canonical(
             {
-                "payload": _text64(self.payload),
+                "payload": encode_base64(self.payload),
                 "payloadType": PAYLOAD_TYPE,
                 "signatures": [signature],
             }
@@ -224,7 +228,7 @@ def decode_base64(text: str) -> bytes | None:
         value = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
         return None
-    return value if _text64(value) == text else None
+    return value if encode_base64(value) == text else None
 
 
 def _decoded(value: JsonValue, what: str) -> bytes:
@@ -249,7 +253,8 @@ def _wrong(fault: str, message: str) -> NoReturn:
     )
 
 
-def _text64(value: bytes) -> str:
+def encode_base64(value: bytes) -> str:
+    """Return standard padded base64; `decode_base64` reads it back."""
     return base64.b64encode(value).decode()
 
 
