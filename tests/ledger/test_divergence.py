@@ -14,6 +14,7 @@ from muniment.executing import Done
 from muniment.lanes import Lane
 from muniment.ledger import Ledger
 from muniment.replaying import ReplayReport, replay
+from steps import hits, original, search
 
 Program = Callable[..., Any]
 
@@ -25,41 +26,19 @@ def ledger(tmp_path: Path) -> Any:
         yield made
 
 
-def _forbidden(_: object) -> object:
-    raise AssertionError("a replay performs nothing")
-
-
-def _search(run: Lane, query: str, perform: Program = _forbidden) -> Any:
-    return run.effect("tool", {"name": "search", "query": query}, perform)
-
-
-def _hits(request: object) -> object:
-    assert isinstance(request, dict)
-    return {"hits": [1.0, (2, 3)], "for": request["query"]}
-
-
-def _original(run: Lane) -> object:
-    run.record("claim.stated", {"id": "c1", "text": "t", "acceptance": {"min": 15.0}})
-    first = _search(run, "a", _hits)
-    with run.scope("map/3") as lane:
-        lane.record("note.added", {"text": "inside"})
-        second = _search(lane, "b", _hits)
-    return [first, second, run.random(), run.uuid(), run.now()]
-
-
 def _altered(**changes: Any) -> Program:
-    """Return `_original` with something else at one place; it performs nothing."""
+    """Return `original` with something else at one place; it performs nothing."""
 
     def altered(run: Lane) -> object:
         claim = {"id": "c1", "text": "t", "acceptance": {"min": 15.0}}
         run.record("claim.stated", changes.get("claim", claim))
         if "extra" in changes:
             run.record("note.added", {"text": "extra"})
-        first = _search(run, changes.get("query", "a"))
+        first = search(run, changes.get("query", "a"))
         with run.scope(changes.get("scope", "map/3")) as lane:
             if "less" not in changes:
                 lane.record("note.added", {"text": "inside"})
-            second = _search(lane, "b")
+            second = search(lane, "b")
         result = [first, second, run.random(), run.uuid(), run.now()]
         return changes.get("result", result)
 
@@ -78,7 +57,7 @@ def _found(
 
 def test_another_fact_is_named(ledger: Ledger) -> None:
     """A fact that differs is named by its field, with what was and what is."""
-    done = ledger.execute(_original)
+    done = ledger.execute(original)
     claim = {"id": "c1", "text": "t", "acceptance": {"min": 16.0}}
     report, first = _found(ledger, done, claim=claim)
     assert (first.what, first.scope, first.field) == (
@@ -95,7 +74,7 @@ def test_another_fact_is_named(ledger: Ledger) -> None:
 
 def test_another_request_is_named(ledger: Ledger) -> None:
     """An effect that asks for something else is named by the request's field."""
-    done = ledger.execute(_original)
+    done = ledger.execute(original)
     _, first = _found(ledger, done, query="z")
     assert (first.what, first.field) == ("effect", "request.query")
     assert (first.expected, first.got) == ("a", "z")
@@ -103,7 +82,7 @@ def test_another_request_is_named(ledger: Ledger) -> None:
 
 def test_another_result_is_named(ledger: Ledger) -> None:
     """A result that differs is named, with the end of the run as its place."""
-    done = ledger.execute(_original)
+    done = ledger.execute(original)
     _, first = _found(ledger, done, result=[1])
     assert (first.what, first.field) == ("result", "result[0]")
     assert first.got == 1
@@ -112,7 +91,7 @@ def test_another_result_is_named(ledger: Ledger) -> None:
 
 def test_an_extra_fact_is_named(ledger: Ledger) -> None:
     """A fact that the record lacks, while another one was expected or none."""
-    done = ledger.execute(_original)
+    done = ledger.execute(original)
     _, first = _found(ledger, done, extra=True)
     assert (first.what, first.field, first.got) == ("type", "type", "note.added")
     assert first.expected == "clock.read"
@@ -120,7 +99,7 @@ def test_an_extra_fact_is_named(ledger: Ledger) -> None:
 
 def test_another_scope_is_extra(ledger: Ledger) -> None:
     """What is stated in a scope that the record has not is extra there."""
-    done = ledger.execute(_original)
+    done = ledger.execute(original)
     _, first = _found(ledger, done, scope="map/4")
     assert (first.what, first.scope) == ("extra", "map/4")
     assert (first.expected, first.got) == (None, "note.added")
@@ -128,7 +107,7 @@ def test_another_scope_is_extra(ledger: Ledger) -> None:
 
 def test_a_missing_fact_is_named(ledger: Ledger) -> None:
     """A fact that was not stated again is missing, although the result is equal."""
-    done = ledger.execute(_original)
+    done = ledger.execute(original)
     _, first = _found(ledger, done, less=True)
     assert (first.what, first.scope, first.expected) == (
         "missing",
@@ -139,7 +118,7 @@ def test_a_missing_fact_is_named(ledger: Ledger) -> None:
 
 def test_a_missing_effect_is_named(ledger: Ledger) -> None:
     """An effect that was not asked for again is missing."""
-    done = ledger.execute(lambda run: (_search(run, "a", _hits), 1)[1])
+    done = ledger.execute(lambda run: (search(run, "a", hits), 1)[1])
     report = replay(ledger, done.run_id, lambda _: 1)
     assert report.first_divergence is not None
     assert report.first_divergence.what == "missing"
@@ -148,13 +127,13 @@ def test_a_missing_effect_is_named(ledger: Ledger) -> None:
 
 def test_a_swallowed_divergence_is_found(ledger: Ledger) -> None:
     """A program cannot go on as if nothing had happened."""
-    done = ledger.execute(_original)
+    done = ledger.execute(original)
     tries: list[int] = []
 
     def program(run: Lane) -> object:
         for number in range(3):
             try:
-                return _search(run, "other")
+                return search(run, "other")
             except WrongError:
                 tries.append(number)
         return done.result
@@ -185,7 +164,7 @@ def test_another_order_of_facts_warns(ledger: Ledger) -> None:
 
 def test_the_modes(ledger: Ledger) -> None:
     """Bounded rejects other results, not other facts; observational rejects nothing."""
-    done = ledger.execute(_original)
+    done = ledger.execute(original)
     fact = _altered(claim={"id": "c1", "text": "other", "acceptance": {"min": 15.0}})
     other = _altered(result=0)
     lost = _altered(query="z")
@@ -203,4 +182,4 @@ def test_the_modes(ledger: Ledger) -> None:
     }
     assert "acceptable" not in verdicts.values()
     with pytest.raises(UsageError, match="'lax' is not a mode of replay"):
-        replay(ledger, done.run_id, _original, mode="lax")  # type: ignore[arg-type]
+        replay(ledger, done.run_id, original, mode="lax")  # type: ignore[arg-type]

@@ -14,11 +14,11 @@ from muniment.errors import (
     UsageError,
     ValueRefused,
 )
-from muniment.events import Event
 from muniment.kinds import EffectKind
 from muniment.lanes import Lane, current_run
 from muniment.ledger import Ledger
 from muniment.replaying import replay
+from steps import echo, last_event, raising, shapes_of
 
 Program = Callable[..., Any]
 
@@ -30,37 +30,18 @@ def ledger(tmp_path: Path) -> Iterator[Ledger]:
         yield made
 
 
-def _echo(request: object) -> object:
-    return request
-
-
-def _raise(error: BaseException) -> Program:
-    def fail(_: object) -> object:
-        raise error
-
-    return fail
-
-
-def _shapes(ledger: Ledger, run: str) -> list[tuple[str, str | None, int | None]]:
-    return [(e.type, e.scope, e.ordinal) for e in ledger.events(run=run)]
-
-
-def _last(ledger: Ledger, kind: str) -> Event:
-    return next(ledger.events(type=kind, order="desc"))
-
-
 def test_the_request_is_durable_before_and_the_outcome_after(ledger: Ledger) -> None:
     """The performer finds its request in the ledger, the program its outcome."""
 
     def perform(request: object) -> object:
-        event = _last(ledger, "tool.requested")
+        event = last_event(ledger, "tool.requested")
         assert ledger.resolve(event)["request"] == request
         assert not list(ledger.events(type="tool.completed"))
         return {"seen": event.seq}
 
     with ledger.run("r") as run:
         value = run.effect("tool", {"name": "x", "n": (1, 2.0)}, perform)
-        outcome = _last(ledger, "tool.completed")
+        outcome = last_event(ledger, "tool.completed")
         assert ledger.resolve(outcome)["value"] == value
     assert outcome.data["answered_by"] == {"who": "performer"}
     assert cast("int", outcome.data["duration_us"]) >= 0
@@ -83,11 +64,11 @@ def test_an_outcome_has_its_requests_ordinal(ledger: Ledger) -> None:
     """One counter per scope runs over facts and requests."""
     with ledger.run("r") as run:
         run.record("note.added", {"text": "a"})
-        run.effect("data", 1, _echo)
+        run.effect("data", 1, echo)
         with run.scope("s") as lane:
-            lane.effect("data", 1, _echo)
+            lane.effect("data", 1, echo)
         run.record("note.added", {"text": "b"})
-    assert _shapes(ledger, run.id) == [
+    assert shapes_of(ledger, run.id) == [
         ("run.started", "", 0),
         ("note.added", "", 1),
         ("data.requested", "", 2),
@@ -131,7 +112,7 @@ def test_a_failure_is_equal_live_and_in_a_replay(
         with pytest.raises(
             EffectFailed, match=r"tool \(TimeoutError\): no answer"
         ) as got:
-            run.effect("tool", {"name": "x"}, _raise(error))
+            run.effect("tool", {"name": "x"}, raising(error))
         seen.append(got.value)
 
     done = ledger.execute(program)
@@ -159,7 +140,7 @@ def test_an_unrecordable_outcome_is_a_failure(ledger: Ledger) -> None:
 
     done = ledger.execute(program)
     assert done.result == "unrecordable"
-    assert _last(ledger, "tool.failed").data["reason"] == "unrecordable"
+    assert last_event(ledger, "tool.failed").data["reason"] == "unrecordable"
     assert replay(ledger, done.run_id, program).verdict == "acceptable"
 
 
@@ -168,7 +149,7 @@ def test_an_unrecordable_request_is_refused_before(ledger: Ledger) -> None:
     with ledger.run("r") as run:
         size = ledger.head.size
         with pytest.raises(ValueRefused, match="has no exact form"):
-            run.effect("tool", {"name": object()}, _raise(AssertionError()))
+            run.effect("tool", {"name": object()}, raising(AssertionError()))
         assert ledger.head.size == size
 
 
@@ -177,8 +158,8 @@ def test_a_failure_with_unrecordable_data_is_recorded_without(ledger: Ledger) ->
     error = ValueError("bad \ud800 text")
     error.data = object()  # type: ignore[attr-defined]
     with ledger.run("r") as run, pytest.raises(EffectFailed, match=r"bad \\ud800 text"):
-        run.effect("tool", None, _raise(error))
-    assert "data" not in _last(ledger, "tool.failed").data
+        run.effect("tool", None, raising(error))
+    assert "data" not in last_event(ledger, "tool.failed").data
 
 
 def test_models_of_a_kind(ledger: Ledger) -> None:
@@ -188,12 +169,12 @@ def test_models_of_a_kind(ledger: Ledger) -> None:
     )
     with ledger.run("r") as run:
         with pytest.raises(RefusedError, match="valid integer"):
-            run.effect("count", {"n": "x"}, _echo)
+            run.effect("count", {"n": "x"}, echo)
         assert not list(ledger.events(type="count.requested"))
         with pytest.raises(EffectFailed, match="valid integer"):
             run.effect("count", {"n": 1}, lambda _: "many")
         assert run.effect("count", {"n": 1}, lambda _: 1) == 1
-    assert _last(ledger, "count.failed").data["reason"] == "refused"
+    assert last_event(ledger, "count.failed").data["reason"] == "refused"
 
 
 def test_a_broken_declaration_is_a_failure(ledger: Ledger) -> None:
@@ -204,13 +185,13 @@ def test_a_broken_declaration_is_a_failure(ledger: Ledger) -> None:
     ledger.register(broken)
     with ledger.run("r") as run, pytest.raises(EffectFailed, match="ZeroDivisionError"):
         run.effect("broken", 1, lambda _: 0)
-    assert _last(ledger, "broken.failed").data["error_type"] == "ZeroDivisionError"
+    assert last_event(ledger, "broken.failed").data["error_type"] == "ZeroDivisionError"
 
 
 def test_an_unknown_kind_is_named(ledger: Ledger) -> None:
     """A kind that nobody declared is a mistake of the call, with the nearest name."""
     with ledger.run("r") as run, pytest.raises(UsageError, match="did you mean tool"):
-        run.effect("tol", None, _echo)
+        run.effect("tol", None, echo)
 
 
 def test_idempotency_keys(ledger: Ledger) -> None:
@@ -292,7 +273,7 @@ def test_a_failure_inside_a_perform_is_performed_again(ledger: Ledger) -> None:
         return request
 
     def outer(request: object) -> object:
-        assert current_run().effect("data", "fine", _echo) == "fine"
+        assert current_run().effect("data", "fine", echo) == "fine"
         return current_run().effect("tool", request, inner)
 
     def program(run: Lane) -> object:
@@ -300,7 +281,7 @@ def test_a_failure_inside_a_perform_is_performed_again(ledger: Ledger) -> None:
 
     done = ledger.execute(program)
     assert done.status == "failed"
-    cause = _last(ledger, "run.failed").data["cause"]
+    cause = last_event(ledger, "run.failed").data["cause"]
     assert cause == [["", 1], ["@llm.1", 1]]
     broken = False
     assert ledger.resume(done.run_id, program).result == "q"

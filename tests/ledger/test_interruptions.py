@@ -11,9 +11,9 @@ import pytest
 from muniment.errors import EffectFailed, RefusedError, ReplayDiverged
 from muniment.lanes import Lane, current_run
 from muniment.ledger import Ledger
-from muniment.records import RunFacts, RunRecord
 from muniment.replaying import replay
 from muniment.verifier import verify
+from steps import echo, facts_of, last_run, types_of
 
 
 @pytest.fixture
@@ -23,44 +23,26 @@ def ledger(tmp_path: Path) -> Iterator[Ledger]:
         yield made
 
 
-def _echo(request: object) -> object:
-    return request
-
-
-def _facts(ledger: Ledger, run: str) -> RunFacts:
-    return ledger.project(RunRecord, run=run)
-
-
-def _last_run(ledger: Ledger) -> str:
-    run = next(ledger.events(type="run.started", order="desc")).run
-    assert run is not None
-    return run
-
-
-def _types(ledger: Ledger, run: str) -> list[str]:
-    return [event.type for event in ledger.events(run=run)]
-
-
 def test_ctrl_c_can_be_resumed(ledger: Ledger) -> None:
     """An interrupted run ends as such; facts stay, and a resume goes on."""
     patient = False
 
     def program(run: Lane) -> object:
-        first = run.effect("data", 1, _echo)
+        first = run.effect("data", 1, echo)
         run.record("note.added", {"text": "waiting"})
         if not patient:
             raise KeyboardInterrupt
-        return [first, run.effect("data", 2, _echo)]
+        return [first, run.effect("data", 2, echo)]
 
     with pytest.raises(KeyboardInterrupt):
         ledger.execute(program)
-    run = _last_run(ledger)
-    assert _types(ledger, run)[-2:] == ["note.added", "run.interrupted"]
-    assert _facts(ledger, run).status == "interrupted"
+    run = last_run(ledger)
+    assert types_of(ledger, run)[-2:] == ["note.added", "run.interrupted"]
+    assert facts_of(ledger, run).status == "interrupted"
     patient = True
     done = ledger.resume(run, program)
     assert done.result == [1, 2]
-    assert _types(ledger, run).count("note.added") == 1
+    assert types_of(ledger, run).count("note.added") == 1
     assert replay(ledger, run, program).verdict == "acceptable"
 
 
@@ -86,8 +68,8 @@ def test_ctrl_c_inside_of_a_write(ledger: Ledger, tmp_path: Path, label: str) ->
     ledger.store.step = step
     with pytest.raises(KeyboardInterrupt):
         ledger.execute(program)
-    run = _last_run(ledger)
-    assert _facts(ledger, run).status == "interrupted"
+    run = last_run(ledger)
+    assert facts_of(ledger, run).status == "interrupted"
     assert ledger.resume(run, program).status == "completed"
     texts = [e.data["text"] for e in ledger.events(run=run, type="note.added")]
     assert texts == ["a", "b"]
@@ -115,8 +97,8 @@ def test_a_cancelled_task_can_be_resumed(ledger: Ledger) -> None:
 
     with pytest.raises(TimeoutError):
         asyncio.run(impatient())
-    run = _last_run(ledger)
-    assert _types(ledger, run)[-2:] == ["llm.requested", "run.interrupted"]
+    run = last_run(ledger)
+    assert types_of(ledger, run)[-2:] == ["llm.requested", "run.interrupted"]
     patient = True
     assert asyncio.run(ledger.aresume(run, program)).result == [0, 1]
     assert performed == [0, 0, 1]
@@ -168,10 +150,10 @@ def test_a_changed_program_in_a_resume(ledger: Ledger) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         ledger.execute(make("a", stops=True))
-    run = _last_run(ledger)
+    run = last_run(ledger)
     done = ledger.resume(run, lambda lane: [make("b", stops=False)(lane)][0])
     assert done.status == "diverged"
-    assert "note.added" in _types(ledger, run)
+    assert "note.added" in types_of(ledger, run)
     assert performed == [1]
     with pytest.raises(ReplayDiverged, match="text was 'a', is 'b'"):
         _ = done.result
@@ -191,16 +173,16 @@ def test_ctrl_c_inside_of_the_last_write(
             raise KeyboardInterrupt
 
     def program(run: Lane) -> object:
-        return run.effect("data", 1, _echo)
+        return run.effect("data", 1, echo)
 
     ledger.store.step = step
     with pytest.raises(KeyboardInterrupt):
         ledger.execute(program)
-    run = _last_run(ledger)
+    run = last_run(ledger)
     if label == "inserted":
-        assert _facts(ledger, run).status == "interrupted"
+        assert facts_of(ledger, run).status == "interrupted"
         ledger.resume(run, program)
-    assert _types(ledger, run)[-1] == "run.completed"
+    assert types_of(ledger, run)[-1] == "run.completed"
     assert replay(ledger, run, program).verdict == "acceptable"
     ledger.close()
     assert verify(tmp_path / "ledger.db").ok
@@ -221,7 +203,7 @@ def test_a_failure_that_was_handled_later_is_answered(ledger: Ledger) -> None:
         except EffectFailed:
             if not handles:
                 raise
-        run.effect("data", "b", _echo)
+        run.effect("data", "b", echo)
         if stops:
             raise KeyboardInterrupt
         return "handled"
@@ -244,11 +226,11 @@ def test_facts_of_a_task_that_was_slower_before(ledger: Ledger) -> None:
             if name == "stop":
                 raise KeyboardInterrupt
             run.record("note.added", {"text": name})
-            run.effect("data", name, _echo)
+            run.effect("data", name, echo)
 
     with pytest.raises(KeyboardInterrupt):
         ledger.execute(program)
-    run = _last_run(ledger)
+    run = last_run(ledger)
     order = ["a", "b"]
     assert ledger.resume(run, program).status == "completed"
     report = replay(ledger, run, program)
@@ -273,11 +255,11 @@ def test_a_doubt_inside_a_perform_is_no_failure(ledger: Ledger) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         ledger.execute(program)
-    run = _last_run(ledger)
+    run = last_run(ledger)
     with pytest.raises(RefusedError, match="a tool effect was requested"):
         ledger.resume(run, program)
-    assert "llm.failed" not in _types(ledger, run)
-    assert _facts(ledger, run).status == "interrupted"
+    assert "llm.failed" not in types_of(ledger, run)
+    assert facts_of(ledger, run).status == "interrupted"
     patient = True
     done = ledger.resume(run, program, decide=lambda *_: "repeat")
     assert done.result == "q"

@@ -15,11 +15,11 @@ from muniment.errors import (
     EffectFailed,
     UsageError,
 )
-from muniment.events import Event
 from muniment.lanes import Lane, current_run, effect
 from muniment.ledger import Ledger
 from muniment.replaying import replay
 from muniment.verifier import verify
+from steps import echo, last_event, shapes_of
 
 Program = Callable[..., Any]
 
@@ -31,25 +31,6 @@ def ledger(tmp_path: Path) -> Iterator[Ledger]:
         yield made
 
 
-def _echo(request: object) -> object:
-    return request
-
-
-def _raise(error: BaseException) -> Program:
-    def fail(_: object) -> object:
-        raise error
-
-    return fail
-
-
-def _shapes(ledger: Ledger, run: str) -> list[tuple[str, str | None, int | None]]:
-    return [(e.type, e.scope, e.ordinal) for e in ledger.events(run=run)]
-
-
-def _last(ledger: Ledger, kind: str) -> Event:
-    return next(ledger.events(type=kind, order="desc"))
-
-
 def test_nested_effects_stand_in_the_performers_scope(ledger: Ledger) -> None:
     """What a performer states and asks is its own subtree, consumed as one."""
 
@@ -57,13 +38,13 @@ def test_nested_effects_stand_in_the_performers_scope(ledger: Ledger) -> None:
         lane = current_run()
         lane.record("note.added", {"text": "attempt 1"})
         with lane.scope("deeper") as deeper:
-            return deeper.effect("data", 1, _echo)
+            return deeper.effect("data", 1, echo)
 
     def program(run: Lane) -> object:
         return run.effect("llm", {"model": "m"}, perform)
 
     done = ledger.execute(program)
-    assert [shape for shape in _shapes(ledger, done.run_id) if shape[1]] == [
+    assert [shape for shape in shapes_of(ledger, done.run_id) if shape[1]] == [
         ("note.added", "@llm.1", 0),
         ("data.requested", "@llm.1/deeper", 0),
         ("data.completed", "@llm.1/deeper", 0),
@@ -135,11 +116,11 @@ def test_a_timeout_of_the_program_is_recorded(ledger: Ledger) -> None:
             async with asyncio.timeout(0.05):
                 return await run.aeffect("tool", "slow", never)
         except TimeoutError:
-            return await run.aeffect("tool", "fast", _echo)
+            return await run.aeffect("tool", "fast", echo)
 
     done = asyncio.run(ledger.aexecute(program))
     assert done.result == "fast"
-    assert _last(ledger, "tool.failed").data["reason"] == "cancelled"
+    assert last_event(ledger, "tool.failed").data["reason"] == "cancelled"
     report = replay(ledger, done.run_id, program)
     assert report.verdict == "acceptable", report.findings
     assert report.result_digest == done.result_digest

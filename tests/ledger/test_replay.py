@@ -19,6 +19,7 @@ from muniment.ledger import Ledger
 from muniment.records import RunRecord
 from muniment.replaying import ReplayReport, replay
 from muniment.verifier import verify
+from steps import hits, original, search
 
 Program = Callable[..., Any]
 
@@ -28,28 +29,6 @@ def ledger(tmp_path: Path) -> Any:
     """Give a ledger without plugins."""
     with Ledger.create(tmp_path / "ledger.db", plugins=()) as made:
         yield made
-
-
-def _forbidden(_: object) -> object:
-    raise AssertionError("a replay performs nothing")
-
-
-def _search(run: Lane, query: str, perform: Program = _forbidden) -> Any:
-    return run.effect("tool", {"name": "search", "query": query}, perform)
-
-
-def _hits(request: object) -> object:
-    assert isinstance(request, dict)
-    return {"hits": [1.0, (2, 3)], "for": request["query"]}
-
-
-def _original(run: Lane) -> object:
-    run.record("claim.stated", {"id": "c1", "text": "t", "acceptance": {"min": 15.0}})
-    first = _search(run, "a", _hits)
-    with run.scope("map/3") as lane:
-        lane.record("note.added", {"text": "inside"})
-        second = _search(lane, "b", _hits)
-    return [first, second, run.random(), run.uuid(), run.now()]
 
 
 @pytest.mark.parametrize("name", JOURNEYS)
@@ -77,7 +56,7 @@ def test_equal_types_and_values(ledger: Ledger) -> None:
     seen: list[Any] = []
 
     def program(run: Lane) -> object:
-        seen.append(_original(run))
+        seen.append(original(run))
         return seen[-1]
 
     done = ledger.execute(program)
@@ -95,7 +74,7 @@ def test_a_failed_run_replays_to_the_same_failure(ledger: Ledger) -> None:
         raise TimeoutError("no answer")
 
     def program(run: Lane) -> object:
-        return _search(run, "a", fail)
+        return search(run, "a", fail)
 
     done = ledger.execute(program)
     assert done.status == "failed"
@@ -105,7 +84,7 @@ def test_a_failed_run_replays_to_the_same_failure(ledger: Ledger) -> None:
 
     def handled(run: Lane) -> object:
         with pytest.raises(Exception, match="no answer"):
-            _search(run, "a")
+            search(run, "a")
         return "went on"
 
     report = replay(ledger, done.run_id, handled)
@@ -139,7 +118,7 @@ def test_erased_content_cannot_be_judged(ledger: Ledger, what: str) -> None:
 
     def program(run: Lane, query: str) -> object:
         try:
-            return _search(run, query, _hits)
+            return search(run, query, hits)
         except ErasedError:
             return "swallowed"
 
@@ -162,7 +141,7 @@ def test_a_changed_content_is_refused(
 
     def program(run: Lane) -> object:
         try:
-            return _search(run, "a", _hits)
+            return search(run, "a", hits)
         except WrongError:
             return "swallowed"
 
@@ -240,7 +219,7 @@ def test_an_async_program_replays_in_a_running_loop(ledger: Ledger) -> None:
     async def aprogram(run: Lane) -> object:
         async def gently(request: object) -> object:
             await asyncio.sleep(0)
-            return _hits(request)
+            return hits(request)
 
         return await run.aeffect("tool", {"name": "x", "query": "q"}, gently)
 
@@ -253,8 +232,8 @@ def test_an_async_program_replays_in_a_running_loop(ledger: Ledger) -> None:
 
 def test_a_verdict_can_be_recorded(ledger: Ledger, tmp_path: Path) -> None:
     """The verdict is appended as a run of its own that names the original."""
-    done = ledger.execute(_original)
-    report = replay(ledger, done.run_id, _original, record=True)
+    done = ledger.execute(original)
+    report = replay(ledger, done.run_id, original, record=True)
     assert report.recorded_as is not None
     (judged,) = ledger.events(type="replay.judged")
     assert judged.run == report.recorded_as
@@ -268,9 +247,9 @@ def test_a_verdict_can_be_recorded(ledger: Ledger, tmp_path: Path) -> None:
 
 def test_reading_is_enough(ledger: Ledger, tmp_path: Path) -> None:
     """A replay needs no key: it writes nothing."""
-    done = ledger.execute(_original)
+    done = ledger.execute(original)
     with Ledger.open(tmp_path / "ledger.db", plugins=(), readonly=True) as reading:
-        assert replay(reading, done.run_id[:12], _original).verdict == "acceptable"
+        assert replay(reading, done.run_id[:12], original).verdict == "acceptable"
 
 
 def test_the_program_is_found_again(ledger: Ledger) -> None:
@@ -290,7 +269,7 @@ def test_threads_of_a_replay_are_answered(ledger: Ledger) -> None:
 
         def work(number: int) -> None:
             with run.scope(f"t/{number}") as lane:
-                found[number] = [_search(lane, "a", _hits), lane.now(), lane.random()]
+                found[number] = [search(lane, "a", hits), lane.now(), lane.random()]
 
         threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
         for thread in threads:

@@ -17,8 +17,8 @@ from muniment.events import Subject
 from muniment.kinds import EffectKind
 from muniment.lanes import Lane, current_run, effect
 from muniment.ledger import Ledger
-from muniment.records import RunFacts, RunRecord
 from muniment.replaying import replay
+from steps import echo, facts_of, types_of
 
 
 @pytest.fixture
@@ -26,24 +26,6 @@ def ledger(tmp_path: Path) -> Iterator[Ledger]:
     """Give a ledger without plugins."""
     with Ledger.create(tmp_path / "ledger.db", plugins=()) as made:
         yield made
-
-
-def _echo(request: object) -> object:
-    return request
-
-
-def _facts(ledger: Ledger, run: str) -> RunFacts:
-    return ledger.project(RunRecord, run=run)
-
-
-def _last_run(ledger: Ledger) -> str:
-    run = next(ledger.events(type="run.started", order="desc")).run
-    assert run is not None
-    return run
-
-
-def _types(ledger: Ledger, run: str) -> list[str]:
-    return [event.type for event in ledger.events(run=run)]
 
 
 def test_what_a_run_says_of_itself(ledger: Ledger) -> None:
@@ -67,7 +49,7 @@ def test_what_a_run_says_of_itself(ledger: Ledger) -> None:
     assert started.data["plugins"] == {}
     assert re.fullmatch(r"[0-9A-HJKMNP-TV-Z]{26}", done.run_id)
     assert {event.tenant for event in ledger.events(run=done.run_id)} == {"acme"}
-    facts = _facts(ledger, done.run_id)
+    facts = facts_of(ledger, done.run_id)
     assert (facts.name, facts.status, facts.tenant) == ("triage", "completed", "acme")
     assert facts.labels == {"team": "x"}
 
@@ -94,7 +76,7 @@ def test_equal_runs_have_equal_digests(ledger: Ledger) -> None:
     def program(run: Lane, text: str = "a") -> object:
         run.record("note.added", {"text": text})
         run.now()
-        return run.effect("data", run.random(), _echo)
+        return run.effect("data", run.random(), echo)
 
     one = ledger.execute(program, seed="1")
     assert ledger.execute(program, seed="1").result_digest == one.result_digest
@@ -158,7 +140,7 @@ def test_a_failed_program(ledger: Ledger) -> None:
     assert (done.status, done.ok) == ("failed", False)
     with pytest.raises(ZeroDivisionError):
         _ = done.result
-    facts = _facts(ledger, done.run_id)
+    facts = facts_of(ledger, done.run_id)
     assert (facts.status, facts.error_type) == ("failed", "ZeroDivisionError")
 
 
@@ -193,7 +175,7 @@ def test_with_and_async_with(ledger: Ledger) -> None:
     async def body() -> str:
         async with ledger.run("async") as run:
             assert current_run().id == run.id
-            await asyncio.gather(*(run.aeffect("data", n, _echo) for n in range(3)))
+            await asyncio.gather(*(run.aeffect("data", n, echo) for n in range(3)))
         return run.id
 
     with ledger.run("ad hoc", labels={"a": "b"}) as run:
@@ -201,14 +183,14 @@ def test_with_and_async_with(ledger: Ledger) -> None:
         with run.scope("inner/most") as lane:
             assert current_run().scope_path == lane.scope_path == "inner/most"
         assert current_run().scope_path == ""
-    assert _types(ledger, run.id) == ["run.started", "run.completed"]
-    assert _facts(ledger, asyncio.run(body())).status == "completed"
+    assert types_of(ledger, run.id) == ["run.started", "run.completed"]
+    assert facts_of(ledger, asyncio.run(body())).status == "completed"
     with pytest.raises(ZeroDivisionError), ledger.run("failing") as run:
         _ = 1 // 0
-    assert _facts(ledger, run.id).status == "failed"
+    assert facts_of(ledger, run.id).status == "failed"
     with pytest.raises(KeyboardInterrupt), ledger.run("stopped") as run:
         raise KeyboardInterrupt
-    assert _facts(ledger, run.id).status == "interrupted"
+    assert facts_of(ledger, run.id).status == "interrupted"
 
 
 def test_nothing_follows_the_end(ledger: Ledger) -> None:
@@ -219,7 +201,7 @@ def test_nothing_follows_the_end(ledger: Ledger) -> None:
     with pytest.raises(UsageError, match="the run has ended"):
         run.record("note.added", {"text": "late"})
     with pytest.raises(UsageError, match="the run has ended"):
-        run.effect("data", 1, _echo)
+        run.effect("data", 1, echo)
     with pytest.raises(UsageError, match="the run has ended"):
         run.now()
     assert ledger.head.size == size
@@ -263,7 +245,7 @@ def test_a_wrong_fact_is_refused_at_once(ledger: Ledger) -> None:
 
     done = ledger.execute(program)
     assert done.result == 1
-    assert _types(ledger, done.run_id) == ["run.started", "run.completed"]
+    assert types_of(ledger, done.run_id) == ["run.started", "run.completed"]
 
 
 def test_a_dry_run_writes_nothing(ledger: Ledger) -> None:

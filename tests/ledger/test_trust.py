@@ -139,15 +139,15 @@ def test_spellings_of_one_file(
 ) -> None:
     """Relative, linked, dotted and URL spellings are one location."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "work").mkdir()
-    (tmp_path / "link").symlink_to("work")
-    file = Path(os.path.realpath(tmp_path)) / "work" / "ledger.db"
+    (tmp_path / "lab").mkdir()
+    (tmp_path / "link").symlink_to("lab")
+    file = Path(os.path.realpath(tmp_path)) / "lab" / "ledger.db"
     spellings: list[str | Path] = [
-        "work/ledger.db",
+        "lab/ledger.db",
         "link/ledger.db",
-        "./work/../work/ledger.db",
+        "./lab/../lab/ledger.db",
         file,
-        "sqlite:///work/ledger.db",
+        "sqlite:///lab/ledger.db",
         f"sqlite:///{file}",
         f"sqlite+pysqlite:///{file}?timeout=3",
     ]

@@ -7,7 +7,6 @@ import dataclasses
 import datetime as dt
 import decimal
 import enum
-import functools
 import math
 import subprocess
 import sys
@@ -16,43 +15,18 @@ import zoneinfo
 from collections import Counter, OrderedDict, namedtuple
 from fractions import Fraction
 from pathlib import PurePosixPath
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import pydantic
 import pytest
 
+from drawn_values import Access, Colour, Counted, Point, Reply, Ticket
 from muniment.canonical import JsonValue
 from muniment.errors import (
     ValueRefused,
     WrongError,
 )
 from muniment.values import ValueTypes, decode, encode, settle
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Ticket:
-    """A frozen dataclass."""
-
-    number: object
-    tags: object = ()
-
-
-@dataclasses.dataclass
-class Counted:
-    """A dataclass with a field that its constructor does not take."""
-
-    word: str
-    length: int = dataclasses.field(init=False)
-
-    def __post_init__(self) -> None:
-        """Derive the length."""
-        self.length = len(self.word)
-
-    @functools.cached_property
-    def upper(self) -> str:
-        """Derived state that need not come back."""
-        return self.word.upper()
 
 
 @dataclasses.dataclass
@@ -66,39 +40,10 @@ class Growing:
         self.size += 1
 
 
-class Reply(pydantic.BaseModel):
-    """A model with an alias, a default and nested models."""
-
-    text: str = pydantic.Field(alias="body")
-    score: float = 0.0
-    ticket: Any = None
-
-
-class Colour(enum.Enum):
-    """An enumeration."""
-
-    RED = "r"
-    BLUE = "b"
-
-
 class Loud(enum.StrEnum):
     """An enumeration that nobody registers."""
 
     YES = "yes"
-
-
-class Access(enum.Flag):
-    """An enumeration whose members combine."""
-
-    READ = 1
-    WRITE = 2
-
-
-class Point(NamedTuple):
-    """A named tuple."""
-
-    x: object
-    y: object
 
 
 class Text(str):

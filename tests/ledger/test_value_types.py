@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 from typing import Any
 
 import pydantic
 import pytest
 
+from drawn_values import Counted, Reply, Ticket
 from muniment.errors import (
     CannotTellError,
     MunimentError,
@@ -16,31 +16,6 @@ from muniment.errors import (
     ValueRefused,
 )
 from muniment.values import ValueTypes, decode, encode, settle
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Ticket:
-    """A frozen dataclass."""
-
-    number: object
-    tags: object = ()
-
-
-@dataclasses.dataclass
-class Counted:
-    """A dataclass with a field that its constructor does not take."""
-
-    word: str
-    length: int = dataclasses.field(init=False)
-
-    def __post_init__(self) -> None:
-        """Derive the length."""
-        self.length = len(self.word)
-
-    @functools.cached_property
-    def upper(self) -> str:
-        """Derived state that need not come back."""
-        return self.word.upper()
 
 
 @dataclasses.dataclass
@@ -52,14 +27,6 @@ class Growing:
     def __post_init__(self) -> None:
         """Grow."""
         self.size += 1
-
-
-class Reply(pydantic.BaseModel):
-    """A model with an alias, a default and nested models."""
-
-    text: str = pydantic.Field(alias="body")
-    score: float = 0.0
-    ticket: Any = None
 
 
 @dataclasses.dataclass
