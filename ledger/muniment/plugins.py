@@ -62,10 +62,15 @@ class Plugins:
         self._extra = dict(extra or {})
 
     @cached_property
+    def _points(self) -> importlib.metadata.EntryPoints:
+        """The entry points of the group; finding them reads every distribution."""
+        return importlib.metadata.entry_points(group=hookspecs.GROUP)
+
+    @cached_property
     def installed(self) -> tuple[Installed, ...]:
         """Every installed plugin, loaded or not, by name."""
         found: dict[str, Installed] = {}
-        for point in importlib.metadata.entry_points(group=hookspecs.GROUP):
+        for point in self._points:
             one = Installed(
                 point.name,
                 point.value,
@@ -90,10 +95,9 @@ class Plugins:
         """The loaded plugins behind pluggy's manager."""
         manager = pluggy.PluginManager(hookspecs.GROUP)
         manager.add_hookspecs(hookspecs)
-        points = importlib.metadata.entry_points(group=hookspecs.GROUP)
         for one in self.installed:
             if one.allowed:
-                self._load(manager, one, points)
+                self._load(manager, one)
         for name, plugin in self._extra.items():
             with _loading(f"plugin {name}"):
                 manager.register(plugin, name=name)
@@ -101,14 +105,9 @@ class Plugins:
                 _refuse_wrappers(manager, name)
         return manager
 
-    def _load(
-        self,
-        manager: pluggy.PluginManager,
-        one: Installed,
-        points: importlib.metadata.EntryPoints,
-    ) -> None:
+    def _load(self, manager: pluggy.PluginManager, one: Installed) -> None:
         with _loading(f"plugin {one.name} ({one.distribution} {one.version})"):
-            manager.register(points[one.name].load(), name=one.name)
+            manager.register(self._points[one.name].load(), name=one.name)
             manager.check_pending()
             _refuse_wrappers(manager, one.name)
 
