@@ -83,6 +83,8 @@ def child_environment(extra: Mapping[str, str]) -> dict[str, str]:
     return {
         **kept,
         **{f"{name}_NUM_THREADS": "1" for name in _THREADS},
+        # The allocator of pyarrow, which pandas loads, starts a thread otherwise.
+        "JE_ARROW_MALLOC_CONF": "background_thread:false",
         "LC_ALL": "C.UTF-8",
         "PYTHONHASHSEED": "0",
         "TZ": "UTC",

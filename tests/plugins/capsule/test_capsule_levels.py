@@ -111,6 +111,15 @@ def test_other_threads_cost_landlock_its_word() -> None:
     assert execution.layers["landlock"] == {"missing": "EBUSY"}
 
 
+@strong
+@pytest.mark.parametrize("name", ["pandas", "scipy.stats", "sklearn.linear_model"])
+def test_packages_start_no_thread_when_they_are_loaded(name: str) -> None:
+    """What data science imports is held by Landlock too."""
+    capsule = Capsule(Policy(allowed_imports=(name,), require="os-strong"))
+    execution = capsule.run(f"import {name}\n{PROGRAM}", None)
+    assert (execution.status, execution.level) == ("ok", "os-strong")
+
+
 LIES = {
     "bounding": {"set": True},
     "capabilities": {"set": True},

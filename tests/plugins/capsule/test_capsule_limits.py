@@ -159,8 +159,9 @@ def test_nothing_of_the_parent_is_inherited(
     os.close(other)
     assert execution.metrics == {
         "env": [
-            *("LC_ALL", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS", "OMP_NUM_THREADS"),
-            *("OPENBLAS_NUM_THREADS", "PYTHONHASHSEED", "TZ"),
+            *("JE_ARROW_MALLOC_CONF", "LC_ALL", "MKL_NUM_THREADS"),
+            *("NUMEXPR_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"),
+            *("PYTHONHASHSEED", "TZ"),
         ],
         "fds": 1,
         "in": 0,
