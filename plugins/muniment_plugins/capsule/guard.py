@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from typing import Any
 
+    Maker = Callable[[Mapping[str, Any]], dict[str, object]]
+
 __all__ = ["View", "build_views", "guarded_import", "safe_builtins"]
 
 _BUILTINS = words("""
@@ -73,8 +75,9 @@ class View:
         raise AttributeError(f"{name}: modules are read-only in a capsule")
 
 
-def build_views(plan: Iterable[str]) -> dict[str, View]:
+def build_views(plan: Iterable[str], clock: str = "real") -> dict[str, View]:
     """Return a view for every planned module and for the packages above it."""
+    makers = {**_MAKERS, **(_frozen() if clock == "frozen" else {})}
     planned = set(plan)
     above = {
         name.rsplit(".", count)[0]
@@ -83,7 +86,7 @@ def build_views(plan: Iterable[str]) -> dict[str, View]:
     }
     views: dict[str, View] = {}
     for name in sorted(planned | above, key=lambda name: -name.count(".")):
-        names = _public(name) if name in planned else {}
+        names = _public(name, makers) if name in planned else {}
         for inner, view in views.items():
             if inner.rpartition(".")[0] == name:
                 names[inner.rpartition(".")[2]] = view
@@ -91,7 +94,13 @@ def build_views(plan: Iterable[str]) -> dict[str, View]:
     return views
 
 
-def _public(name: str) -> dict[str, object]:
+def _frozen() -> Mapping[str, Maker]:
+    from muniment_plugins.capsule.clocks import FROZEN  # noqa: PLC0415 - for few
+
+    return FROZEN
+
+
+def _public(name: str, makers: Mapping[str, Maker]) -> dict[str, object]:
     module = sys.modules[name]
     package = name.partition(".")[0]
     listed: Iterable[str] = getattr(module, "__all__", None) or (
@@ -106,7 +115,8 @@ def _public(name: str) -> dict[str, object]:
         and not (key in withheld or (package == "pandas" and key.startswith("read_")))
         and not isinstance(vars(module)[key], type(sys))
     }
-    return {**names, **_substitutes(name, names)}
+    maker = makers.get(name)
+    return {**names, **(maker(names) if maker is not None else {})}
 
 
 def _is_own(value: object, package: str) -> bool:
@@ -116,11 +126,6 @@ def _is_own(value: object, package: str) -> bool:
         package,
         "builtins",
     )
-
-
-def _substitutes(name: str, names: Mapping[str, Any]) -> dict[str, object]:
-    maker = _MAKERS.get(name)
-    return maker(names) if maker is not None else {}
 
 
 def _operator(names: Mapping[str, Any]) -> dict[str, object]:
@@ -167,7 +172,7 @@ def _random(names: Mapping[str, Any]) -> dict[str, object]:
     return {"Random": Random}
 
 
-_MAKERS: dict[str, Callable[[Mapping[str, Any]], dict[str, object]]] = {
+_MAKERS: Mapping[str, Maker] = {
     "functools": _functools,
     "operator": _operator,
     "random": _random,
@@ -272,7 +277,7 @@ class _OneArgument(type):
             )
         kind = type(args[0])
         # The type of a class is what makes classes: that one stays behind this one.
-        return Type if kind is type else kind
+        return Type if issubclass(kind, type) else kind
 
     def __instancecheck__(cls, instance: object) -> bool:
         """Tell whether *instance* is a class."""
