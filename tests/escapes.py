@@ -20,11 +20,11 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from muniment_plugins.capsule import Capsule, Execution, Policy
+from muniment_plugins.capsule.starting import Surroundings
 from muniment_plugins.capsule.validation import Validated
 
 MODULES = ("ctypes", "os", "resource", "signal", "socket", "time")
@@ -127,6 +127,12 @@ NOT_WITHOUT = {"call as x32"}
 """What this kernel does not have: there is no effect to show without the walls."""
 
 
+def without_walls(surroundings: Surroundings) -> Surroundings:
+    """Return *surroundings* of a child that raises none."""
+    around = {**json.loads(surroundings.text), "walls": {}}
+    return replace(surroundings, text=json.dumps(around))
+
+
 class Unread(Capsule):
     """A capsule that runs what it has not read, behind walls or not."""
 
@@ -136,9 +142,9 @@ class Unread(Capsule):
         """Accept anything."""
         return Validated(code, entrypoint, MODULES)
 
-    def _request(self, program: Validated, data: Any) -> bytes:
-        request = json.loads(super()._request(program, data))
-        return json.dumps({**request, **({} if self.walls else {"walls": {}})}).encode()
+    def _surroundings(self, program: Validated) -> Surroundings:
+        genuine = super()._surroundings(program)
+        return genuine if self.walls else without_walls(genuine)
 
 
 class Unwalled(Unread):

@@ -18,7 +18,7 @@ import pytest
 
 import muniment
 import muniment_plugins
-from muniment_plugins.capsule import native
+from muniment_plugins.capsule import native, starting
 from muniment_plugins.capsule.landlock import version
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "NOBODY",
     "PROGRAM",
     "SECCOMP",
+    "patched_worker",
     "reachable_python",
     "run_python",
     "strong",
@@ -108,6 +109,19 @@ for level in ("process", "os-partial", "os-strong"):
         refused[level] = str(error)
 """
 SHOWN = "print(json.dumps({'execution': execution.to_json(), 'refused': refused}))"
+
+
+def patched_worker(place: Path, *statements: str) -> Path:
+    """Return a worker file that does something else first; for `starting.WORKER`."""
+    genuine = starting.WORKER
+    text = genuine.read_text().replace("__file__", repr(str(genuine)))
+    head, mark, tail = text.partition('    if sys.argv[2] == "warm":')
+    path = place / "worker.py"
+    path.write_text(
+        head + "".join(f"    {line}\n" for line in statements) + mark + tail
+    )
+    return path
+
 
 LANDLOCK = [444, 445, 446]
 SECCOMP = {"x86_64": [317], "aarch64": [277]}.get(os.uname().machine, [])

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from muniment_plugins.capsule.native import System
 
-__all__ = ["restrict", "version"]
+__all__ = ["Rules", "version"]
 
 _VERSION = 1  # LANDLOCK_CREATE_RULESET_VERSION
 _PATH_BENEATH = 1
@@ -47,52 +47,85 @@ def version(system: System) -> int:
     return system.call("landlock_create_ruleset", 0, 0, _VERSION)
 
 
-def restrict(
-    system: System, directories: Iterable[str], files: Iterable[str]
-) -> dict[str, object]:
-    """Let this process read *directories* and *files*, and nothing else; for good.
+class Rules:
+    """What a locked process may read; opened once, for any number of processes.
 
-    Raises:
-        OSError: there is no Landlock, or it cannot hold this process.
-
+    A descriptor here leads out of a private root, and a ruleset once made cannot be
+    copied: so the places are opened beforehand and each process makes the ruleset of
+    its own, with its own memory map in it.
     """
-    if len(os.listdir("/proc/self/task")) > 1:  # noqa: PTH208 - pathlib is slow
-        raise OSError(errno.EBUSY, "other threads would stay free")
-    abi = version(system)
-    ruleset = _ruleset(system, abi)
-    try:
-        for path in directories:
-            _let_read(system, ruleset, path, _READ_FILE | _READ_DIR)
-        for path in (*files, _OWN_STACK):
-            _let_read(system, ruleset, path, _READ_FILE)
-        system.call("landlock_restrict_self", ruleset, 0)
-    finally:
-        os.close(ruleset)
-    return {
-        "abi": abi,
-        "files": "read-only",
-        "scoped": ["abstract-unix", "signals"] if abi >= _SCOPES_SINCE else [],
-        "tcp": "denied" if abi >= _TCP_SINCE else "not covered",
-    }
+
+    def __init__(
+        self, system: System, directories: Iterable[str], files: Iterable[str]
+    ) -> None:
+        """Open *directories* and *files*.
+
+        Raises:
+            OSError: there is no Landlock, or one of the places.
+
+        """
+        self._system = system
+        self.abi = version(system)
+        self._attributes = _attributes(self.abi)
+        self._places = [_open(path, _READ_FILE | _READ_DIR) for path in directories]
+        self._places += [_open(path, _READ_FILE) for path in files]
+
+    def restrict(self) -> dict[str, object]:
+        """Let this process read them, and nothing else; for good. Closes them.
+
+        Raises:
+            OSError: Landlock cannot hold this process.
+
+        """
+        try:
+            if len(os.listdir("/proc/self/task")) > 1:  # noqa: PTH208 - pathlib is slow
+                raise OSError(errno.EBUSY, "other threads would stay free")
+            self._places.append(_open(_OWN_STACK, _READ_FILE))
+            self._restrict()
+        finally:
+            self.close()
+        return {
+            "abi": self.abi,
+            "files": "read-only",
+            "scoped": ["abstract-unix", "signals"] if self.abi >= _SCOPES_SINCE else [],
+            "tcp": "denied" if self.abi >= _TCP_SINCE else "not covered",
+        }
+
+    def descriptors(self) -> list[int]:
+        """Return the descriptors of the places."""
+        return [place for place, _ in self._places]
+
+    def close(self) -> None:
+        """Close the places, which a locked process is not to hold."""
+        for place, _ in self._places:
+            os.close(place)
+        self._places.clear()
+
+    def _restrict(self) -> None:
+        call, data = self._system.call, self._attributes
+        ruleset = call("landlock_create_ruleset", data, len(data), 0)
+        try:
+            for _, rule in self._places:
+                call("landlock_add_rule", ruleset, _PATH_BENEATH, rule, 0)
+            call("landlock_restrict_self", ruleset, 0)
+        finally:
+            os.close(ruleset)
 
 
-def _ruleset(system: System, abi: int) -> int:
-    """Return a descriptor of what denies all that version *abi* can deny."""
+def _attributes(abi: int) -> bytes:
+    """Return what denies all that version *abi* can deny."""
     rights = max(count for since, count in _FILE_RIGHTS if since <= abi)
     attributes = [(1 << rights) - 1]
     if abi >= _TCP_SINCE:
         attributes.append(_TCP)
     if abi >= _SCOPES_SINCE:
         attributes.append(_SCOPES)
-    data = b"".join(value.to_bytes(8, sys.byteorder) for value in attributes)
-    return system.call("landlock_create_ruleset", data, len(data), 0)
+    return b"".join(value.to_bytes(8, sys.byteorder) for value in attributes)
 
 
-def _let_read(system: System, ruleset: int, path: str, rights: int) -> None:
+def _open(path: str, rights: int) -> tuple[int, bytes]:
+    """Return a descriptor of *path*, and the rule that lets read there."""
     place = os.open(path, os.O_PATH | os.O_CLOEXEC)
-    try:
-        # struct landlock_path_beneath_attr is packed: rights, then the descriptor.
-        rule = rights.to_bytes(8, sys.byteorder) + place.to_bytes(4, sys.byteorder)
-        system.call("landlock_add_rule", ruleset, _PATH_BENEATH, rule, 0)
-    finally:
-        os.close(place)
+    # struct landlock_path_beneath_attr is packed: rights, then the descriptor.
+    rule = rights.to_bytes(8, sys.byteorder) + place.to_bytes(4, sys.byteorder)
+    return place, rule

@@ -19,7 +19,7 @@ from __future__ import annotations
 import errno
 import os
 
-from muniment_plugins.capsule.landlock import restrict, version
+from muniment_plugins.capsule.landlock import Rules, version
 from muniment_plugins.capsule.native import System
 
 TYPE_CHECKING = False  # typing itself costs more than a bare interpreter's start
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from typing import Any
 
-__all__ = ["lock", "prepare"]
+__all__ = ["Readied", "load_late", "prepare"]
 
 _SIGKILL = 9
 _SET_PDEATHSIG, _SET_DUMPABLE, _CAPBSET_DROP = 1, 4, 24
@@ -48,41 +48,81 @@ _LATE = {
 _CODECS = ("ascii", "latin_1", "utf_16", "utf_32", "utf_8_sig")
 
 
-def prepare(walls: Mapping[str, Any], imports: Iterable[str]) -> System | None:
-    """Load what locking needs, and what cannot be loaded once no file opens."""
-    if not walls:
-        return None
-    system = System()
-    if "missing" in _attempt(lambda: {"abi": version(system)}):
-        for name in imports:
-            for late in _LATE.get(name, ()):
-                __import__(late)
-        for codec in _CODECS:
-            b"".decode(codec)
-    return system
+def prepare(walls: Mapping[str, Any]) -> System | None:
+    """Return what locking needs; None where there are no walls to raise."""
+    return System() if walls else None
 
 
-def lock(system: System | None, walls: Mapping[str, Any]) -> dict[str, object]:
-    """Lock this process in by *walls*, as `walls.plan` makes it; return what stands."""
-    if system is None:
-        missing = {"missing": "no walls are made for this system"}
-        return {"landlock": missing, "seccomp": missing}
-    system.call("prctl", _SET_PDEATHSIG, _SIGKILL)
-    if (
-        os.getppid() != walls["parent"]
-    ):  # it died before it was to take this process with it
-        os._exit(0)
-    stated: dict[str, object] = {
-        "bounding": _attempt(lambda: _drop_bounding(system)),
-        "capabilities": _attempt(lambda: _drop_capabilities(system)),
-        "no_new_privs": _attempt(lambda: _control(system, _SET_NO_NEW_PRIVS, 1)),
-        "undumpable": _attempt(lambda: _control(system, _SET_DUMPABLE, 0)),
-    }
-    landlock = _attempt(lambda: restrict(system, walls["directories"], walls["files"]))
-    kind = "closed" if "missing" in landlock else "open"
-    program = bytes.fromhex(walls["filters"][kind])
-    seccomp = _attempt(lambda: _filter(system, program, kind))
-    return {**stated, "landlock": landlock, "seccomp": seccomp}
+def load_late(system: System | None, imports: Iterable[str]) -> None:
+    """Load what *imports* load when they are used, where no file will open by then."""
+    if system is None or "missing" not in _attempt(lambda: {"abi": version(system)}):
+        return
+    for name in imports:
+        for late in _LATE.get(name, ()):
+            __import__(late)
+    for codec in _CODECS:
+        b"".decode(codec)
+
+
+class Readied:
+    """All that can be done before there is a child: made once, for any number of them.
+
+    It holds open directories: made after a private root is entered, closed by `lock`.
+    """
+
+    def __init__(self, system: System, walls: Mapping[str, Any]) -> None:
+        self._system = system
+        self._rules: Rules | None = None
+        self._missing = _attempt(lambda: self._open(walls))
+        self._filters = {
+            kind: _Filter(system, bytes.fromhex(program), kind)
+            for kind, program in walls["filters"].items()
+        }
+
+    def descriptors(self) -> list[int]:
+        """Return what is held open until `lock`."""
+        return self._rules.descriptors() if self._rules is not None else []
+
+    def lock(self, parent: int) -> dict[str, object]:
+        """Lock this process in, a child of process *parent*; return what stands."""
+        system = self._system
+        system.call("prctl", _SET_PDEATHSIG, _SIGKILL)
+        if os.getppid() != parent:  # it died before it was to take this process with it
+            os._exit(0)
+        stated: dict[str, object] = {
+            "bounding": _attempt(lambda: _drop_bounding(system)),
+            "capabilities": _attempt(lambda: _drop_capabilities(system)),
+            "no_new_privs": _attempt(lambda: _control(system, _SET_NO_NEW_PRIVS, 1)),
+            "undumpable": _attempt(lambda: _control(system, _SET_DUMPABLE, 0)),
+        }
+        rules = self._rules
+        landlock = self._missing if rules is None else _attempt(rules.restrict)
+        kind = "closed" if "missing" in landlock else "open"
+        seccomp = _attempt(self._filters[kind].load)
+        return {**stated, "landlock": landlock, "seccomp": seccomp}
+
+    def _open(self, walls: Mapping[str, Any]) -> dict[str, object]:
+        self._rules = Rules(self._system, walls["directories"], walls["files"])
+        return {}
+
+
+class _Filter:
+    """A filter in memory, as the kernel takes it."""
+
+    def __init__(self, system: System, program: bytes, kind: str) -> None:
+        self._system, self._kind = system, kind
+        self._held, where = system.at_address(program)
+        # struct sock_fprog: the number of instructions, padding, their address
+        count = (len(program) // 8).to_bytes(8, "little")
+        self._pointed = count + where.to_bytes(8, "little")
+
+    def load(self) -> dict[str, object]:
+        """Load it for every thread of this process."""
+        call = self._system.call
+        failed = call("seccomp", _SET_MODE_FILTER, _TSYNC, self._pointed)
+        if failed:
+            raise OSError(errno.ESRCH, f"thread {failed} cannot be filtered")
+        return {"filter": self._kind}
 
 
 def _attempt(step: Callable[[], dict[str, object]]) -> dict[str, object]:
@@ -118,16 +158,3 @@ def _drop_capabilities(system: System) -> dict[str, object]:
     header = _CAPABILITY_VERSION_3.to_bytes(4, "little") + bytes(4)  # of this process
     system.call("capset", header, bytes(24))
     return {"set": True}
-
-
-def _filter(system: System, program: bytes, kind: str) -> dict[str, object]:
-    """Load the filter *program* for every thread of this process."""
-    held, where = system.at_address(program)
-    # struct sock_fprog: the number of instructions, padding, their address
-    count = (len(program) // 8).to_bytes(8, "little")
-    pointed = where.to_bytes(8, "little")
-    failed = system.call("seccomp", _SET_MODE_FILTER, _TSYNC, count + pointed)
-    del held  # not before
-    if failed:
-        raise OSError(errno.ESRCH, f"thread {failed} cannot be filtered")
-    return {"filter": kind}

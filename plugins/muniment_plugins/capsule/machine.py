@@ -22,7 +22,9 @@ from dataclasses import dataclass, field
 
 from muniment.canonical import JsonValue
 from muniment_plugins.capsule import walls
-from muniment_plugins.capsule.supervisor import Outcome, child_environment, supervise
+from muniment_plugins.capsule.pool import pool
+from muniment_plugins.capsule.starting import Surroundings
+from muniment_plugins.capsule.supervisor import Outcome, supervise
 
 __all__ = ["Machine", "machine", "probe_machine"]
 
@@ -55,21 +57,21 @@ def probe_machine() -> Machine:
     if os.name != "posix":
         return Machine("none", {})
     request: dict[str, JsonValue] = {
+        "clock": "real",
         "code": None,
         "data": None,
         "imports": [],
         "limits": {"mem_mb": _MEM_MB, "time_s": _TIME_S},
         "max_output": _LONGEST,
-        "paths": [],
         "seed": 0,
-        "walls": walls.plan([]),
     }
-    outcome = supervise(
-        json.dumps(request).encode(),
-        time_s=_TIME_S,
-        max_output=_LONGEST,
-        env=child_environment({}),
-    )
+    with pool().child(Surroundings.of((), {})) as child:
+        outcome = supervise(
+            child,
+            json.dumps(request).encode(),
+            time_s=_TIME_S,
+            max_output=_LONGEST,
+        )
     return _judge(outcome)
 
 

@@ -32,6 +32,7 @@ _EVERYWHERE = {
     "landlock_restrict_self": 446,
 }
 _LONGEST = 6
+_NONE = (0,) * _LONGEST
 _64_BITS = 2**32
 
 
@@ -57,6 +58,7 @@ class System:
         function = type(self.c.CFuncPtr)("function", (self.c.CFuncPtr,), members)
         self._syscall = function(self.c.dlsym(self.c.dlopen(None, 0), "syscall"))
         self._syscall.argtypes = (self._long, *(self._pointer,) * _LONGEST)
+        self._numbers = {**_EVERYWHERE, **_NUMBERS[architecture()]}
 
     def call(self, name: str, *arguments: int | bytes) -> int:
         """Make one system call and return what it returns.
@@ -65,9 +67,8 @@ class System:
             OSError: it failed.
 
         """
-        number = _EVERYWHERE.get(name) or _NUMBERS[architecture()][name]
-        padded = (*arguments, *(0,) * (_LONGEST - len(arguments)))
-        result: int = self._syscall(number, *padded)
+        padded = (*arguments, *_NONE[len(arguments) :])
+        result: int = self._syscall(self._numbers[name], *padded)
         if result == -1:
             code = self.c.get_errno()
             raise OSError(code, os.strerror(code), name)

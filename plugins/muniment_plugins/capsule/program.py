@@ -1,5 +1,6 @@
-"""What the child does with one request, from its first byte to its last.
+"""What a child does with its one request, from its first byte to its last.
 
+    <- {"imports": ["math"], "paths": [], "walls": {…}}       read by its worker, if it has one
     <- {"code": "…", "data": …, "entrypoint": "fit_and_eval", "imports": ["math"], …}
     -> {"layers": {"import_guard": true, "rlimits": {…}, "seccomp": {…}, …}}
     <- {"go": true}
@@ -17,7 +18,7 @@ import sys
 from muniment_plugins.capsule.decoding import decode_plain
 from muniment_plugins.capsule.guard import build_views, guarded_import, safe_builtins
 from muniment_plugins.capsule.limits import apply_limits
-from muniment_plugins.capsule.lockdown import lock, prepare
+from muniment_plugins.capsule.lockdown import Readied, load_late, prepare
 from muniment_plugins.capsule.protocol import (
     MAX_RESULT,
     Unsendable,
@@ -29,13 +30,13 @@ from muniment_plugins.capsule.protocol import (
 
 TYPE_CHECKING = False  # typing itself costs more than a bare interpreter's start
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from types import ModuleType
     from typing import Any, NoReturn
 
     from muniment_plugins.capsule.probing import Prober
 
-__all__ = ["serve"]
+__all__ = ["Prepared", "failure", "serve", "serve_alone"]
 
 PROGRAM = "<program>"
 MODULE = "program"
@@ -43,23 +44,71 @@ MAX_MESSAGE = 4096
 OUTPUT = 1
 
 
-def serve(results: int) -> NoReturn:
-    """Answer the one request on descriptor 0, on descriptor *results*."""
+class Prepared:
+    """What is around a program, ready before there is one: modules, views, walls."""
+
+    def __init__(self, around: Mapping[str, Any]) -> None:
+        self.walls: Mapping[str, Any] = around["walls"]
+        self.system = prepare(self.walls)
+        self.readied: Readied | None = None
+        self._loaded: set[str] = set()
+        sys.path.extend(around["paths"])
+
+    def load(self, imports: list[str]) -> bool:
+        """Load *imports* and make their views; tell whether any was new."""
+        new = [name for name in imports if name not in self._loaded]
+        for name in new:
+            __import__(name)
+        load_late(self.system, new)
+        self._loaded.update(new)
+        return bool(new)
+
+    def ready(self) -> None:
+        """Open what the walls let through; to be done after everything is loaded."""
+        if self.readied is None and self.system is not None:
+            self.readied = Readied(self.system, self.walls)
+
+    def descriptors(self) -> list[int]:
+        """Return what is open for `lock`."""
+        return self.readied.descriptors() if self.readied is not None else []
+
+    def lock(self, parent: int) -> dict[str, object]:
+        """Lock this process in; return what stands."""
+        self.ready()
+        if self.readied is None:
+            missing = {"missing": "no walls are made for this system"}
+            return {"landlock": missing, "seccomp": missing}
+        return self.readied.lock(parent)
+
+
+def serve_alone(results: int) -> NoReturn:
+    """Answer the one request of this interpreter, on descriptor *results*."""
+    try:
+        around = receive(0)
+        prepared = Prepared(around)
+        prepared.load(around["imports"])
+        prepared.ready()
+    except Exception as error:  # noqa: BLE001 - a package may raise anything on import
+        send(results, failure("prepare", error))
+        _end()
+    serve(prepared, results, around["walls"].get("parent", 0))
+
+
+def serve(prepared: Prepared, results: int, parent: int) -> NoReturn:
+    """Answer one request on descriptor *results*, as the child of *parent*."""
     request = receive(0)
     try:
-        system = prepare(request["walls"], request["imports"])
-        _load(request["imports"], request["paths"])
         prober = _prober() if request["code"] is None else None
         data = decode_plain(request["data"])
         _seed(request["seed"])
-    except Exception as error:  # noqa: BLE001 - a package may raise anything on import
-        send(results, _failure("prepare", error))
+    except Exception as error:  # noqa: BLE001 - whatever a package makes of a seed
+        send(results, failure("prepare", error))
         _end()
-    namespace = _namespace(request["imports"], request["max_output"])
+    namespace = _namespace(request)
     sys.dont_write_bytecode = True
     null = os.open(os.devnull, os.O_RDONLY)
     limits = apply_limits(**request["limits"])
-    walls = lock(system, request["walls"])
+    walls = prepared.lock(parent)
     layers = {"import_guard": True, "rlimits": limits, **walls}
     send(results, f'{{"layers":{render(layers)}}}')
     _await_go(null)
@@ -74,12 +123,6 @@ def _prober() -> Prober:
     from muniment_plugins.capsule.probing import Prober  # noqa: PLC0415 - once per host
 
     return Prober()
-
-
-def _load(imports: list[str], paths: list[str]) -> None:
-    sys.path.extend(paths)
-    for name in imports:
-        __import__(name)
 
 
 def _seed(seed: int) -> None:
@@ -101,14 +144,14 @@ def _seed(seed: int) -> None:
         vars(generators)["randbits"] = randbits
 
 
-def _namespace(imports: list[str], max_output: int) -> dict[str, object]:
+def _namespace(request: Mapping[str, Any]) -> dict[str, object]:
     """Return the globals of the program, as those of a module that can be found.
 
     Dataclasses look their module up by name.
     """
     module: ModuleType = type(sys)(MODULE)
-    views = build_views(imports)
-    names = safe_builtins(guarded_import(views), _writer(max_output))
+    views = build_views(request["imports"], request["clock"])
+    names = safe_builtins(guarded_import(views), _writer(request["max_output"]))
     sys.modules[MODULE] = module
     namespace = module.__dict__
     namespace["__builtins__"] = names
@@ -150,7 +193,7 @@ def _run(
         exec(compiled, namespace)  # noqa: S102 - what this process is for
         text = _rendered(namespace[entrypoint](data))
     except BaseException as error:  # noqa: BLE001 - whatever it raises is its result
-        text = _failure(_rule_of(error), error)
+        text = failure(_rule_of(error), error)
     send(results, text)
 
 
@@ -170,7 +213,8 @@ def _rule_of(error: BaseException) -> str:
     return "memory" if isinstance(error, MemoryError) else "raised"
 
 
-def _failure(rule: str, error: BaseException) -> str:
+def failure(rule: str, error: BaseException) -> str:
+    """Return the frame that says that *error* broke *rule*."""
     line, column = _position(error)
     return render(
         {

@@ -26,6 +26,7 @@ from muniment.values import encode
 from muniment_plugins.capsule.execution import Execution
 from muniment_plugins.capsule.machine import machine
 from muniment_plugins.capsule.policy import Policy, refuse_beyond
+from muniment_plugins.capsule.pool import pool
 from muniment_plugins.capsule.refusals import BoundedExecutionError
 from muniment_plugins.capsule.results import (
     ProtocolViolation,
@@ -33,13 +34,12 @@ from muniment_plugins.capsule.results import (
     judge_answer,
     judge_end,
 )
-from muniment_plugins.capsule.supervisor import Outcome, child_environment, supervise
+from muniment_plugins.capsule.starting import Surroundings
+from muniment_plugins.capsule.supervisor import Outcome, supervise
 from muniment_plugins.capsule.validation import Validated, validate
-from muniment_plugins.capsule.walls import describe, plan
+from muniment_plugins.capsule.walls import describe
 
 __all__ = ["Capsule"]
-
-_STDLIB = sys.stdlib_module_names
 
 
 class Capsule:
@@ -75,13 +75,14 @@ class Capsule:
             program = self.validate(code, entrypoint)
         except BoundedExecutionError as error:
             return self._rejected(code, error)
-        outcome = supervise(
-            self._request(program, encoded),
-            time_s=self.policy.time_s,
-            max_output=self.policy.max_output,
-            env=child_environment(self.policy.env),
-            admit=self._admits,
-        )
+        with pool().child(self._surroundings(program)) as child:
+            outcome = supervise(
+                child,
+                self._request(program, encoded),
+                time_s=self.policy.time_s,
+                max_output=self.policy.max_output,
+                admit=self._admits,
+            )
         if outcome.reason == "level":
             refuse_beyond(self.policy, outcome.level)
         return self._judged(code, outcome)
@@ -112,22 +113,21 @@ class Capsule:
             return False
         return True
 
+    def _surroundings(self, program: Validated) -> Surroundings:
+        return Surroundings.of(program.imports, self.policy.env)
+
     def _request(self, program: Validated, data: JsonValue) -> bytes:
         policy = self.policy
-        outside = any(name.split(".")[0] not in _STDLIB for name in program.imports)
-        names = ("site-packages", "dist-packages")
-        packages = [p for p in sys.path if outside and p.endswith(names)]
         return json.dumps(
             {
+                "clock": policy.clock,
                 "code": program.code,
                 "data": data,
                 "entrypoint": program.entrypoint,
                 "imports": program.imports,
                 "limits": {"mem_mb": policy.mem_mb, "time_s": policy.time_s},
                 "max_output": policy.max_output,
-                "paths": packages,
                 "seed": policy.seed,
-                "walls": plan(packages),
             },
             allow_nan=False,
             separators=(",", ":"),
@@ -163,7 +163,7 @@ class Capsule:
             seed=self.policy.seed,
             code_digest=_digest(code),
             usage=outcome.usage,
-            environment=_environment(),
+            environment=_environment(self.policy),
             stdout=outcome.stdout.decode(errors="replace"),
             stdout_truncated=outcome.stdout_truncated,
         )
@@ -192,8 +192,9 @@ def _judge(
         return "killed", None, error_of("protocol", str(violation))
 
 
-def _environment() -> dict[str, JsonValue]:
+def _environment(policy: Policy) -> dict[str, JsonValue]:
     return {
+        "clock": policy.clock,
         "hash_seed": 0,
         "implementation": platform.python_implementation(),
         "locale": "C.UTF-8",

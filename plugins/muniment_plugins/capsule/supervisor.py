@@ -1,16 +1,14 @@
-"""The parent's side of one child: starts it, listens, checks, and always ends it.
+"""The parent's side of one child: listens, checks, keeps the clock, always ends it.
 
-    sys.executable -s -S -P worker.py 5 …     own session, own environment, descriptors
-                                              0 request, 1 output, 2 last words, 5 answers
+    request -> layers -> checked in /proc? -> go -> answer, or the end
 
 Rules:
 
-- The child inherits four pipes and nothing else; its environment is written here.
 - Reads happen while waiting: large results and outputs never look like timeouts. What
   goes beyond the bounds is read and dropped.
 - The clock starts with ``go``, which is sent after /proc confirms the stated layers.
-- However it goes, the whole process group is killed before the child is reaped with
-  `os.wait4`, which says how it ended and what it used.
+- However it goes, the whole process group is killed before the child is reaped, which
+  says how it ended and what it used.
 """
 
 from __future__ import annotations
@@ -18,39 +16,25 @@ from __future__ import annotations
 import contextlib
 import os
 import selectors
-import signal
-import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
-import muniment
-from muniment.errors import CannotTellError
 from muniment_plugins.capsule.limits import unmet_limits
 from muniment_plugins.capsule.protocol import HEADER, MAX_RESULT, frame, is_object
 from muniment_plugins.capsule.results import ProtocolViolation, read_frame
+from muniment_plugins.capsule.starting import PREPARE_S, Child, End
 from muniment_plugins.capsule.walls import level_of, unmet_walls
 
-__all__ = ["Outcome", "child_environment", "supervise"]
+__all__ = ["Outcome", "supervise"]
 
 GRACE_S = 1.0
 """What the wall clock gets beyond the CPU time."""
 
-PREPARE_S = 120.0
-"""What loading the allowed packages may take."""
-
-_WORKER = Path(__file__).with_name("worker.py")
-_KERNEL = Path(muniment.__path__[0])
 _MAX_LAST_WORDS = 8192
 _CHUNK = 1 << 16
-
-_THREADS = ("MKL", "NUMEXPR", "OMP", "OPENBLAS")
-# Half of a tuned environment is worse than all of it: OPENBLAS_CORETYPE without its
-# companions crashes NumPy.
-_KEPT = ("MKL_", "OMP_", "OPENBLAS_")
 
 
 @dataclass(slots=True)
@@ -77,85 +61,28 @@ class Outcome:
         return level_of(self.stated) if self.unmet == [] else "process"
 
 
-def child_environment(extra: Mapping[str, str]) -> dict[str, str]:
-    """Return the whole environment of a child: fixed, but for BLAS and *extra*."""
-    kept = {key: os.environ[key] for key in os.environ if key.startswith(_KEPT)}
-    return {
-        **kept,
-        **{f"{name}_NUM_THREADS": "1" for name in _THREADS},
-        # The allocator of pyarrow, which pandas loads, starts a thread otherwise.
-        "JE_ARROW_MALLOC_CONF": "background_thread:false",
-        "LC_ALL": "C.UTF-8",
-        "PYTHONHASHSEED": "0",
-        "TZ": "UTC",
-        **extra,
-    }
-
-
 def supervise(
+    child: Child,
     request: bytes,
     *,
     time_s: float,
     max_output: int,
-    env: Mapping[str, str],
     admit: Callable[[str], bool] = lambda _: True,
 ) -> Outcome:
-    """Run one child to its end and return what was seen of it.
+    """Lead *child* to its end and return what was seen of it.
 
     *admit* is asked before the program runs, with the level that was confirmed.
-
-    Raises:
-        CannotTellError: no child could be started.
-
     """
-    child = _Child(request, time_s, max_output, admit)
-    process, answers = _spawn(env)
+    talk = _Conversation(child, request, time_s, max_output, admit)
     try:
         with selectors.DefaultSelector() as selector:
-            child.listen(selector, process, answers)
+            talk.listen(selector)
     finally:
-        _end(process, child.outcome)
-        os.close(answers)
-    child.drain(process)
-    for pipe in (process.stdin, process.stdout, process.stderr):
-        _close(pipe)
-    child.outcome.usage["wall_s"] = round(time.monotonic() - child.started, 6)
-    return child.outcome
-
-
-def _spawn(env: Mapping[str, str]) -> tuple[subprocess.Popen[bytes], int]:
-    if not sys.executable:
-        raise CannotTellError(
-            "this Python does not know its own executable",
-            rule="capsule/spawn",
-            remedy="run an ordinary interpreter, or set sys.executable",
-        )
-    answers, childs_end = os.pipe()
-    flags = ("-s", "-S", "-P")
-    command = [sys.executable, *flags, str(_WORKER), str(childs_end), str(_KERNEL)]
-    try:
-        process = subprocess.Popen(  # noqa: S603 - our own interpreter and file
-            command,
-            bufsize=0,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            pass_fds=(childs_end,),
-            start_new_session=True,
-            cwd="/",
-            env=dict(env),
-        )
-    except OSError as error:
-        os.close(answers)
-        raise CannotTellError(
-            f"the child could not be started: {error}",
-            rule="capsule/spawn",
-            place=sys.executable,
-            remedy="free processes or memory, then try again",
-        ) from error
-    finally:
-        os.close(childs_end)
-    return process, answers
+        ended = child.end()
+        talk.drain()
+        child.pipes.close()
+    talk.note(ended)
+    return talk.outcome
 
 
 def _unmet(pid: int, layers: dict[str, Any]) -> list[str] | None:
@@ -170,61 +97,36 @@ def _unmet(pid: int, layers: dict[str, Any]) -> list[str] | None:
         return None
 
 
-def _end(process: subprocess.Popen[bytes], outcome: Outcome) -> None:
-    """Kill the group and reap the child; a child that died keeps its own status."""
-    # A group of which only a zombie is left is "not permitted" on macOS.
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
-    _, status, used = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    outcome.signal = max(0, -process.returncode)
-    outcome.usage["cpu_s"] = round(used.ru_utime + used.ru_stime, 6)
-    outcome.usage["max_rss_kb"] = used.ru_maxrss
-
-
-def _close(pipe: IO[bytes] | None) -> None:
-    if pipe is not None:
-        pipe.close()
-
-
-class _Child:
-    """One conversation; `listen` returns when the child is to be ended."""
+class _Conversation:
+    """What is said to and by one child; `listen` returns when it is to be ended."""
 
     def __init__(
         self,
+        child: Child,
         request: bytes,
         time_s: float,
         max_output: int,
         admit: Callable[[str], bool],
     ) -> None:
         self.outcome = Outcome()
-        self.to_send = memoryview(frame(request))
+        self.child, self.pipes = child, child.pipes
+        self.to_send = memoryview(child.preface + frame(request))
         self.received = bytearray()
         self.time_s = time_s
         self.max_output = max_output
         self.admit = admit
         self.started = time.monotonic()
         self.deadline = self.started + PREPARE_S
-        self.pid = 0
 
-    def listen(
-        self,
-        selector: selectors.BaseSelector,
-        process: subprocess.Popen[bytes],
-        answers: int,
-    ) -> None:
+    def listen(self, selector: selectors.BaseSelector) -> None:
         """Move bytes until the child's answers end, or the clock or a rule ends it."""
-        self.pid = process.pid
-        if process.stdin is None or process.stdout is None or process.stderr is None:
-            raise AssertionError("all three are pipes")
-        self.selector, self.requests = selector, process.stdin.fileno()
-        os.set_blocking(self.requests, False)
-        selector.register(self.requests, selectors.EVENT_WRITE, self._write)
-        selector.register(answers, selectors.EVENT_READ, self._answer)
-        selector.register(process.stdout, selectors.EVENT_READ, self._output)
-        selector.register(process.stderr, selectors.EVENT_READ, self._complaint)
+        pipes, self.selector = self.pipes, selector
+        selector.register(pipes.requests, selectors.EVENT_WRITE, self._write)
+        selector.register(pipes.answers, selectors.EVENT_READ, self._answer)
+        selector.register(pipes.output, selectors.EVENT_READ, self._output)
+        selector.register(pipes.complaints, selectors.EVENT_READ, self._complaint)
         try:
-            while answers in selector.get_map() and not self.outcome.reason:
+            while pipes.answers in selector.get_map() and not self.outcome.reason:
                 left = self.deadline - time.monotonic()
                 if left <= 0:
                     self.outcome.reason = "wall"
@@ -234,18 +136,28 @@ class _Child:
         except ProtocolViolation as violation:
             self.outcome.reason = f"protocol: {violation}"
 
-    def drain(self, process: subprocess.Popen[bytes]) -> None:
+    def drain(self) -> None:
         """Read what the dead child left in its output pipes, without waiting."""
         for pipe, take in (
-            (process.stdout, self._keep_output),
-            (process.stderr, self._keep_complaint),
+            (self.pipes.output, self._keep_output),
+            (self.pipes.complaints, self._keep_complaint),
         ):
-            if pipe is None:
-                continue
-            os.set_blocking(pipe.fileno(), False)
+            os.set_blocking(pipe, False)
             with contextlib.suppress(BlockingIOError):
-                while part := os.read(pipe.fileno(), _CHUNK):
+                while part := os.read(pipe, _CHUNK):
                     take(part)
+
+    def note(self, ended: End) -> None:
+        """Keep how the child ended, and what it used."""
+        outcome = self.outcome
+        outcome.signal = max(0, -ended.status)
+        if ended.lost and not outcome.reason:
+            outcome.reason = f"protocol: {ended.lost}"
+        outcome.usage = {
+            "cpu_s": round(ended.cpu_s, 6),
+            "max_rss_kb": ended.max_rss_kb,
+            "wall_s": round(time.monotonic() - self.started, 6),
+        }
 
     def _write(self, descriptor: int) -> None:
         try:
@@ -294,7 +206,7 @@ class _Child:
         self._go(layers)
 
     def _go(self, layers: dict[str, Any]) -> None:
-        self.outcome.unmet = _unmet(self.pid, layers)
+        self.outcome.unmet = _unmet(self.child.pid, layers)
         if self.outcome.unmet:
             raise ProtocolViolation(f"layers not in force: {self.outcome.unmet}")
         self.outcome.stated = layers
@@ -302,7 +214,7 @@ class _Child:
             self.outcome.reason = "level"
             return
         self.to_send = memoryview(frame(b'{"go":true}'))
-        self.selector.register(self.requests, selectors.EVENT_WRITE, self._write)
+        self.selector.register(self.pipes.requests, selectors.EVENT_WRITE, self._write)
         self.started = time.monotonic()
         self.deadline = self.started + self.time_s + GRACE_S
 

@@ -1,11 +1,13 @@
-"""The child: takes one request, confines itself, runs one program, answers, ends.
+"""The worker: an interpreter of its own that runs a program, or forks those that do.
 
-    python -s -S -P worker.py 3 KERNEL      request on descriptor 0, answers on 3
+    python -s -S -P worker.py KERNEL alone 5     one request on descriptor 0, answers on 5
+    python -s -S -P worker.py KERNEL warm        forks a child per message on descriptor 0
 
-Rules, in this order:
+Rules, in this order, for the process that runs a program:
 
-1. Load the allowed packages that the program names, and its data.
-2. Seed every generator, set the limits, state them in the first frame.
+1. The allowed packages that it names are loaded, by its worker or by itself.
+2. Read the request, seed every generator, set the limits, raise the walls, and state
+   both in the first frame.
 3. Wait until the parent has checked them and says go; close the request's pipe.
 4. Run the program with guarded names; write metrics or error in the second frame.
 
@@ -29,9 +31,13 @@ def _know(name: str, place: str) -> None:
 
 if __name__ == "__main__":
     here = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 - pathlib is slow
-    _know("muniment", sys.argv[2])
+    _know("muniment", sys.argv[1])
     _know("muniment_plugins", os.path.dirname(here))  # noqa: PTH120 - pathlib is slow
     _know("muniment_plugins.capsule", here)
-    from muniment_plugins.capsule.program import serve
+    if sys.argv[2] == "warm":
+        from muniment_plugins.capsule.zygote import serve_forks
 
-    serve(int(sys.argv[1]))
+        serve_forks()
+    from muniment_plugins.capsule.program import serve_alone
+
+    serve_alone(int(sys.argv[3]))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from machines import LANDLOCK, PROGRAM, SECCOMP, strong, without
+from machines import LANDLOCK, PROGRAM, SECCOMP, patched_worker, strong, without
 from muniment.errors import RefusedError
 from muniment_plugins.capsule import (
     Capsule,
@@ -16,6 +16,7 @@ from muniment_plugins.capsule import (
     native,
     running,
     seccomp,
+    starting,
     supervisor,
 )
 from muniment_plugins.capsule.machine import Machine, machine, probe_machine
@@ -131,15 +132,11 @@ LIES = {
 
 def liar(tmp_path: Path, lies: dict[str, Any]) -> Path:
     """Return a worker that raises no walls and states that it did."""
-    genuine = supervisor._WORKER
-    text = genuine.read_text().replace("__file__", repr(str(genuine)))
-    path = tmp_path / "worker.py"
-    told = (
-        "import muniment_plugins.capsule.program as program\n"
-        f"    program.lock = lambda *_: {lies!r}\n    serve("
+    return patched_worker(
+        tmp_path,
+        "import muniment_plugins.capsule.program as program",
+        f"program.Prepared.lock = lambda *_: {lies!r}",
     )
-    path.write_text(text.replace("serve(", told))
-    return path
 
 
 @strong
@@ -152,7 +149,7 @@ def test_a_child_that_lies_about_its_walls_is_not_let_go(
         pytest.skip("an ordinary user has none to keep")
     machine()
     lying = liar(tmp_path, {name: LIES[name]})
-    monkeypatch.setattr(supervisor, "_WORKER", lying)
+    monkeypatch.setattr(starting, "WORKER", lying)
     execution = Capsule().run("def fit_and_eval(data):\n    print(1)\n    return {}", 0)
     assert execution.error is not None
     assert (execution.status, execution.level) == ("killed", "none")

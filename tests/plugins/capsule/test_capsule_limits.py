@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from muniment_plugins.capsule import Capsule, Execution, Policy
+from muniment_plugins.capsule.pool import pool
 from muniment_plugins.capsule.protocol import frame
 from muniment_plugins.capsule.validation import Validated
 
@@ -248,5 +249,6 @@ def test_runs_leave_nothing_behind() -> None:
     for body in bodies * 2:
         run(capsule, body)
     assert descriptors() == before
+    pool().close()
     with pytest.raises(ChildProcessError):
         os.waitpid(-1, os.WNOHANG)

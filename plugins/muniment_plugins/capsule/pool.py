@@ -1,0 +1,133 @@
+"""The workers that wait for programs, and who may have which.
+
+    with pool().child(surroundings) as child: …
+
+Rules:
+
+- One worker serves one execution at a time; as many stand by as were needed at once,
+  `MOST_IDLE` at most. The one that waited longest goes first.
+- Programs share a worker only where everything around them is the same: packages from
+  outside the standard library, environment, paths, walls. Modules of the standard
+  library are loaded as they are asked for, and stay.
+- After `MOST_USES` executions a worker is replaced: its children share one layout of
+  memory, which nobody should have time to learn.
+- Where forking is not safe, since a package started threads, or not known to be safe,
+  which is everywhere but on Linux, each execution has an interpreter for itself.
+- A process that was forked from this one starts workers of its own.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import os
+import sys
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from muniment_plugins.capsule import starting
+from muniment_plugins.capsule.starting import Alone, Child, Surroundings
+from muniment_plugins.capsule.warm import Forked, Unforkable, Worker
+
+__all__ = ["MOST_IDLE", "MOST_USES", "Pool", "pool"]
+
+MOST_IDLE = 8
+MOST_USES = 1000
+
+_Key = tuple[object, ...]
+
+
+class Pool:
+    """The idle workers of this process."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._idle: list[tuple[_Key, Worker]] = []
+        self._unforkable: set[_Key] = set()
+
+    @contextmanager
+    def child(self, surroundings: Surroundings) -> Generator[Child]:
+        """Lend a child that waits for its request; whoever has it must `end` it.
+
+        Raises:
+            CannotTellError: no process could be started.
+
+        """
+        key = _key(surroundings)
+        forked = self._fork(key, surroundings)
+        if forked is None:
+            yield Alone(surroundings)
+            return
+        worker, child = forked
+        try:
+            yield child
+        except BaseException:
+            worker.close()
+            raise
+        if child.is_lost or worker.uses >= MOST_USES:
+            worker.close()
+        else:
+            self._give_back(key, worker)
+
+    def close(self) -> None:
+        """End every idle worker."""
+        while worker := self._take():
+            worker.close()
+
+    def forget(self) -> None:
+        """Start anew in a process that was forked: the workers are its parent's."""
+        self._lock = threading.Lock()
+        for _, worker in self._idle:
+            worker.forget()
+        self._idle = []
+
+    def _fork(
+        self, key: _Key, surroundings: Surroundings
+    ) -> tuple[Worker, Forked] | None:
+        if sys.platform != "linux" or key in self._unforkable:
+            return None
+        # What waited may have been killed meanwhile; what is new has an excuse less.
+        while True:
+            waiting = self._take(key)
+            worker = waiting or Worker(surroundings)
+            try:
+                return worker, worker.fork(surroundings.imports)
+            except Unforkable as error:
+                worker.close()
+                if error.lasting:
+                    self._unforkable.add(key)
+                if waiting is None or error.lasting:
+                    return None  # an interpreter of its own will say why
+            except BaseException:
+                worker.close()
+                raise
+
+    def _take(self, key: _Key | None = None) -> Worker | None:
+        with self._lock:
+            for place in reversed(range(len(self._idle))):
+                if key is None or self._idle[place][0] == key:
+                    return self._idle.pop(place)[1]
+        return None
+
+    def _give_back(self, key: _Key, worker: Worker) -> None:
+        with self._lock:
+            self._idle.append((key, worker))
+            beyond = self._idle.pop(0)[1] if len(self._idle) > MOST_IDLE else None
+        if beyond is not None:
+            beyond.close()
+
+
+def _key(surroundings: Surroundings) -> _Key:
+    around = (surroundings.outside, surroundings.env, surroundings.text)
+    return (starting.WORKER, sys.executable, *around)
+
+
+@functools.cache
+def pool() -> Pool:
+    """Return the pool of this process; it ends with it."""
+    made = Pool()
+    atexit.register(made.close)
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=made.forget)
+    return made

@@ -1,0 +1,230 @@
+"""What an execution is started with, and the plain way: an interpreter for it alone.
+
+    sys.executable -s -S -P worker.py alone 5 KERNEL     own session, own environment,
+                              descriptors 0 requests, 1 output, 2 last words, 5 answers
+
+Rules:
+
+- A child gets four fresh pipes and nothing else; its environment is written here.
+- Whoever started a child ends it: kills its whole group, then reaps it, and says how it
+  ended and what it used. `warm` is the other way to start one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import muniment
+from muniment.errors import CannotTellError
+from muniment_plugins.capsule.protocol import frame
+from muniment_plugins.capsule.walls import plan
+
+__all__ = [
+    "PREPARE_S",
+    "Alone",
+    "Child",
+    "End",
+    "Pipes",
+    "Surroundings",
+    "child_environment",
+    "start_worker",
+]
+
+PREPARE_S = 120.0
+"""What loading the allowed packages may take."""
+
+WORKER = Path(__file__).with_name("worker.py")
+_KERNEL = Path(muniment.__path__[0])
+_PACKAGES = ("site-packages", "dist-packages")
+_STDLIB = sys.stdlib_module_names
+
+_THREADS = ("MKL", "NUMEXPR", "OMP", "OPENBLAS")
+# Half of a tuned environment is worse than all of it: OPENBLAS_CORETYPE without its
+# companions crashes NumPy.
+_KEPT = ("MKL_", "OMP_", "OPENBLAS_")
+
+
+def child_environment(extra: Mapping[str, str]) -> dict[str, str]:
+    """Return the whole environment of a child: fixed, but for BLAS and *extra*."""
+    kept = {key: os.environ[key] for key in os.environ if key.startswith(_KEPT)}
+    return {
+        **kept,
+        **{f"{name}_NUM_THREADS": "1" for name in _THREADS},
+        # The allocator of pyarrow, which pandas loads, starts a thread otherwise.
+        "JE_ARROW_MALLOC_CONF": "background_thread:false",
+        "LC_ALL": "C.UTF-8",
+        "PYTHONHASHSEED": "0",
+        "TZ": "UTC",
+        **extra,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What is around a program: modules, where they are found, environment, walls."""
+
+    imports: tuple[str, ...]
+    env: tuple[tuple[str, str], ...]
+    paths: tuple[str, ...]
+    outside: frozenset[str]
+    """The packages among the imports that are not of the standard library."""
+    text: str
+    """Paths and walls, as the child reads them."""
+
+    @classmethod
+    def of(cls, imports: tuple[str, ...], extra: Mapping[str, str]) -> Surroundings:
+        """Return the surroundings of a program with these imports."""
+        outside = frozenset(name.partition(".")[0] for name in imports) - _STDLIB
+        paths = [p for p in sys.path if outside and p.endswith(_PACKAGES)]
+        text = json.dumps({"paths": paths, "walls": plan(paths)})
+        env = tuple(child_environment(extra).items())
+        return cls(imports, env, tuple(paths), outside, text)
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """How a child ended: its status as `subprocess` has it, and what it used."""
+
+    status: int
+    cpu_s: float
+    max_rss_kb: int
+    lost: str = ""
+    """Why nobody can say; empty if somebody can."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pipes:
+    """The four pipes of one execution, by the ends of both sides."""
+
+    requests: int
+    output: int
+    complaints: int
+    answers: int
+    childs: tuple[int, int, int, int]
+    """Where the child reads requests, and writes the other three."""
+
+    @classmethod
+    def opened(cls) -> Pipes:
+        """Open them all."""
+        pairs = [os.pipe() for _ in range(4)]
+        (request, requests), (output, out), (complaints, err), (answers, answer) = pairs
+        os.set_blocking(requests, False)
+        return cls(requests, output, complaints, answers, (request, out, err, answer))
+
+    def close_childs(self) -> None:
+        """Close the ends that are the child's by now."""
+        for descriptor in self.childs:
+            os.close(descriptor)
+
+    def close(self) -> None:
+        """Close the ends of this side."""
+        for descriptor in (self.requests, self.output, self.complaints, self.answers):
+            os.close(descriptor)
+
+
+class Child(Protocol):
+    """A process that waits for the request of one execution."""
+
+    @property
+    def pid(self) -> int:
+        """Its number, as /proc here has it."""
+        ...
+
+    @property
+    def pipes(self) -> Pipes:
+        """What goes to it and comes from it."""
+        ...
+
+    @property
+    def preface(self) -> bytes:
+        """What it is to read before the request."""
+        ...
+
+    def end(self) -> End:
+        """Kill what is left of it and its group; a child that died keeps its status."""
+        ...
+
+
+class Alone:
+    """An interpreter that lives for one execution."""
+
+    def __init__(self, surroundings: Surroundings) -> None:
+        self.pipes = Pipes.opened()
+        try:
+            self._process = self._start(surroundings)
+        except BaseException:
+            self.pipes.close()
+            raise
+        finally:
+            self.pipes.close_childs()
+        self.pid = self._process.pid
+        around = {**json.loads(surroundings.text), "imports": surroundings.imports}
+        self.preface = frame(json.dumps(around).encode())
+
+    def _start(self, surroundings: Surroundings) -> subprocess.Popen[bytes]:
+        requests, output, complaints, answers = self.pipes.childs
+        return start_worker(
+            ("alone", str(answers)),
+            surroundings,
+            streams=(requests, output, complaints),
+            passed=(answers,),
+        )
+
+    def end(self) -> End:
+        """Kill the group and reap the child."""
+        # A group of which only a zombie is left is "not permitted" on macOS.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, signal.SIGKILL)
+        _, status, used = os.wait4(self.pid, 0)
+        self._process.returncode = os.waitstatus_to_exitcode(status)
+        cpu_s = used.ru_utime + used.ru_stime
+        return End(self._process.returncode, cpu_s, used.ru_maxrss)
+
+
+def start_worker(
+    mode: tuple[str, ...],
+    surroundings: Surroundings,
+    *,
+    streams: tuple[int, int, int],
+    passed: tuple[int, ...] = (),
+) -> subprocess.Popen[bytes]:
+    """Start an interpreter of ours, in a session and an environment of its own.
+
+    Raises:
+        CannotTellError: it could not be started.
+
+    """
+    if not sys.executable:
+        raise CannotTellError(
+            "this Python does not know its own executable",
+            rule="capsule/spawn",
+            remedy="run an ordinary interpreter, or set sys.executable",
+        )
+    flags = ("-s", "-S", "-P")
+    try:
+        return subprocess.Popen(  # noqa: S603 - our own interpreter and file
+            [sys.executable, *flags, str(WORKER), str(_KERNEL), *mode],
+            stdin=streams[0],
+            stdout=streams[1],
+            stderr=streams[2],
+            pass_fds=passed,
+            start_new_session=True,
+            cwd="/",
+            env=dict(surroundings.env),
+        )
+    except OSError as error:
+        raise CannotTellError(
+            f"the child could not be started: {error}",
+            rule="capsule/spawn",
+            place=sys.executable,
+            remedy="free processes or memory, then try again",
+        ) from error

@@ -1,0 +1,158 @@
+"""The warm way to start a child: a worker that has the packages loaded forks it.
+
+    -> {"paths": […], "walls": {…}}                      once
+    -> {"imports": ["numpy"]}  and four descriptors      <- {"pid": 4711}
+    -> {"end": true}                                     <- {"status": 0, "cpu_s": …}
+
+Rules:
+
+- Host and worker talk over a socket pair that keeps messages apart. The worker sees
+  what is to be loaded, and neither code nor data: these go to its child, through pipes.
+- A worker has one child at a time, and stays its parent until the host says *end*, so
+  that nobody kills a stranger that was given a dead child's number.
+- A worker that does not answer as it should is not used again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+from typing import Any
+
+from muniment_plugins.capsule.protocol import is_object
+from muniment_plugins.capsule.starting import (
+    PREPARE_S,
+    End,
+    Pipes,
+    Surroundings,
+    start_worker,
+)
+
+__all__ = ["Forked", "Unforkable", "Worker"]
+
+_LONGEST = 1 << 16
+_ENDING_S = 10.0
+
+
+class Unforkable(Exception):
+    """The worker forks no child for this; ``lasting`` if it never will."""
+
+    def __init__(self, message: str, *, lasting: bool = False) -> None:
+        super().__init__(message)
+        self.lasting = lasting
+
+
+class Worker:
+    """A process that loads packages and forks children that run programs."""
+
+    def __init__(self, surroundings: Surroundings) -> None:
+        self.uses = 0
+        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        try:
+            self._process = self._start(surroundings, theirs.fileno())
+            self._send(surroundings.text.encode())
+        except BaseException:
+            self._control.close()
+            raise
+        finally:
+            theirs.close()
+
+    @staticmethod
+    def _start(surroundings: Surroundings, theirs: int) -> subprocess.Popen[bytes]:
+        null = subprocess.DEVNULL
+        return start_worker(("warm",), surroundings, streams=(theirs, null, null))
+
+    @property
+    def pid(self) -> int:
+        """Its number."""
+        return self._process.pid
+
+    def fork(self, imports: tuple[str, ...]) -> Forked:
+        """Have a child forked that has *imports* loaded.
+
+        Raises:
+            Unforkable: it is gone, could not load them, or cannot fork safely.
+
+        """
+        self.uses += 1
+        pipes = Pipes.opened()
+        try:
+            self._send(json.dumps({"imports": imports}).encode(), pipes.childs)
+            answer = self._receive(PREPARE_S)
+        except BaseException:
+            pipes.close()
+            raise
+        finally:
+            pipes.close_childs()
+        if type(answer.get("pid")) is int:
+            return Forked(self, answer["pid"], pipes)
+        pipes.close()
+        raise Unforkable(str(answer), lasting="threads" in answer)
+
+    def end_child(self) -> dict[str, Any]:
+        """Have the child ended, and return what the worker says of it.
+
+        Raises:
+            Unforkable: nothing sensible.
+
+        """
+        self._send(b'{"end":true}')
+        return self._receive(_ENDING_S)
+
+    def close(self) -> None:
+        """End the worker, and whatever it has not ended."""
+        self._control.close()
+        with contextlib.suppress(ProcessLookupError):
+            self._process.kill()
+        self._process.wait()
+
+    def forget(self) -> None:
+        """Leave the worker to the process that started it; this one is its fork."""
+        self._control.close()
+        self._process.returncode = 0
+
+    def _send(self, text: bytes, descriptors: tuple[int, ...] = ()) -> None:
+        try:
+            socket.send_fds(self._control, [text], descriptors)
+        except OSError as error:
+            raise Unforkable(f"the worker is gone: {error}") from None
+
+    def _receive(self, seconds: float) -> dict[str, Any]:
+        self._control.settimeout(seconds)
+        try:
+            answer: object = json.loads(self._control.recv(_LONGEST) or "0")
+        except (OSError, ValueError) as error:
+            raise Unforkable(f"the worker does not answer: {error}") from None
+        finally:
+            self._control.settimeout(None)
+        if not is_object(answer):
+            raise Unforkable("the worker has ended")
+        return answer
+
+
+class Forked:
+    """A child of a worker."""
+
+    preface = b""
+
+    def __init__(self, worker: Worker, pid: int, pipes: Pipes) -> None:
+        self._worker, self.pid, self.pipes = worker, pid, pipes
+        self.is_lost = False
+
+    def end(self) -> End:
+        """Have it killed and reaped; where its worker is gone, kill it from here."""
+        try:
+            said = self._worker.end_child()
+            return End(said["status"], said["cpu_s"], said["max_rss_kb"])
+        except (Unforkable, KeyError):
+            self.is_lost = True
+            for kill in (os.killpg, os.kill):
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    kill(self.pid, signal.SIGKILL)
+            return End(
+                -signal.SIGKILL, 0.0, 0, lost="the worker that forked it is gone"
+            )
