@@ -67,8 +67,8 @@ def execute_code(request: Mapping[str, Any]) -> dict[str, JsonValue]:
     """Answer *execute this code*: `Execution.to_json` of one run.
 
     *request* has ``code``, ``data`` and optionally ``entrypoint``,
-    ``allowed_imports``, ``resources`` (``time_s``, ``mem_mb``), ``seed``, ``require``
-    and ``allow_dangerous``.
+    ``allowed_imports``, ``resources`` (``time_s``, ``mem_mb``), ``seed``, ``clock``,
+    ``require`` and ``allow_dangerous``.
     """
     from muniment_plugins.capsule import requests  # noqa: PLC0415 - lazy is the point
 

@@ -84,10 +84,12 @@ class Policy:
         require: The weakest acceptable level, one of `LEVELS`.
         env: Variables added to the child's own, otherwise fixed environment.
         max_output: Bytes of printed text that are kept.
+        clock: ``frozen`` shows one instant, 2000-01-01T00:00:00Z, by the modules
+            ``time`` and ``datetime``.
 
     Raises:
         RefusedError: a dangerous import without ``allow_dangerous`` (rule
-            ``capsule/dangerous-import``), or something this capsule has not.
+            ``capsule/dangerous-import``), or a variable that changes what is loaded.
         UsageError: a bound that is no bound (rule ``capsule/policy``).
 
     """
@@ -135,13 +137,6 @@ class Policy:
                     place=f"Policy.{name}",
                     remedy="see muniment_plugins.capsule.Policy",
                 )
-        if self.clock == "frozen":
-            raise RefusedError(
-                "this capsule cannot freeze the clock",
-                rule="capsule/clock",
-                place="Policy.clock",
-                remedy="use clock='real' and pass the time in as data",
-            )
 
     def _check_imports(self) -> None:
         for name in self.allowed_imports:

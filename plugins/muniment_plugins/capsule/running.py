@@ -23,6 +23,7 @@ from concurrent.futures import ThreadPoolExecutor
 from muniment.canonical import JsonValue
 from muniment.errors import RefusedError
 from muniment.values import encode
+from muniment_plugins.capsule.clocks import stated
 from muniment_plugins.capsule.execution import Execution
 from muniment_plugins.capsule.machine import machine
 from muniment_plugins.capsule.policy import Policy, refuse_beyond
@@ -194,7 +195,7 @@ def _judge(
 
 def _environment(policy: Policy) -> dict[str, JsonValue]:
     return {
-        "clock": policy.clock,
+        **stated(policy.clock),
         "hash_seed": 0,
         "implementation": platform.python_implementation(),
         "locale": "C.UTF-8",

@@ -11,9 +11,44 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from muniment_plugins.capsule import Capsule, Policy, execute_code
 from muniment_plugins.capsule.clocks import INSTANT, stated
 from muniment_plugins.capsule.guard import build_views
 
+PROGRAM = """
+import dataclasses
+import datetime
+import time
+from datetime import date, datetime as moment
+
+@dataclasses.dataclass
+class Record:
+    label: str
+    when: moment = dataclasses.field(default_factory=moment.now)
+    day: date = date(2020, 2, 29)
+
+class Own(datetime.datetime):
+    pass
+
+def fit_and_eval(data):
+    record = Record("a")
+    time.sleep(100)
+    match record.when:
+        case datetime.date():
+            matched = True
+    return {
+        "age": (moment.now() - data).days,
+        "given": isinstance(data, moment),
+        "matched": matched,
+        "own": repr(Own.now()),
+        "parsed": time.strptime("1999", "%Y").tm_year,
+        "record": repr(record),
+        "same": type(record.when) is moment,
+        "spent": time.perf_counter() - time.time(),
+        "text": time.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "type": moment.strptime("2001-02-03", "%Y-%m-%d").isoformat(),
+    }
+"""
 VIEWS: Any = build_views(["time", "datetime"], "frozen")
 CLOCK, DATES = VIEWS["time"], VIEWS["datetime"]
 MOMENT = dt.datetime(2000, 1, 1, tzinfo=dt.UTC)
@@ -194,6 +229,45 @@ def test_any_moment_is_as_it_always_is(moment: dt.datetime) -> None:
     assert frozen == moment
     assert frozen.date() == moment.date()
     assert repr(frozen) == repr(moment)
+
+
+def test_a_program_sees_the_frozen_clock() -> None:
+    """Classes, patterns and arithmetic of a program work, at the instant."""
+    policy = Policy(
+        allowed_imports=("dataclasses", "datetime", "time"), clock="frozen", time_s=5
+    )
+    execution = Capsule(policy).run(PROGRAM, dt.datetime(1999, 12, 1))  # noqa: DTZ001
+    assert execution.metrics == {
+        "age": 31,
+        "given": True,
+        "matched": True,
+        "own": "Own(2000, 1, 1, 0, 0)",
+        "parsed": 1999,
+        "record": (
+            "Record(label='a', when=datetime.datetime(2000, 1, 1, 0, 0), "
+            "day=datetime.date(2020, 2, 29))"
+        ),
+        "same": True,
+        "spent": 0.0,
+        "text": "2000-01-01T00:00:00Z",
+        "type": "2001-02-03T00:00:00",
+    }, execution.error
+    assert execution.environment["clock"] == "frozen"
+    assert execution.environment["now"] == "2000-01-01T00:00:00Z"
+
+
+def test_the_clock_runs_unless_it_is_frozen() -> None:
+    """By default a program reads the time of day; the hook asks for either."""
+    code = "import time\ndef fit_and_eval(data): return {'now': time.time()}"
+    request = {"code": code, "data": None, "allowed_imports": ["time"]}
+    real: Any = execute_code(request)
+    frozen: Any = execute_code({**request, "clock": "frozen"})
+    assert abs(real["metrics"]["now"] - time.time()) < 60
+    assert frozen["metrics"]["now"] == INSTANT
+    assert (real["environment"]["clock"], frozen["environment"]["clock"]) == (
+        "real",
+        "frozen",
+    )
 
 
 def test_an_execution_says_which_clock() -> None:

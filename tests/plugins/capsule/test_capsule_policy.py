@@ -48,12 +48,6 @@ def test_the_environment_cannot_change_what_is_loaded() -> None:
             Policy(env={name: "x"})
 
 
-def test_a_clock_that_cannot_stand_still_says_so() -> None:
-    """A frozen clock is refused rather than promised."""
-    with pytest.raises(RefusedError, match="cannot freeze"):
-        Policy(clock="frozen")
-
-
 def test_packages_bring_their_companions() -> None:
     """Submodules that ordinary programs reach by dot come with their package."""
     assert "numpy.linalg" in Policy(allowed_imports=("numpy",)).modules
