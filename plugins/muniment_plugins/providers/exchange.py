@@ -1,0 +1,346 @@
+r"""From the wire to an effect and back, whatever library does the sending.
+
+    sent = Sent("POST", "https://api.example/v1/messages", headers, body)
+    answer = exchange(run, sent, send)      # send() gives Received or Fault
+    answer.status, answer.headers, answer.chunks
+
+    llm.requested  {"provider": "anthropic", "model": "…", "method": "POST",
+                    "url": "…", "headers": {…}, "body": {"json": {…}}}
+    llm.completed  {"status": 200, "headers": [["content-type", "…"], …],
+                    "chunks": ["event: message_start\n…", …], "usage": {…}}
+
+Rules:
+
+- A call of a known model endpoint is an effect of kind ``llm``, any other of kind
+  ``http``. What a request is matched by in a replay is what is recorded of it: headers
+  that differ between equal requests, or hold credentials, are left out.
+- An answer is recorded whole, in the chunks that it came in, decoded; then it is handed
+  on. Statuses from 400 on, answers that were cut off and connections that failed are
+  failures of the effect, which a resume performs again where the run ended by them.
+- Nothing is written before `Redaction` has seen it. A model's answer is given to the
+  program as it was recorded; an answer of another kind may be a credential, and is
+  given as it came while it is live.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, TypeAlias, cast
+from urllib.parse import urlsplit
+
+from muniment.errors import EffectFailed, ValueRefused
+from muniment.values import encode
+from muniment_plugins.providers.dialects import Dialect, about, recognise
+from muniment_plugins.providers.prices import cost
+from muniment_plugins.providers.redaction import SECRET_HEADERS, Redaction
+
+if TYPE_CHECKING:
+    from muniment.lanes import Lane
+
+__all__ = [
+    "VOLATILE_HEADERS",
+    "AnswerCutOff",
+    "AnswerRefused",
+    "ConnectionFailed",
+    "Exchange",
+    "Fault",
+    "Outcome",
+    "Received",
+    "Sent",
+    "aexchange",
+    "exchange",
+]
+
+VOLATILE_HEADERS = frozenset(
+    {
+        "accept-encoding",
+        "baggage",
+        "connection",
+        "content-length",
+        "date",
+        "host",
+        "idempotency-key",
+        "traceparent",
+        "tracestate",
+        "transfer-encoding",
+        "user-agent",
+        "x-client-request-id",
+        "x-correlation-id",
+        "x-goog-api-client",
+        "x-request-id",
+    }
+)
+"""Headers of requests that differ between requests that ask for the same."""
+
+_VOLATILE_PREFIXES = ("x-stainless-", "sec-")
+_FRAMING = frozenset(
+    {"connection", "content-encoding", "content-length", "transfer-encoding"}
+)
+"""Headers of answers that speak of bytes as they were before they were decoded."""
+
+_BOUNDARY = re.compile(r"(boundary=)\"?([^\";]+)\"?")
+FIRST_ERROR = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A request as it goes over the wire."""
+
+    method: str
+    url: str
+    headers: tuple[tuple[str, str], ...]
+    body: bytes = b""
+
+    def header(self, name: str) -> str:
+        """Return the value of the header *name*, "" where there is none."""
+        return next((value for key, value in self.headers if key.lower() == name), "")
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What a library raised instead of giving an answer, or in the middle of one."""
+
+    name: str
+    """The class of its error, for whoever has to raise it again."""
+    message: str
+    failure: EffectFailed | None = None
+    """The effect that failed by it; errors that are raised for it name it as cause."""
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """An answer as it came: decoded chunks, and the fault that cut it off, if any."""
+
+    status: int
+    headers: tuple[tuple[str, str], ...]
+    chunks: tuple[bytes, ...]
+    fault: Fault | None = None
+    failure: EffectFailed | None = None
+
+    def header(self, name: str) -> str:
+        """Return the value of the header *name*, "" where there is none."""
+        return next((value for key, value in self.headers if key.lower() == name), "")
+
+
+Outcome: TypeAlias = Received | Fault
+
+
+class _WireError(Exception):
+    """What an effect fails by; *data* is what a replay makes the answer from."""
+
+    def __init__(self, message: str, data: Mapping[str, object]) -> None:
+        super().__init__(message)
+        self.data = dict(data)
+
+
+class AnswerRefused(_WireError):
+    """The server answered with a status that says no."""
+
+
+class AnswerCutOff(_WireError):
+    """The answer began and did not end."""
+
+
+class ConnectionFailed(_WireError):
+    """There was no answer: no connection, or no patience."""
+
+
+@dataclass(slots=True)
+class Exchange:
+    """One request, as an effect that is to be asked for."""
+
+    kind: str
+    request: dict[str, object]
+    redaction: Redaction
+    dialect: Dialect | None
+    live: Outcome | None = field(default=None)
+    """What came over the wire in this process."""
+
+    @classmethod
+    def of(cls, sent: Sent, volatile: Iterable[str] = ()) -> Exchange:
+        """Return the effect for *sent*, the headers *volatile* left out as well."""
+        redaction = Redaction.of(sent.url, sent.headers)
+        body, read = _body(sent, redaction)
+        dialect = recognise(sent.method, urlsplit(sent.url).path, read)
+        request: dict[str, object] = {
+            "method": sent.method,
+            "url": redaction.text(sent.url),
+            "headers": _kept(sent, redaction, volatile),
+            "body": body,
+        }
+        if dialect is None:
+            return cls("http", request, redaction, None)
+        names = {"provider": dialect.provider, "model": dialect.model}
+        return cls("llm", {**names, **request}, redaction, dialect)
+
+    def settle(self, outcome: Outcome) -> dict[str, object]:
+        """Return what is recorded of *outcome*.
+
+        Raises:
+            AnswerRefused: its status says no.
+            AnswerCutOff: it came in part.
+            ConnectionFailed: there is none.
+
+        """
+        self.live = outcome
+        if isinstance(outcome, Fault):
+            message = self.redaction.text(outcome.message)
+            raise ConnectionFailed(
+                f"{outcome.name}: {message}",
+                {"fault": {"name": outcome.name, "message": message}},
+            )
+        value = self._recorded(outcome)
+        if outcome.fault is not None:
+            message = self.redaction.text(outcome.fault.message)
+            name = outcome.fault.name
+            value["fault"] = {"name": name, "message": message}
+            raise AnswerCutOff(f"{name}: {message}", value)
+        if outcome.status >= FIRST_ERROR:
+            raise AnswerRefused(f"status {outcome.status}", value)
+        return {**value, **self._about(outcome)}
+
+    def _recorded(self, received: Received) -> dict[str, object]:
+        headers = [
+            [name, value]
+            for name, value in self.redaction.headers(received.headers)
+            if name not in _FRAMING
+        ]
+        chunks = self.redaction.chunks(received.chunks)
+        return {
+            "status": received.status,
+            "headers": headers,
+            "chunks": [_readable(chunk) for chunk in chunks],
+        }
+
+    def _about(self, received: Received) -> dict[str, object]:
+        if self.dialect is None:
+            return {}
+        body = b"".join(self.redaction.chunks(received.chunks))
+        told = about(received.header("content-type"), body.decode("utf-8", "replace"))
+        told.setdefault("model", self.dialect.model)
+        usage = cast("dict[str, int]", told.get("usage", {}))
+        price = cost(self.dialect.provider, str(told["model"]), usage)
+        return told if price is None else {**told, "cost": price}
+
+    def answer(self, value: object) -> Received:
+        """Return the answer that the effect gave."""
+        live = self.live
+        if self.kind == "http" and isinstance(live, Received):
+            return live
+        return _received(cast("Mapping[str, object]", value))
+
+    def fault(self, failure: EffectFailed) -> Outcome:
+        """Return what the wire gave where the effect failed.
+
+        Raises:
+            EffectFailed: it failed by something else, such as a plugin's refusal.
+
+        """
+        data = failure.data
+        known = (AnswerRefused, AnswerCutOff, ConnectionFailed)
+        if not isinstance(data, dict) or failure.error_type not in {
+            one.__name__ for one in known
+        }:
+            raise failure
+        if "status" not in data:
+            return _fault(data, failure)
+        if self.kind == "http" and isinstance(self.live, Received):
+            return replace(self.live, failure=failure)
+        found = _received(data)
+        cut = _fault(data, failure) if "fault" in data else None
+        return replace(found, failure=failure, fault=cut)
+
+
+def exchange(
+    lane: Lane, sent: Sent, send: Callable[[], Outcome], volatile: Iterable[str] = ()
+) -> Outcome:
+    """Do *send* as an effect of *lane*, or answer it from the record."""
+    one = Exchange.of(sent, volatile)
+    try:
+        value = lane.effect(one.kind, one.request, lambda _: one.settle(send()))
+    except EffectFailed as failure:
+        return one.fault(failure)
+    return one.answer(value)
+
+
+async def aexchange(
+    lane: Lane,
+    sent: Sent,
+    send: Callable[[], Awaitable[Outcome]],
+    volatile: Iterable[str] = (),
+) -> Outcome:
+    """Do as `exchange` does, with a *send* that is awaited."""
+    one = Exchange.of(sent, volatile)
+
+    async def perform(_: object) -> object:
+        return one.settle(await send())
+
+    try:
+        value = await lane.aeffect(one.kind, one.request, perform)
+    except EffectFailed as failure:
+        return one.fault(failure)
+    return one.answer(value)
+
+
+def _kept(
+    sent: Sent, redaction: Redaction, volatile: Iterable[str]
+) -> dict[str, object]:
+    """Return the headers that say what is asked for."""
+    out = VOLATILE_HEADERS | SECRET_HEADERS | {name.lower() for name in volatile}
+    kept: dict[str, list[str]] = {}
+    for name, value in redaction.headers(sent.headers):
+        if name not in out and not name.startswith(_VOLATILE_PREFIXES):
+            told = (
+                _BOUNDARY.sub(r"\1muniment", value) if name == "content-type" else value
+            )
+            kept.setdefault(name, []).append(told)
+    return {name: ", ".join(values) for name, values in kept.items()}
+
+
+def _body(sent: Sent, redaction: Redaction) -> tuple[object, object]:
+    """Return a request's body as it is recorded, and as JSON where it is JSON."""
+    if not sent.body:
+        return None, None
+    (body,) = redaction.chunks((sent.body,))
+    boundary = _BOUNDARY.search(sent.header("content-type"))
+    if boundary is not None:  # a random one, which would differ in every replay
+        body = body.replace(boundary[2].encode("latin-1"), b"muniment")
+    if sent.header("content-type").partition(";")[0].endswith("json"):
+        try:
+            read: object = json.loads(body)
+            encode(read)
+        except (ValueError, RecursionError, ValueRefused):
+            pass  # it is recorded as it stands
+        else:
+            return {"json": read}, read
+    text = _readable(body)
+    return ({"text": text} if isinstance(text, str) else {"bytes": text}), None
+
+
+def _readable(data: bytes) -> str | bytes:
+    """Return *data* as text where it is UTF-8."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return data
+
+
+def _received(value: Mapping[str, object]) -> Received:
+    headers = cast("list[list[str]]", value["headers"])
+    return Received(
+        cast("int", value["status"]),
+        tuple((name, told) for name, told in headers),
+        tuple(map(_bytes, cast("list[object]", value["chunks"]))),
+    )
+
+
+def _bytes(chunk: object) -> bytes:
+    return chunk.encode() if isinstance(chunk, str) else cast("bytes", chunk)
+
+
+def _fault(data: Mapping[str, object], failure: EffectFailed) -> Fault:
+    told = cast("Mapping[str, str]", data["fault"])
+    return Fault(told["name"], told["message"], failure)

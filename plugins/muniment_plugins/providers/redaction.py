@@ -1,0 +1,241 @@
+"""Secrets out of what goes over the wire, before anything of it is written.
+
+    Authorization: Bearer sk-proj-4f…     the header is left out of requests
+    Set-Cookie: session=8c…               Set-Cookie: [redacted]
+    https://h/v1?key=AIza…&alt=sse        https://h/v1?key=[redacted]&alt=sse
+    {"password": "hunter2"}               {"password": "[redacted]"}
+
+Rules:
+
+- One `Redaction` per exchange, used for all of its parts. It knows the credentials that
+  the request itself carries, and takes them out wherever they come up again.
+- Beside those it knows the shapes of well-known keys, and names of headers, parameters
+  and members that hold secrets.
+- A body keeps its chunks: a secret that two of them share is taken out of both.
+- What is redacted stays a text, and JSON stays JSON.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import cast
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+__all__ = [
+    "MASK",
+    "PATTERNS",
+    "SECRET_HEADERS",
+    "SECRET_NAMES",
+    "Headers",
+    "Redaction",
+]
+
+Headers = Iterable[tuple[str, str]]
+
+MASK = "[redacted]"
+
+SECRET_HEADERS = frozenset(
+    {
+        "api-key",
+        "authorization",
+        "cookie",
+        "ocp-apim-subscription-key",
+        "proxy-authorization",
+        "set-cookie",
+        "x-amz-security-token",
+        "x-api-key",
+        "x-auth-token",
+        "x-csrf-token",
+        "x-goog-api-key",
+    }
+)
+"""Headers whose values are credentials."""
+
+SECRET_NAMES = (
+    "access_token",
+    "api-key",
+    "api_key",
+    "apikey",
+    "auth_token",
+    "client_secret",
+    "id_token",
+    "passwd",
+    "password",
+    "private_key",
+    "refresh_token",
+    "secret",
+    "secret_key",
+)
+"""Members of JSON bodies, and parameters, whose texts are credentials."""
+
+_PARAMETERS = (*SECRET_NAMES, "key", "token", "sig", "signature", "x-amz-signature")
+"""Parameters of URLs and forms; as members of JSON these are everyday words."""
+
+SHORTEST = 6
+"""Below this length a credential is a word that may stand anywhere."""
+
+
+def _any(names: Iterable[str]) -> str:
+    return "|".join(re.escape(name) for name in names)
+
+
+PATTERNS: tuple[re.Pattern[str], ...] = tuple(
+    re.compile(pattern, re.ASCII | re.DOTALL)
+    for pattern in (
+        r"\bsk-[\w-]{16,}",  # OpenAI, Anthropic, DeepSeek, OpenRouter
+        r"\b[spr]k_(?:live|test)_\w{16,}",  # Stripe
+        r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b",  # AWS
+        r"\bgh[oprsu]_\w{30,}",  # GitHub
+        r"\bgithub_pat_\w{22,}",
+        r"\bglpat-[\w-]{20,}",  # GitLab
+        r"\bxox[a-z]-[\w-]{10,}",  # Slack
+        r"\bAIza[\w-]{35}",  # Google
+        r"\bya29\.[\w-]{20,}",
+        r"\bhf_[A-Za-z0-9]{30,}",  # Hugging Face
+        r"\bgsk_[A-Za-z0-9]{20,}",  # Groq
+        r"\bxai-[A-Za-z0-9]{20,}",
+        r"\br8_[A-Za-z0-9]{30,}",  # Replicate
+        r"\bpypi-Ag[\w-]{40,}",
+        r"\bnpm_[A-Za-z0-9]{36}",
+        r"\b\d{8,10}:[\w-]{35}\b",  # Telegram
+        r"\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,}",  # JSON Web Tokens
+        r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?-----END [A-Z ]*PRIVATE KEY-----",
+        r"(?<=://)[^/\s:@\"]*:([^/\s:@\"]+)(?=@)",  # a password in a URL
+        r"(?i)\b(?:bearer|basic)\s+([\w.~+/=-]{16,})",
+        rf"(?i)\\?\"(?:{_any(SECRET_NAMES)})\\?\"\s*:\s*\\?\"([^\"\\]+)",
+        rf"(?i)(?:^|[?&])(?:{_any(_PARAMETERS)})=([^&\s\"#]+)",
+    )
+)
+"""Shapes of secrets; where there is a group, it is the secret."""
+
+
+@dataclass(frozen=True, slots=True)
+class Redaction:
+    """What is secret in one exchange."""
+
+    known: tuple[str, ...] = ()
+    """Credentials that the request carries, longest first."""
+
+    @classmethod
+    def of(cls, url: str, headers: Headers) -> Redaction:
+        """Return the redaction for a request to *url* with *headers*."""
+        found = {one for one in _credentials(url, headers) if len(one) >= SHORTEST}
+        return cls(tuple(sorted(found, key=lambda one: (-len(one), one))))
+
+    @classmethod
+    def knowing(cls, *secrets: str | None) -> Redaction:
+        """Return the redaction that takes *secrets* out, however short they are."""
+        found = {one for one in secrets if one}
+        return cls(tuple(sorted(found, key=lambda one: (-len(one), one))))
+
+    def text(self, text: str) -> str:
+        """Return *text* without secrets."""
+        parts: list[str] = []
+        end = 0
+        for start, stop in self._spans(text):
+            parts += [text[end:start], MASK]
+            end = stop
+        return "".join([*parts, text[end:]])
+
+    def chunks(self, chunks: Sequence[bytes]) -> tuple[bytes, ...]:
+        """Return the *chunks* of one body without secrets, as many as there were."""
+        text = b"".join(chunks).decode("latin-1")  # one character for each byte
+        spans = list(self._spans(text))
+        if not spans:
+            return tuple(chunks)
+        redacted: list[bytes] = []
+        begin = 0
+        for chunk in chunks:
+            redacted.append(_cut(text, begin, begin + len(chunk), spans))
+            begin += len(chunk)
+        return tuple(redacted)
+
+    def headers(self, headers: Headers) -> list[tuple[str, str]]:
+        """Return *headers*, names in lower case, without secrets."""
+        return [
+            (name.lower(), MASK if name.lower() in SECRET_HEADERS else self.text(value))
+            for name, value in headers
+        ]
+
+    def value(self, value: object) -> object:
+        """Return a value made of dicts, lists and texts without secrets."""
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, dict):
+            members = cast("dict[object, object]", value)
+            return {name: self._member(name, told) for name, told in members.items()}
+        if isinstance(value, list | tuple):
+            parts = [self.value(one) for one in cast("list[object]", value)]
+            return tuple(parts) if isinstance(value, tuple) else parts
+        return value
+
+    def _member(self, name: object, value: object) -> object:
+        secret = isinstance(value, str) and str(name).lower() in SECRET_NAMES
+        return MASK if secret else self.value(value)
+
+    def _spans(self, text: str) -> Iterator[tuple[int, int]]:
+        """Yield where the secrets stand, from left to right, none within another."""
+        found = [
+            match.span(match.re.groups)
+            for pattern in PATTERNS
+            for match in pattern.finditer(text)
+            if match[match.re.groups] != MASK
+        ]
+        for secret in self.known:
+            found += [one.span() for one in re.finditer(re.escape(secret), text)]
+        yield from _joined(sorted(found))
+
+
+def _joined(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    joined: list[tuple[int, int]] = []
+    for start, stop in spans:
+        if joined and start < joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(stop, joined[-1][1]))
+        else:
+            joined.append((start, stop))
+    return joined
+
+
+def _cut(text: str, begin: int, end: int, spans: list[tuple[int, int]]) -> bytes:
+    """Return the characters from *begin* to *end*; a mask stands where a span begins."""
+    parts: list[str] = []
+    at = begin
+    for start, stop in spans:
+        if stop <= begin or start >= end:
+            continue
+        parts.append(text[at : max(start, at)])
+        if start >= begin:
+            parts.append(MASK)
+        at = min(stop, end)
+    return "".join([*parts, text[at:end]]).encode("latin-1")
+
+
+def _credentials(url: str, headers: Headers) -> Iterator[str]:
+    for name, value in headers:
+        if name.lower() in SECRET_HEADERS:
+            yield value
+            scheme, _, token = value.partition(" ")
+            yield token.strip()
+            yield from _basic(token) if scheme.lower() == "basic" else ()
+            if name.lower() == "cookie":
+                yield from (part.partition("=")[2] for part in value.split("; "))
+    parts = urlsplit(url)
+    yield from (one for one in (parts.password,) if one)
+    yield from (unquote(one) for one in (parts.password,) if one)
+    for name, value in parse_qsl(parts.query):
+        if name.lower() in _PARAMETERS:
+            yield value
+
+
+def _basic(token: str) -> Iterator[str]:
+    """Yield user and password of RFC 7617 credentials, and the password alone."""
+    try:
+        pair = base64.b64decode(token, validate=True).decode()
+    except (binascii.Error, UnicodeDecodeError):
+        return
+    yield pair
+    yield pair.partition(":")[2]

@@ -1,0 +1,48 @@
+"""Server-sent events: how models stream.
+
+    event: message_start
+    data: {"type": "message_start", …}
+    ⏎
+
+Rules: lines end with LF, CR or CRLF; a blank line ends an event; several ``data`` lines
+are joined by LF; lines that begin with a colon are comments; an event that the end cuts
+off does not count. Source: WHATWG HTML, *Server-sent events*, 9.2.6.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from typing import cast
+
+__all__ = ["events", "messages"]
+
+_LINE = re.compile(r"\r\n|\n|\r")
+
+
+def events(body: str) -> Iterator[tuple[str, str]]:
+    """Yield name and data of each event of *body*."""
+    name, data = "", list[str]()
+    for line in _LINE.split(body.removeprefix("\ufeff"))[:-1]:
+        field, _, value = line.partition(":")
+        value = value.removeprefix(" ")
+        if not line:
+            if data:
+                yield name or "message", "\n".join(data)
+            name, data = "", []
+        elif field == "data":
+            data.append(value)
+        elif field == "event":
+            name = value
+
+
+def messages(bodies: Iterable[str]) -> Iterator[dict[str, object]]:
+    """Yield the JSON objects that a stream, given in parts, holds; others are skipped."""
+    for _, data in events("".join(bodies)):
+        try:
+            message = json.loads(data)
+        except ValueError:  # [DONE]
+            continue
+        if isinstance(message, dict):
+            yield cast("dict[str, object]", message)

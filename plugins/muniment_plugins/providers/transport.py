@@ -1,0 +1,333 @@
+"""HTTP clients whose requests are effects of a run, for SDKs that take a client.
+
+    openai.OpenAI(http_client=http_client(run))
+    anthropic.AsyncAnthropic(http_client=async_http_client(run))
+
+Rules:
+
+- `httpx2` is what current SDKs use, `httpx` what older ones do; the clients are those of
+  either library, and differ from a plain one in their transport only.
+- Every request is an effect, each hop of a redirect and each retry of an SDK too.
+- In a replay nothing is sent: no connection is made, no proxy is looked up.
+- Errors are those of the library, raised again from what was recorded.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, cast, overload
+from urllib.request import getproxies, proxy_bypass
+
+from muniment.errors import EffectFailed, UsageError, printable
+from muniment.lanes import Lane, current_run
+from muniment_plugins.providers.exchange import (
+    Fault,
+    Outcome,
+    Received,
+    Sent,
+    aexchange,
+    exchange,
+)
+
+if TYPE_CHECKING:
+    import httpx
+    import httpx2
+
+__all__ = ["async_http_client", "http_client", "library"]
+
+Library: TypeAlias = Literal["httpx2", "httpx"]
+
+_NETWORK = ("cert", "http1", "http2", "limits", "proxy", "trust_env", "verify")
+"""Options of a client that belong to its connections."""
+
+
+def library(name: str | None = None, extra: str = "openai") -> Any:
+    """Return the module ``httpx2``, or ``httpx`` where that is the one installed.
+
+    Raises:
+        UsageError: neither is, or not the one that *name* asks for.
+
+    """
+    for one in ("httpx2", "httpx") if name is None else (name,):
+        try:
+            return import_module(one)
+        except ImportError:
+            continue
+    raise UsageError(
+        f"{name or 'httpx2'} is not installed",
+        rule="provider/missing",
+        place="muniment_plugins.providers",
+        remedy=f"pip install {name}" if name else f"pip install 'muniment[{extra}]'",
+    )
+
+
+class _Base:
+    """What both transports share: the run, and the wire behind it."""
+
+    def __init__(
+        self,
+        lane: Lane | None,
+        module: Any,
+        make: Callable[[str | None], Any],
+        volatile: Iterable[str],
+    ) -> None:
+        self._lane = lane
+        self._module = module
+        self._make = make
+        self._volatile = tuple(volatile)
+        self._wires: dict[str | None, Any] = {}
+
+    @property
+    def lane(self) -> Lane:
+        """The lane that the requests belong to."""
+        return current_run() if self._lane is None else self._lane
+
+    def wire(self, url: Any) -> Any:
+        """Return the transport that does send, through the proxy that counts for it."""
+        proxy = _proxy(url.scheme, url.host)
+        if proxy not in self._wires:
+            self._wires.setdefault(proxy, self._make(proxy))  # of two threads, one
+        return self._wires[proxy]
+
+    def error(self, fault: Fault, request: Any) -> Exception:
+        """Return the library's error for *fault*, and what it comes from."""
+        kind = getattr(self._module, fault.name, self._module.NetworkError)
+        error = cast("Exception", kind(fault.message, request=request))
+        error.__cause__ = fault.failure
+        return error
+
+    def response(self, outcome: Outcome, request: Any, content: Any) -> Any:
+        """Return the library's response, with *content* as its stream."""
+        if isinstance(outcome, Fault):
+            raise self.error(outcome, request)
+        response = self._module.Response(
+            outcome.status,
+            headers=list(outcome.headers),
+            content=content(outcome),
+            request=request,
+        )
+        if outcome.failure is not None:
+            check = response.raise_for_status
+            response.raise_for_status = functools.partial(
+                _raise_for_status, check, outcome.failure
+            )
+        return response
+
+
+def _raise_for_status(check: Callable[[], Any], failure: EffectFailed) -> Any:
+    """Let the error of a status name the effect that failed by it."""
+    try:
+        return check()
+    except Exception as error:
+        raise error from failure
+
+
+class _Transport(_Base):
+    """Sends requests as effects, and waits."""
+
+    def handle_request(self, request: Any) -> Any:
+        """Return the response to *request*, live or from the record."""
+        sent = _sent(request, request.read())
+        outcome = exchange(self.lane, sent, lambda: self._send(request), self._volatile)
+        return self.response(
+            outcome, request, functools.partial(self._content, request)
+        )
+
+    def _send(self, request: Any) -> Outcome:
+        try:
+            response = self.wire(request.url).handle_request(request)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is recorded
+            return _fault(error)
+        chunks: list[bytes] = []
+        fault = None
+        try:
+            chunks.extend(response.iter_bytes())
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is recorded
+            fault = _fault(error)
+        finally:
+            response.close()
+        return _received(response, chunks, fault)
+
+    def _content(self, request: Any, outcome: Received) -> Iterator[bytes]:
+        yield from outcome.chunks
+        if outcome.fault is not None:
+            raise self.error(outcome.fault, request)
+
+    def close(self) -> None:
+        """Close the connections."""
+        for wire in self._wires.values():
+            wire.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class _AsyncTransport(_Base):
+    """Sends requests as effects, and is awaited."""
+
+    async def handle_async_request(self, request: Any) -> Any:
+        """Return the response to *request*, live or from the record."""
+        sent = _sent(request, await request.aread())
+        outcome = await aexchange(
+            self.lane, sent, lambda: self._send(request), self._volatile
+        )
+        return self.response(
+            outcome, request, functools.partial(self._content, request)
+        )
+
+    async def _send(self, request: Any) -> Outcome:
+        try:
+            response = await self.wire(request.url).handle_async_request(request)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is recorded
+            return _fault(error)
+        chunks: list[bytes] = []
+        fault = None
+        try:
+            async for chunk in response.aiter_bytes():
+                chunks.append(chunk)  # noqa: PERF401 - kept when the next one fails
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is recorded
+            fault = _fault(error)
+        finally:
+            await response.aclose()
+        return _received(response, chunks, fault)
+
+    async def _content(self, request: Any, outcome: Received) -> AsyncIterator[bytes]:
+        for chunk in outcome.chunks:
+            yield chunk
+        if outcome.fault is not None:
+            raise self.error(outcome.fault, request)
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        for wire in self._wires.values():
+            await wire.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+
+def _sent(request: Any, body: bytes) -> Sent:
+    headers = tuple(request.headers.multi_items())
+    return Sent(request.method, str(request.url), headers, body)
+
+
+def _fault(error: Exception) -> Fault:
+    return Fault(type(error).__name__, printable(error))
+
+
+def _received(response: Any, chunks: list[bytes], fault: Fault | None) -> Received:
+    headers = tuple(response.headers.multi_items())
+    return Received(response.status_code, headers, tuple(chunks), fault)
+
+
+def _proxy(scheme: str, host: str) -> str | None:
+    proxies = getproxies()
+    if not proxies or proxy_bypass(host):
+        return None
+    return proxies.get(scheme) or proxies.get("all")
+
+
+@overload
+def http_client(
+    run: Lane | None = None,
+    *,
+    library: Literal["httpx2"] | None = None,
+    transport: httpx2.BaseTransport | None = None,
+    volatile: Iterable[str] = (),
+    **options: Any,
+) -> httpx2.Client: ...
+@overload
+def http_client(
+    run: Lane | None = None,
+    *,
+    library: Literal["httpx"],
+    transport: httpx.BaseTransport | None = None,
+    volatile: Iterable[str] = (),
+    **options: Any,
+) -> httpx.Client: ...
+def http_client(
+    run: Lane | None = None,
+    *,
+    library: Library | None = None,
+    transport: Any = None,
+    volatile: Iterable[str] = (),
+    **options: Any,
+) -> Any:
+    """Return a client whose requests are effects of *run*.
+
+    Args:
+        run: a run or a lane of it; without one, the one that the calling code is in.
+        library: ``httpx2`` or ``httpx``; the first of them that is installed.
+        transport: what sends, in the place of the library's own.
+        volatile: names of further headers that differ between equal requests.
+        options: those of the library's client.
+
+    Raises:
+        UsageError: the library is not installed.
+
+    """
+    module = _library(library)
+    make = _maker(module.HTTPTransport, transport, options)
+    recording = _Transport(run, module, make, volatile)
+    return module.Client(transport=recording, **{"follow_redirects": True, **options})
+
+
+@overload
+def async_http_client(
+    run: Lane | None = None,
+    *,
+    library: Literal["httpx2"] | None = None,
+    transport: httpx2.AsyncBaseTransport | None = None,
+    volatile: Iterable[str] = (),
+    **options: Any,
+) -> httpx2.AsyncClient: ...
+@overload
+def async_http_client(
+    run: Lane | None = None,
+    *,
+    library: Literal["httpx"],
+    transport: httpx.AsyncBaseTransport | None = None,
+    volatile: Iterable[str] = (),
+    **options: Any,
+) -> httpx.AsyncClient: ...
+def async_http_client(
+    run: Lane | None = None,
+    *,
+    library: Library | None = None,
+    transport: Any = None,
+    volatile: Iterable[str] = (),
+    **options: Any,
+) -> Any:
+    """Return an asynchronous client; everything else is as in `http_client`."""
+    module = _library(library)
+    make = _maker(module.AsyncHTTPTransport, transport, options)
+    recording = _AsyncTransport(run, module, make, volatile)
+    return module.AsyncClient(
+        transport=recording, **{"follow_redirects": True, **options}
+    )
+
+
+_library = library
+
+
+def _maker(
+    kind: Any, transport: Any, options: dict[str, Any]
+) -> Callable[[str | None], Any]:
+    """Return what makes the transport behind a proxy; takes the *options* that count."""
+    given = {name: options.pop(name) for name in _NETWORK if name in options}
+
+    def make(proxy: str | None) -> Any:
+        if transport is not None:
+            return transport
+        found = proxy if given.get("trust_env", True) else None
+        return kind(**{"proxy": found, **given})
+
+    return make

@@ -1,0 +1,180 @@
+"""A server on this machine that speaks as model servers do, counts, and fails on order.
+
+    with ModelServer() as server:
+        server.fail(Trouble(429, retry_after="0.01"), Trouble(cut=2))
+        …  # server.url, server.calls
+
+Rules: no key is checked, none is kept; ``/echo`` answers with what it got, so that tests
+can ask for secrets back; ``/token`` answers with a credential.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any, Self
+
+from model_wire import Spoken, anthropic, chat, responses
+
+__all__ = ["Asked", "ModelServer", "Trouble"]
+
+_SPEAKERS = {
+    "/v1/chat/completions": chat,
+    "/v1/responses": responses,
+    "/v1/messages": anthropic,
+}
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """What goes wrong with one request: a status, a delay, or a cut stream."""
+
+    status: int = 200
+    retry_after: str | None = None
+    delay: float = 0.0
+    cut: int | None = None
+    """After how many events of the stream the connection is closed."""
+    say: str | None = None
+    """The message of the error; ``{key}`` is the key that the request carried."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One request that came in."""
+
+    method: str
+    path: str
+    headers: dict[str, str]
+    body: Any
+
+
+@dataclass
+class ModelServer:
+    """The server, for as long as its context lasts."""
+
+    calls: list[Asked] = field(default_factory=list)
+    troubles: list[Trouble] = field(default_factory=list)
+    _http: ThreadingHTTPServer | None = None
+
+    @property
+    def url(self) -> str:
+        """Where it listens, without a path."""
+        assert self._http is not None
+        return f"http://127.0.0.1:{self._http.server_address[1]}"
+
+    def fail(self, *troubles: Trouble) -> None:
+        """Meet the next requests with *troubles*, one each."""
+        self.troubles += troubles
+
+    def __enter__(self) -> Self:
+        handler = type("Handler", (_Handler,), {"model_server": self})
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        self._http.daemon_threads = True
+        threading.Thread(
+            target=self._http.serve_forever, args=(0.02,), daemon=True
+        ).start()
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        assert self._http is not None
+        self._http.shutdown()
+        self._http.server_close()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    model_server: ModelServer
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+    def do_GET(self) -> None:
+        """Answer a GET."""
+        self._answer(None)
+
+    def do_POST(self) -> None:
+        """Answer a POST."""
+        length = int(self.headers.get("content-length", 0))
+        raw = self.rfile.read(length)
+        try:
+            body = json.loads(raw)
+        except ValueError:
+            body = raw.decode("latin-1")
+        self._answer(body)
+
+    def _answer(self, body: Any) -> None:
+        server = self.model_server
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        path = self.path.partition("?")[0]
+        server.calls.append(Asked(self.command, self.path, headers, body))
+        trouble = server.troubles.pop(0) if server.troubles else Trouble()
+        if trouble.delay:
+            time.sleep(trouble.delay)
+        if trouble.status >= 400:
+            self._refuse(trouble, headers)
+        elif path in _SPEAKERS:
+            self._speak(_SPEAKERS[path](body), body, trouble)
+        elif path == "/moved":
+            self.send_response(307)
+            self.send_header("location", "/echo")
+            self.send_header("content-length", "0")
+            self.end_headers()
+        elif path == "/token":
+            self._send({"access_token": "token-" + "4f" * 12, "expires_in": 60})
+        else:
+            told = {"path": self.path, "headers": headers, "body": body}
+            self._send(told, cookie="session=very-secret-cookie")
+
+    def _refuse(self, trouble: Trouble, headers: dict[str, str]) -> None:
+        key = headers.get("x-api-key") or headers.get("authorization", "")
+        message = (trouble.say or "no").format(key=key.removeprefix("Bearer "))
+        error = {"type": "error", "message": message, "code": None, "param": None}
+        self._send(
+            {"type": "error", "error": error}, trouble.status, trouble.retry_after
+        )
+
+    def _speak(self, spoken: Spoken, body: Any, trouble: Trouble) -> None:
+        if not body.get("stream"):
+            self._send(spoken.whole)
+            return
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream; charset=utf-8")
+        self.send_header("x-request-id", f"req_{len(self.model_server.calls)}")
+        self.send_header("transfer-encoding", "chunked")
+        self.end_headers()
+        for number, event in enumerate(spoken.stream):
+            if number == trouble.cut:
+                self.close_connection = True
+                return
+            data = event.encode()
+            self.wfile.write(b"%x\r\n%b\r\n" % (len(data), data))
+            self.wfile.flush()
+        self.wfile.write(b"0\r\n\r\n")
+
+    def _send(
+        self,
+        answer: Any,
+        status: int = 200,
+        retry_after: str | None = None,
+        cookie: str | None = None,
+    ) -> None:
+        data = json.dumps(answer, ensure_ascii=False).encode()
+        self.send_response(status)
+        self.send_header("content-type", "application/json")
+        self.send_header("x-request-id", f"req_{len(self.model_server.calls)}")
+        if retry_after is not None:
+            self.send_header("retry-after", retry_after)
+        if cookie is not None:
+            self.send_header("set-cookie", cookie)
+        self.send_header("content-length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
