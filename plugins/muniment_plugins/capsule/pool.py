@@ -23,6 +23,7 @@ import functools
 import os
 import sys
 import threading
+import time
 from collections.abc import Generator
 from contextlib import contextmanager
 
@@ -54,10 +55,10 @@ class Pool:
             CannotTellError: no process could be started.
 
         """
-        key = _key(surroundings)
+        key, began = _key(surroundings), time.monotonic()
         forked = self._fork(key, surroundings)
         if forked is None:
-            yield Alone(surroundings)
+            yield Alone(surroundings, time.monotonic() - began)
             return
         worker, child = forked
         try:

@@ -149,6 +149,11 @@ class Child(Protocol):
         """What it is to read before the request."""
         ...
 
+    @property
+    def spent_s(self) -> float:
+        """What was spent on loading packages already, of `PREPARE_S`."""
+        ...
+
     def end(self) -> End:
         """Kill what is left of it and its group; a child that died keeps its status."""
         ...
@@ -157,7 +162,8 @@ class Child(Protocol):
 class Alone:
     """An interpreter that lives for one execution."""
 
-    def __init__(self, surroundings: Surroundings) -> None:
+    def __init__(self, surroundings: Surroundings, spent_s: float = 0.0) -> None:
+        self.spent_s = spent_s
         self.pipes = Pipes.opened()
         try:
             self._process = self._start(surroundings)

@@ -22,10 +22,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from muniment_plugins.capsule import starting
 from muniment_plugins.capsule.limits import unmet_limits
 from muniment_plugins.capsule.protocol import HEADER, MAX_RESULT, frame, is_object
 from muniment_plugins.capsule.results import ProtocolViolation, read_frame
-from muniment_plugins.capsule.starting import PREPARE_S, Child, End
+from muniment_plugins.capsule.starting import Child, End
 from muniment_plugins.capsule.walls import level_of, unmet_walls
 
 __all__ = ["Outcome", "supervise"]
@@ -116,7 +117,7 @@ class _Conversation:
         self.max_output = max_output
         self.admit = admit
         self.started = time.monotonic()
-        self.deadline = self.started + PREPARE_S
+        self.deadline = self.started + starting.PREPARE_S - child.spent_s
 
     def listen(self, selector: selectors.BaseSelector) -> None:
         """Move bytes until the child's answers end, or the clock or a rule ends it."""

@@ -23,9 +23,9 @@ import socket
 import subprocess
 from typing import Any
 
+from muniment_plugins.capsule import starting
 from muniment_plugins.capsule.protocol import is_object
 from muniment_plugins.capsule.starting import (
-    PREPARE_S,
     End,
     Pipes,
     Surroundings,
@@ -82,7 +82,7 @@ class Worker:
         pipes = Pipes.opened()
         try:
             self._send(json.dumps({"imports": imports}).encode(), pipes.childs)
-            answer = self._receive(PREPARE_S)
+            answer = self._receive(starting.PREPARE_S)
         except BaseException:
             pipes.close()
             raise
@@ -138,6 +138,7 @@ class Forked:
     """A child of a worker."""
 
     preface = b""
+    spent_s = 0.0
 
     def __init__(self, worker: Worker, pid: int, pipes: Pipes) -> None:
         self._worker, self.pid, self.pipes = worker, pid, pipes

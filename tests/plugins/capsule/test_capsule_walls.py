@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
-import time
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -48,43 +44,6 @@ def test_the_walls_need_no_root() -> None:
     hidden = {name for name, (before, _) in found["effects"].items() if not before}
     assert through == set()
     assert hidden <= escapes.NEEDS_ROOT | escapes.NOT_WITHOUT
-
-
-def status_of(pid: int) -> dict[str, str]:
-    """Return what /proc says of a process; nothing if it is gone, or as good as."""
-    try:
-        text = Path(f"/proc/{pid}/status").read_text()
-    except (FileNotFoundError, ProcessLookupError):
-        return {}
-    found = dict(line.split(":\t", 1) for line in text.splitlines() if ":\t" in line)
-    return {} if found["State"].startswith(("X", "Z")) else found
-
-
-@strong
-def test_a_child_does_not_outlive_its_parent() -> None:
-    """A host that is killed in the middle of a run leaves nothing running."""
-    code = (
-        "from muniment_plugins.capsule import Capsule, Policy\n"
-        "from muniment_plugins.capsule.machine import machine\n"
-        "machine()\n"  # the probe child has ended
-        "print('ready', flush=True)\n"
-        "sleep = 'import time\\ndef fit_and_eval(d): time.sleep(60)'\n"
-        "Capsule(Policy(allowed_imports=('time',), time_s=60)).run(sleep, 0)"
-    )
-    host = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
-    assert host.stdout is not None
-    assert host.stdout.readline() == b"ready\n"
-    children = Path(f"/proc/{host.pid}/task/{host.pid}/children")
-    child, deadline = 0, time.monotonic() + 10
-    while status_of(child).get("Seccomp") != "2" and time.monotonic() < deadline:
-        child = int((children.read_text().split() or ["0"])[0])
-    assert child
-    host.kill()
-    host.communicate()
-    deadline = time.monotonic() + 2
-    while status_of(child) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert status_of(child) == {}
 
 
 @strong

@@ -1,0 +1,326 @@
+"""The warm worker: one per surroundings, replaced when it fails, gone with the host."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from machines import patched_worker, strong
+from muniment_plugins.capsule import Capsule, Execution, Policy, pool, starting
+from muniment_plugins.capsule.machine import machine
+from muniment_plugins.capsule.warm import Worker
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks on Linux only")
+
+PROGRAM = "import math\ndef fit_and_eval(data): return {'n': math.sqrt(data)}"
+WAITING = "import time\ndef fit_and_eval(data): time.sleep(30)"
+PLAIN = Policy(allowed_imports=("math", "time"), time_s=2, mem_mb=64)
+
+
+@pytest.fixture(autouse=True)
+def workers() -> pool.Pool:
+    """Begin without workers, but with the machine known."""
+    machine()
+    pool.pool().close()
+    return pool.pool()
+
+
+def children_of(pid: int) -> list[int]:
+    """Return the processes whose parent is *pid*."""
+    found: list[int] = []
+    for listed in Path(f"/proc/{pid}/task").glob("*/children"):
+        try:
+            found += map(int, listed.read_text().split())
+        except (FileNotFoundError, ProcessLookupError):
+            continue  # that thread has ended
+    return found
+
+
+def is_running(pid: int) -> bool:
+    """Tell whether there is such a process, and not only its remains."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return state not in "XZ"
+
+
+def soon(condition: Callable[[], object], seconds: float = 5) -> bool:
+    """Wait until *condition* holds; tell whether it did in time."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.005)
+    return True
+
+
+def the_worker() -> int:
+    """Return the number of the one worker there is."""
+    (found,) = [pid for pid in children_of(os.getpid()) if is_worker(pid)]
+    return found
+
+
+def is_worker(pid: int) -> bool:
+    """Tell whether *pid* is a worker that forks."""
+    try:
+        return b"\0warm\0" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def metrics(policy: Policy = PLAIN) -> object:
+    """Run a program that works and return its metrics."""
+    return Capsule(policy).run(PROGRAM, 9).metrics
+
+
+def test_programs_share_a_worker_and_no_process() -> None:
+    """The second program is forked by the worker of the first."""
+    code = "def fit_and_eval(data): return {}"
+    Capsule().run(code, None)
+    first = the_worker()
+    for _ in range(3):
+        assert Capsule().run(code, None).status == "ok"
+    assert the_worker() == first
+    assert children_of(first) == []
+
+
+def test_nothing_of_a_program_stays_for_the_next() -> None:
+    """What a program does to modules that it shares is gone with its process."""
+    policy = Policy(allowed_imports=("collections",))
+    code = (
+        "import collections\n"
+        "def fit_and_eval(data):\n"
+        "    seen = collections.Counter\n"
+        "    was = getattr(seen, 'left', 'nothing')\n"
+        "    if data: setattr(seen, 'left', 'a mark')\n"
+        "    return {'was': was, 'is': getattr(seen, 'left', 'nothing')}"
+    )
+    capsule = Capsule(policy)
+    marked = {"was": "nothing", "is": "a mark"}
+    assert [capsule.run(code, 1).metrics for _ in range(2)] == [marked, marked]
+    assert capsule.run(code, 0).metrics == {"was": "nothing", "is": "nothing"}
+
+
+def test_a_worker_that_was_killed_is_replaced() -> None:
+    """Death while it waits costs nothing but the time to start another."""
+    assert metrics() == {"n": 3.0}
+    first = the_worker()
+    os.kill(first, signal.SIGKILL)
+    assert metrics() == {"n": 3.0}
+    assert the_worker() != first
+
+
+def running_child() -> tuple[int, int]:
+    """Return a worker and its child, once that waits in its program."""
+    found: list[tuple[int, int]] = []
+
+    def is_waiting() -> bool:
+        workers = filter(is_worker, children_of(os.getpid()))
+        pairs = [(worker, pid) for worker in workers for pid in children_of(worker)]
+        found[:] = [pair for pair in pairs if is_asleep(pair[1])]
+        return bool(found)
+
+    assert soon(is_waiting)
+    return found[0]
+
+
+def is_asleep(pid: int) -> bool:
+    """Tell whether *pid* is in the sleep that its program asked for."""
+    try:
+        return Path(f"/proc/{pid}/wchan").read_text() == "hrtimer_nanosleep"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def in_background(
+    code: str, policy: Policy
+) -> tuple[threading.Thread, list[Execution]]:
+    """Run *code* in a thread; its execution will be in the list."""
+    ended: list[Execution] = []
+    run = Capsule(policy).run
+    thread = threading.Thread(target=lambda: ended.append(run(code, None)))
+    thread.start()
+    return thread, ended
+
+
+@strong
+def test_a_worker_that_is_killed_takes_its_child_along() -> None:
+    """Death in the middle of a run is told, and the next program runs."""
+    thread, ended = in_background(WAITING, PLAIN)
+    worker, child = running_child()
+    os.kill(worker, signal.SIGKILL)
+    thread.join(10)
+    (execution,) = ended
+    assert execution.error is not None
+    assert (execution.status, execution.error["rule"]) == ("killed", "capsule/protocol")
+    assert "the worker that forked it is gone" in str(execution.error["message"])
+    assert soon(lambda: not is_running(child))
+    assert metrics() == {"n": 3.0}
+
+
+@strong
+def test_nothing_outlives_a_host_that_is_killed() -> None:
+    """Worker and child end by themselves."""
+    code = (
+        "from muniment_plugins.capsule import Capsule, Policy\n"
+        f"Capsule(Policy(allowed_imports=('time',), time_s=60)).run({WAITING!r}, 0)"
+    )
+    host = subprocess.Popen([sys.executable, "-c", code])
+    found: list[int] = []
+
+    def is_waiting() -> bool:
+        found[:] = children_of(host.pid)
+        found.extend(pid for worker in tuple(found) for pid in children_of(worker))
+        return any(map(is_asleep, found))
+
+    assert soon(is_waiting, 20)
+    host.kill()
+    host.wait()
+    assert soon(lambda: not any(map(is_running, found)))
+
+
+def test_nothing_outlives_a_host_that_ends() -> None:
+    """The workers of a process end with it, without a word."""
+    code = (
+        "import os, pathlib\n"
+        "from muniment_plugins.capsule import Capsule\n"
+        "Capsule().run('def fit_and_eval(data): return {}', 0)\n"
+        "own = os.getpid()\n"
+        "print(pathlib.Path(f'/proc/{own}/task/{own}/children').read_text())"
+    )
+    command = [sys.executable, "-W", "error", "-c", code]
+    done = subprocess.run(command, capture_output=True, check=True, text=True)
+    (worker,) = done.stdout.split()
+    assert done.stderr == ""
+    assert soon(lambda: not is_running(int(worker)))
+
+
+def test_a_forked_host_has_workers_of_its_own() -> None:
+    """Two processes never talk to the same worker."""
+    assert metrics() == {"n": 3.0}
+    worker = the_worker()
+    pid = os.fork()
+    if pid == 0:
+        mine = metrics() == {"n": 3.0} and the_worker() != worker
+        pool.pool().close()
+        os._exit(0 if mine else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    assert metrics() == {"n": 3.0}
+    assert the_worker() == worker
+
+
+def test_a_worker_is_replaced_after_its_share(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No worker forks more than so many children, which share one layout of memory."""
+    monkeypatch.setattr(pool, "MOST_USES", 2)
+    seen: list[int] = []
+    monkeypatch.setattr(pool, "Worker", recording(seen))
+    for _ in range(5):
+        assert metrics() == {"n": 3.0}
+    assert len(seen) == 3
+
+
+def recording(seen: list[int]) -> Callable[[starting.Surroundings], Worker]:
+    """Return what makes workers and notes their numbers."""
+    genuine = Worker
+
+    def make(surroundings: starting.Surroundings) -> Worker:
+        worker = genuine(surroundings)
+        seen.append(worker.pid)
+        return worker
+
+    return make
+
+
+def test_no_more_workers_wait_than_may(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The one that waited longest is ended."""
+    monkeypatch.setattr(pool, "MOST_IDLE", 2)
+    for number in range(4):
+        metrics(Policy(allowed_imports=("math",), env={"NUMBER": str(number)}))
+    assert len(list(filter(is_worker, children_of(os.getpid())))) == 2
+
+
+def test_programs_side_by_side_have_a_worker_each() -> None:
+    """Many at once, each with its own answer, in order."""
+    programs = [(PROGRAM, number * number) for number in range(40)]
+    executions = Capsule(PLAIN).run_many(programs, workers=4)
+    assert [e.metrics for e in executions] == [{"n": float(n)} for n in range(40)]
+    assert 1 <= len(list(filter(is_worker, children_of(os.getpid())))) <= 4
+
+
+def test_a_package_that_cannot_be_loaded_is_told_as_ever() -> None:
+    """Whatever a package does when it is imported, the error names it."""
+    policy = Policy(allowed_imports=("nowhere_to_be_found",))
+    code = "import nowhere_to_be_found\ndef fit_and_eval(data): return {}"
+    execution = Capsule(policy).run(code, None)
+    assert execution.error is not None
+    assert execution.error["rule"] == "capsule/prepare"
+    assert "nowhere_to_be_found" in str(execution.error["message"])
+    assert metrics() == {"n": 3.0}
+
+
+LIARS = {
+    "says nothing": "os._exit(0)",
+    "says nonsense": "os.write(0, b'nonsense')",
+    "says no number": "os.write(0, b'{}')",
+    "is no list": "os.write(0, b'[]')",
+}
+
+
+@pytest.mark.parametrize("name", LIARS)
+def test_a_worker_that_answers_nonsense_is_not_used(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The program has an interpreter for itself instead."""
+    said = f"sys.argv[2] == 'warm' and ({LIARS[name]}, os.read(0, 9), os._exit(0))"
+    monkeypatch.setattr(starting, "WORKER", patched_worker(tmp_path, said))
+    assert metrics() == {"n": 3.0}
+
+
+def open_files(pid: int) -> int:
+    """Return how many descriptors *pid* has."""
+    return len(list(Path(f"/proc/{pid}/fd").iterdir()))
+
+
+def memory_kb(pid: int) -> int:
+    """Return what *pid* holds in memory of its own, in kilobytes."""
+    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    return sum(int(line.split()[1]) for line in lines if line.startswith("Private_"))
+
+
+@pytest.mark.slow
+def test_a_thousand_executions_leak_nothing() -> None:
+    """No process, no descriptor, no memory, however the executions end."""
+    ends = (
+        "return {'n': 1}",
+        "return {'n': 1 / 0}",
+        "return {'n': [print('x' * 9999), 1][1]}",
+        "return {'n': len(bytearray(1 << 28))}",
+    )
+    codes = [f"def fit_and_eval(data): {end}" for end in ends]
+    capsule = Capsule(PLAIN)
+
+    def run(times: int) -> None:
+        for code in codes * (times // len(codes)):
+            assert capsule.run(code, None).status in {"ok", "error", "limit"}
+
+    run(100)
+    own, worker = os.getpid(), the_worker()
+    before = [open_files(own), open_files(worker), memory_kb(own), memory_kb(worker)]
+    run(800)
+    assert the_worker() == worker
+    after = [open_files(own), open_files(worker), memory_kb(own), memory_kb(worker)]
+    assert after[:2] == before[:2]
+    assert after[2] - before[2] < 2048
+    assert after[3] - before[3] < 512
+    run(200)
+    assert the_worker() != worker  # its share of a thousand is over
+    assert children_of(the_worker()) == []
