@@ -5,8 +5,10 @@
 
 Rules:
 
-- A property is tested on the reversal and on several seeded permutations; the largest
-  difference counts. Seeds, metrics and differences of each case are recorded.
+- A property is tested on several variants of the data, of a permutation the reversal
+  and several seeded ones; every one has to pass, and the largest difference is told.
+  Seeds, metrics and differences of each are recorded, and so is an own transform's
+  source digest.
 - An unknown transform, and one that leaves the data as it was, are refused.
 """
 
@@ -17,13 +19,16 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar, Self, cast
 
 from muniment_plugins.harness.cases import Case
-from muniment_plugins.harness.claims import Property
 from muniment_plugins.harness.execution import run_code
+from muniment_plugins.harness.freezing import thaw_members
+from muniment_plugins.harness.properties import Property
 from muniment_plugins.harness.references import Function, recall, refer
 from muniment_plugins.harness.refusals import HarnessRefused
-from muniment_plugins.harness.relations import largest_difference
+from muniment_plugins.harness.relations import Relation, Seen
+from muniment_plugins.harness.requiring import is_amount
 from muniment_plugins.harness.surroundings import Surroundings, here
-from muniment_plugins.harness.transforms import BUILT_IN, Permute, Variant, variants
+from muniment_plugins.harness.transforms import BUILT_IN, Transform, Variant, built_in
+from muniment_plugins.harness.variants import Own, different
 
 __all__ = ["TestProperties", "run_metamorphic_tests"]
 
@@ -39,6 +44,7 @@ class TestProperties:
     transforms: Mapping[str, Function] = field(default_factory=dict[str, Function])
     tolerance: float = 1e-6
     permutations: int = 8
+    rtol: float = 0.0
 
     def __call__(self, case: Case, run: Surroundings | None = None) -> Case:
         """Return *case* with one ``<name>_pass`` metric for each property.
@@ -57,38 +63,56 @@ class TestProperties:
 
     def _test(self, prop: Property, case: Case, around: Surroundings) -> bool:
         before = case.the_outputs()
-        tolerance = self.tolerance if prop.tolerance is None else prop.tolerance
-        made = self._variants(prop, case.data, around)
+        transform = self._transform(prop)
+        relation = Relation.of(prop, transform, self.tolerance, self.rtol)
+        made = self._variants(prop, transform, case.data, around)
         after = run_code(around, case, [variant.data for variant in made])
-        cases = [
-            {
-                "seed": variant.seed,
-                "after": outputs,
-                "difference": largest_difference(prop, before, outputs),
-            }
+        seen = [
+            relation.look(before, outputs, variant)
             for variant, outputs in zip(made, after, strict=True)
         ]
-        difference = max(cast("float", one["difference"]) for one in cases)
-        passed = difference <= tolerance
+        apart = [one.difference for one in seen]
+        passed = all(one.passed for one in seen)
+        cases = zip(made, after, seen, strict=True)
         fact: dict[str, object] = {
             "name": prop.name,
             "transform": prop.transform,
             "metric": prop.metric,
-            "tolerance": tolerance,
-            "difference": difference,
+            "tolerance": relation.tolerance,
+            "difference": None if None in apart else max(cast("list[float]", apart)),
             "passed": passed,
-            "details": {"before": dict(before), "cases": cases},
+            "details": {
+                **self._asked(prop, relation),
+                "before": dict(before),
+                "cases": [_told(*one) for one in cases],
+            },
         }
         around.record("property.tested", fact)
         return passed
 
+    def _asked(self, prop: Property, relation: Relation) -> dict[str, object]:
+        """Return what was asked, beyond what the fact says of itself."""
+        own = self.transforms.get(prop.transform)
+        return {
+            "relation": relation.name,
+            "direction": relation.direction,
+            "rtol": relation.rtol,
+            "equal_nan": prop.equal_nan,
+            "arguments": thaw_members(prop.arguments),
+            "function": None if own is None else refer(own),
+        }
+
     def _variants(
-        self, prop: Property, data: object, around: Surroundings
+        self,
+        prop: Property,
+        transform: Transform,
+        data: object,
+        around: Surroundings,
     ) -> list[Variant]:
         def draw() -> int:
             return int(around.random() * _SEEDS)
 
-        made = variants(self._transform(prop), data, draw, self.permutations)
+        made = different(transform, data, draw, self.permutations)
         if not made:
             raise HarnessRefused(
                 f"{prop.transform} left the data as it was; the test would be vacuous",
@@ -98,17 +122,19 @@ class TestProperties:
             )
         return made
 
-    def _transform(self, prop: Property) -> Permute | Function | None:
-        known: dict[str, Permute | Function | None] = {**BUILT_IN, **self.transforms}
-        if prop.transform not in known:
-            raise HarnessRefused(
-                f"Unknown metamorphic transform: {prop.transform}",
-                rule="harness/transform",
-                place=f"property {prop.name}",
-                remedy=f"use one of {', '.join(sorted(known))}, or pass your own in "
-                "transforms=",
-            )
-        return known[prop.transform]
+    def _transform(self, prop: Property) -> Transform:
+        place = f"property {prop.name}"
+        if prop.transform in self.transforms:
+            return Own(self.transforms[prop.transform], prop.arguments)
+        if prop.transform in BUILT_IN:
+            return built_in(prop.transform, prop.arguments, place)
+        known = ", ".join(sorted({*BUILT_IN, *self.transforms}))
+        raise HarnessRefused(
+            f"Unknown metamorphic transform: {prop.transform}",
+            rule="harness/transform",
+            place=place,
+            remedy=f"use one of {known}, or pass your own in transforms=",
+        )
 
     def describe(self) -> dict[str, object]:
         """Return the step as JSON; transforms are named, not carried."""
@@ -116,6 +142,7 @@ class TestProperties:
             "step": self.name,
             "transforms": {name: refer(one) for name, one in self.transforms.items()},
             "tolerance": self.tolerance,
+            "rtol": self.rtol,
             "permutations": self.permutations,
         }
 
@@ -127,13 +154,21 @@ class TestProperties:
             {name: recall(one) for name, one in named.items()},
             cast("float", described["tolerance"]),
             cast("int", described["permutations"]),
+            cast("float", described["rtol"]),
         )
+
+
+def _told(variant: Variant, outputs: Mapping[str, object], seen: Seen) -> object:
+    """Return what is recorded of one variant."""
+    told = {"seed": variant.seed, "after": outputs}
+    return {**told, "difference": seen.difference, "passed": seen.passed}
 
 
 def run_metamorphic_tests(
     *,
     transforms: Mapping[str, Function] | None = None,
     tolerance: float = 1e-6,
+    rtol: float = 0.0,
     permutations: int = 8,
 ) -> TestProperties:
     """Return the step that tests the spec's properties.
@@ -141,17 +176,21 @@ def run_metamorphic_tests(
     Args:
         transforms: your own, by name; each gets a copy of the data.
         tolerance: absolute, for properties that name none.
-        permutations: how many orders a permutation is tried in, the reversal included.
+        rtol: relative to the larger metric, for properties that name none.
+        permutations: how many variants a transform with a seed is tried in; of a
+            permutation the reversal is among them.
 
     Raises:
         HarnessRefused: there would be no test, or none could fail.
 
     """
-    if permutations < 1 or not 0 <= tolerance < float("inf"):
+    counts = type(permutations) is int and permutations >= 1
+    if not counts or not is_amount(tolerance) or not is_amount(rtol):
         raise HarnessRefused(
-            f"tolerance {tolerance} and {permutations} permutations test nothing",
+            f"tolerance {tolerance}, rtol {rtol} and {permutations} permutations test "
+            "nothing",
             rule="harness/property",
             place="run_metamorphic_tests",
-            remedy="give tolerance >= 0 and permutations >= 1",
+            remedy="give tolerance >= 0, rtol >= 0 and permutations >= 1",
         )
-    return TestProperties(dict(transforms or {}), tolerance, permutations)
+    return TestProperties(dict(transforms or {}), tolerance, permutations, rtol)

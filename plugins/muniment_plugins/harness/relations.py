@@ -1,37 +1,123 @@
-"""Whether the metrics of two executions agree, for the property that asks.
+"""Whether the metrics of two executions stand in the relation that a property names.
+
+    invariant     what was                      before 6.0, after 6.0
+    equivariant   what the transform tells      scale by 2: before 6.0, after 12.0
+    monotone      not the other way             drop_rows: before 6.0, after 5.0
 
 Rules:
 
 - A property that names a metric compares that one; without a name it compares every
   number, and both executions must return the same ones.
-- A metric that is missing, or is no number, is refused: nothing passes for want of
-  something to compare.
+- A metric that is missing, or is neither a number nor a list of numbers, is refused:
+  nothing passes for want of something to compare.
+- What cannot be subtracted (NaN, unequal infinities, lists of unequal length) differs
+  by None, and does not pass. NaN and NaN agree where the property says so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import cast
 
-from muniment_plugins.harness.claims import Property
 from muniment_plugins.harness.execution import numeric
+from muniment_plugins.harness.properties import Property
 from muniment_plugins.harness.refusals import HarnessRefused
+from muniment_plugins.harness.transforms import Transform, Variant
 
-__all__ = ["largest_difference"]
-
-_BEYOND = 1e300
+__all__ = ["Relation", "Seen"]
 
 
-def largest_difference(
-    prop: Property, before: Mapping[str, object], after: Mapping[str, object]
-) -> float:
-    """Return how far the compared metrics lie apart at most.
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """How one variant came out: the largest difference, None where there is none."""
 
-    Raises:
-        HarnessRefused: there is nothing to compare.
+    passed: bool
+    difference: float | None
 
-    """
-    names = _compared(prop, before, after)
-    return max(_apart(before[name], after[name]) for name in names)
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A property with nothing left open."""
+
+    prop: Property
+    name: str
+    direction: str | None
+    tolerance: float
+    rtol: float
+
+    @classmethod
+    def of(
+        cls, prop: Property, transform: Transform, tolerance: float, rtol: float
+    ) -> Relation:
+        """Return the relation that *prop* asks of *transform*.
+
+        Raises:
+            HarnessRefused: the transform has no such relation, or needs a direction.
+
+        """
+        usual = "monotone" if prop.direction is not None else transform.relations[0]
+        name = prop.relation or usual
+        direction = prop.direction or transform.direction
+        if name not in transform.relations:
+            known = " or ".join(transform.relations)
+            raise _refused(prop, f"{prop.transform} is {known}, not {name}")
+        if name == "monotone" and direction is None:
+            raise _refused(prop, "it does not say if the metric grows or falls")
+        return cls(
+            prop,
+            name,
+            direction if name == "monotone" else None,
+            tolerance if prop.tolerance is None else prop.tolerance,
+            rtol if prop.rtol is None else prop.rtol,
+        )
+
+    def look(
+        self, before: Mapping[str, object], after: Mapping[str, object], new: Variant
+    ) -> Seen:
+        """Return how the metrics *after* stand to those *before*.
+
+        Raises:
+            HarnessRefused: there is nothing to compare.
+
+        """
+        seen = [
+            self._compare(one, other)
+            for name in _compared(self.prop, before, after)
+            for one, other in _pairs(self._expected(before[name], new), after[name])
+        ]
+        apart = [one.difference for one in seen]
+        largest = (
+            None if None in apart else max(cast("list[float]", apart), default=0.0)
+        )
+        return Seen(all(one.passed for one in seen), largest)
+
+    def _expected(self, value: object, new: Variant) -> object:
+        if self.name != "equivariant":
+            return value
+        if new.expected is None:
+            raise _refused(self.prop, "the parts of the data have orders of their own")
+        return new.expected(value)
+
+    def _compare(self, one: float | None, other: float | None) -> Seen:
+        if one is None or other is None:
+            return Seen(passed=False, difference=None)
+        if _is_nan(one) or _is_nan(other):
+            agree = self.prop.equal_nan and _is_nan(one) and _is_nan(other)
+            return Seen(agree, 0.0 if agree else None)
+        if one == other or self._is_right_way(one, other):
+            return Seen(passed=True, difference=0.0)
+        apart = _apart(one, other)
+        if not math.isfinite(apart):
+            return Seen(passed=False, difference=None)
+        larger = min(max(_size(one), _size(other)), sys.float_info.max)
+        return Seen(apart <= max(self.tolerance, self.rtol * larger), apart)
+
+    def _is_right_way(self, before: float, after: float) -> bool:
+        grew = after > before
+        return self.direction == ("increasing" if grew else "decreasing")
 
 
 def _compared(
@@ -48,17 +134,46 @@ def _compared(
             known = ", ".join(outputs) or "nothing"
             raise _refused(prop, f"the code returns no {prop.metric}, but {known}")
         value = outputs[prop.metric]
-        if not isinstance(value, int | float):
+        if not _is_numeric(value):
             kind = type(value).__name__
             raise _refused(prop, f"{prop.metric} is a {kind} and not a number")
     return [prop.metric]
 
 
-def _apart(one: object, other: object) -> float:
-    if not isinstance(one, int | float) or not isinstance(other, int | float):
-        raise TypeError("only numbers are compared")
-    apart = abs(one - other)
-    return float(apart) if apart < _BEYOND else _BEYOND
+def _is_numeric(value: object) -> bool:
+    if isinstance(value, list):
+        items = cast("list[object]", value)
+        return bool(items) and all(map(_is_numeric, items))
+    return isinstance(value, int | float)
+
+
+def _pairs(one: object, other: object) -> Iterator[tuple[float | None, float | None]]:
+    """Yield the numbers that stand in the same place; (None, None) for no such place."""
+    if isinstance(one, list) and isinstance(other, list):
+        items, others = cast("list[object]", one), cast("list[object]", other)
+        if len(items) != len(others):
+            yield None, None
+        for left, right in zip(items, others, strict=False):
+            yield from _pairs(left, right)
+    elif isinstance(one, int | float) and isinstance(other, int | float):
+        yield one, other
+    else:
+        yield None, None
+
+
+def _is_nan(number: object) -> bool:
+    return isinstance(number, float) and math.isnan(number)
+
+
+def _apart(one: float, other: float) -> float:
+    try:
+        return float(abs(one - other))
+    except OverflowError:  # an integer beyond every float
+        return math.inf
+
+
+def _size(number: float) -> float:
+    return _apart(number, 0)
 
 
 def _refused(prop: Property, message: str) -> HarnessRefused:
@@ -66,5 +181,5 @@ def _refused(prop: Property, message: str) -> HarnessRefused:
         message,
         rule="harness/metric",
         place=f"property {prop.name}",
-        remedy="name a number that the code returns",
+        remedy="name a number that the code returns, and a relation that it has",
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from muniment_plugins.harness import Claim, HarnessRefused, Spec
@@ -44,6 +46,39 @@ def test_open_resources_have_their_defaults() -> None:
         (
             {"properties": [{"name": "p", "transform": "t", "tolerance": -1}]},
             "-1 is no tolerance",
+        ),
+        (
+            {"properties": [{"name": "p", "transform": "t", "rtol": math.nan}]},
+            "nan is no tolerance",
+        ),
+        (
+            {"properties": [{"name": "p", "transform": "t", "relation": "equal"}]},
+            "'equal' means nothing here",
+        ),
+        (
+            {"properties": [{"name": "p", "transform": "t", "direction": "up"}]},
+            "'up' means nothing here",
+        ),
+        (
+            {
+                "properties": [
+                    {
+                        "name": "p",
+                        "transform": "t",
+                        "relation": "invariant",
+                        "direction": "increasing",
+                    }
+                ]
+            },
+            "only what is monotone has one",
+        ),
+        (
+            {"properties": [{"name": "p", "transform": "t", "equal_nan": 1}]},
+            "neither True nor False",
+        ),
+        (
+            {"properties": [{"name": "p", "transform": "t", "arguments": [1]}]},
+            r"\(1,\) is no mapping",
         ),
         (
             {"properties": [{"name": "p", "transform": t} for t in ("a", "b")]},

@@ -1,0 +1,70 @@
+"""What every member of a claim, a spec and a property is asked before it counts.
+
+Rule: a refusal names the member, what stands there, and what could stand there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NoReturn, cast
+
+from muniment_plugins.harness.refusals import HarnessRefused
+
+__all__ = [
+    "is_amount",
+    "refuse",
+    "refuse_unknown",
+    "require_list",
+    "require_mapping",
+    "require_one_of",
+    "require_text",
+]
+
+
+def is_amount(value: object) -> bool:
+    """Tell whether *value* is a finite number from 0 on; a truth value is none."""
+    return type(value) in (int, float) and 0 <= cast("float", value) < float("inf")
+
+
+def require_text(value: object, place: str) -> None:
+    """Refuse what is no text, or an empty one."""
+    if not isinstance(value, str) or not value:
+        refuse(f"{value!r} is no text", place, "give a text that is not empty")
+
+
+def require_list(value: object, place: str) -> None:
+    """Refuse what is neither list nor tuple."""
+    if not isinstance(value, list | tuple):
+        refuse(f"{value!r} is no list", place, f"write [{value!r}]")
+
+
+def require_mapping(value: object, place: str) -> None:
+    """Refuse what is no mapping."""
+    if not isinstance(value, Mapping):
+        refuse(f"{value!r} is no mapping", place, "give a dict")
+
+
+def require_one_of(value: object, known: tuple[str, ...], place: str) -> None:
+    """Refuse what is not one of the *known* words."""
+    if value not in known:
+        refuse(f"{value!r} means nothing here", place, f"known: {', '.join(known)}")
+
+
+def refuse_unknown(
+    members: Mapping[str, object], known: Iterable[str], place: str
+) -> None:
+    """Refuse members that nobody would read."""
+    unknown = sorted(str(name) for name in members.keys() - set(known))
+    if unknown:
+        names = ", ".join(unknown)
+        refuse(f"{names} means nothing here", place, f"known: {', '.join(known)}")
+
+
+def refuse(message: str, place: str, remedy: str) -> NoReturn:
+    """Raise the refusal.
+
+    Raises:
+        HarnessRefused: always.
+
+    """
+    raise HarnessRefused(message, rule="harness/spec", place=place, remedy=remedy)
