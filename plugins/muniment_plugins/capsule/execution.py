@@ -7,8 +7,9 @@ Statuses: ``ok``; ``rejected`` before anything ran; ``error`` raised by the prog
 ``killed`` by a signal, or for breaking the protocol.
 
 ``level`` says what held the program: ``os-strong`` and ``os-partial`` are walls of the
-operating system, with and without Landlock; ``process`` is the language layer and a
-subprocess with limits; ``none`` means that nothing ran. ``layers`` names each layer,
+operating system, with and without Landlock; ``engine`` is an interpreter that has no
+system beneath it; ``process`` is the language layer and a subprocess with limits;
+``none`` means that nothing ran. ``layers`` names each layer,
 what the system answered where one is missing, and what a probe child could do.
 """
 
@@ -19,7 +20,13 @@ from dataclasses import dataclass, field
 
 from muniment.canonical import JsonValue
 
-__all__ = ["Execution"]
+__all__ = ["Execution", "digest_of"]
+
+
+def digest_of(code: str) -> str:
+    """Return the SHA-256 by which an execution names its program."""
+    data = code.encode(errors="surrogatepass")
+    return f"sha256:{hashlib.sha256(data).hexdigest()}"
 
 
 @dataclass(frozen=True, slots=True)

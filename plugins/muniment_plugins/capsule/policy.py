@@ -9,10 +9,10 @@ Rules:
 - Modules that hand out files, processes, sockets or the interpreter itself are
   refused, unless ``allow_dangerous=True``, which is recorded with every execution.
 - Levels, weakest first: ``none``, ``process`` (language layer and a subprocess with
-  limits), ``os-partial`` (a filter of system calls too), ``os-strong`` (Landlock too).
-  The floor is the stronger of ``require`` and
-  the environment variable ``MUNIMENT_REQUIRE``; what cannot be reached is refused
-  before the code runs.
+  limits), ``engine`` (an interpreter that has no system beneath it, and no wall around
+  it), ``os-partial`` (a filter of system calls), ``os-strong`` (Landlock too). The floor
+  is the stronger of ``require`` and the environment variable ``MUNIMENT_REQUIRE``; what
+  cannot be reached is refused before the code runs.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from muniment_plugins.capsule.rules import words
 
 __all__ = ["COMPANIONS", "DANGEROUS", "LEVELS", "Policy", "refuse_beyond"]
 
-LEVELS = ("none", "process", "os-partial", "os-strong")
+LEVELS = ("none", "process", "engine", "os-partial", "os-strong")
 
 DANGEROUS = words(
     """
@@ -86,6 +86,7 @@ class Policy:
         max_output: Bytes of printed text that are kept.
         clock: ``frozen`` shows one instant, 2000-01-01T00:00:00Z, by the modules
             ``time`` and ``datetime``.
+        engine: ``monty`` runs programs without packages in another interpreter.
 
     Raises:
         RefusedError: a dangerous import without ``allow_dangerous`` (rule
@@ -103,6 +104,7 @@ class Policy:
     max_output: int = 64 * 1024
     allow_dangerous: bool = False
     clock: str = "real"
+    engine: str = "python"
 
     def __post_init__(self) -> None:
         """Refuse what would bound nothing."""
@@ -128,6 +130,7 @@ class Policy:
             (type(self.max_output) is int and self.max_output >= 0, "max_output"),
             (self.require in LEVELS, "require"),
             (self.clock in ("frozen", "real"), "clock"),
+            (self.engine in ("monty", "python"), "engine"),
         )
         for is_good, name in good:
             if not is_good:

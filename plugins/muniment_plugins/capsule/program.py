@@ -20,11 +20,11 @@ from muniment_plugins.capsule.guard import build_views, guarded_import, safe_bui
 from muniment_plugins.capsule.limits import apply_limits
 from muniment_plugins.capsule.lockdown import Readied, load_late, prepare
 from muniment_plugins.capsule.protocol import (
-    MAX_RESULT,
     Unsendable,
     quoted,
     receive,
     render,
+    render_metrics,
     send,
 )
 
@@ -191,20 +191,10 @@ def _run(
     try:
         compiled = compile(code, PROGRAM, "exec", dont_inherit=True)
         exec(compiled, namespace)  # noqa: S102 - what this process is for
-        text = _rendered(namespace[entrypoint](data))
+        text = render_metrics(namespace[entrypoint](data))
     except BaseException as error:  # noqa: BLE001 - whatever it raises is its result
         text = failure(_rule_of(error), error)
     send(results, text)
-
-
-def _rendered(metrics: object) -> str:
-    if not isinstance(metrics, dict):
-        name = type(metrics).__name__
-        raise Unsendable("result", f"the entrypoint returned a {name}, not a dict")
-    text = f'{{"ok":{render(metrics)}}}'
-    if len(text.encode()) > MAX_RESULT:
-        raise Unsendable("result-size", f"the metrics take over {MAX_RESULT} bytes")
-    return text
 
 
 def _rule_of(error: BaseException) -> str:

@@ -35,6 +35,7 @@ __all__ = [
     "quoted",
     "receive",
     "render",
+    "render_metrics",
     "send",
 ]
 
@@ -165,6 +166,22 @@ def render(value: Any, place: str = "", depth: int = 0) -> str:
         if isinstance(value, base):
             return _render_scalar(exact(value), place)
     return render(_from_numpy(value, place), place, depth + 1)
+
+
+def render_metrics(metrics: object) -> str:
+    """Return the frame that says what the entrypoint returned.
+
+    Raises:
+        Unsendable: it is no dict, or one that is too large or holds something else.
+
+    """
+    if not isinstance(metrics, dict):
+        name = type(metrics).__name__
+        raise Unsendable("result", f"the entrypoint returned a {name}, not a dict")
+    text = f'{{"ok":{render(metrics)}}}'
+    if len(text.encode()) > MAX_RESULT:
+        raise Unsendable("result-size", f"the metrics take over {MAX_RESULT} bytes")
+    return text
 
 
 def _render_dict(value: dict[Any, Any], place: str, depth: int) -> str:

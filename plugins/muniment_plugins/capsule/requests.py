@@ -20,7 +20,7 @@ from muniment_plugins.capsule.running import Capsule
 
 __all__ = ["check", "execute", "policy_of"]
 
-_BOUNDS = ("allow_dangerous", "allowed_imports", "clock", "require", "seed")
+_BOUNDS = ("allow_dangerous", "allowed_imports", "clock", "engine", "require", "seed")
 _RESOURCES = ("mem_mb", "time_s")
 _PROGRAM = ("code", "data", "entrypoint", "resources")
 

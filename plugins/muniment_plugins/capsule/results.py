@@ -115,6 +115,7 @@ def error_of(
     remedies = {
         **_REMEDY,
         "cpu": "raise time_s, or compute less",
+        "engine": "report it to Monty, or use engine='python'",
         "protocol": "return metrics from the entrypoint only",
         "signal": "look for what the program asked of the system",
         "system-call": "start no process, debug none, mount nothing",

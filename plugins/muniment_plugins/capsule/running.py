@@ -12,19 +12,19 @@ Rules:
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import platform
 import sys
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 from muniment.canonical import JsonValue
 from muniment.errors import RefusedError
 from muniment.values import encode
 from muniment_plugins.capsule.clocks import stated
-from muniment_plugins.capsule.execution import Execution
+from muniment_plugins.capsule.execution import Execution, digest_of
 from muniment_plugins.capsule.machine import machine
 from muniment_plugins.capsule.policy import Policy, refuse_beyond
 from muniment_plugins.capsule.pool import pool
@@ -56,7 +56,10 @@ class Capsule:
             BoundedExecutionError: the first thing that the policy does not allow.
 
         """
-        return validate(code, self.policy, entrypoint)
+        program = validate(code, self.policy, entrypoint)
+        if self.policy.engine == "monty":
+            _monty().refuse_missing(program)
+        return program
 
     def run(
         self, code: str, data: object, entrypoint: str = "fit_and_eval"
@@ -70,10 +73,13 @@ class Capsule:
             CannotTellError: no child could be started.
 
         """
-        refuse_beyond(self.policy, machine().level)
+        refuse_beyond(self.policy, self._reachable())
         encoded = encode(data)
         try:
             program = self.validate(code, entrypoint)
+            if self.policy.engine == "monty":
+                execution: Execution = _monty().run(program, encoded, self.policy)
+                return execution
         except BoundedExecutionError as error:
             return self._rejected(code, error)
         with pool().child(self._surroundings(program)) as child:
@@ -99,13 +105,19 @@ class Capsule:
 
         *workers* children at a time, as many as there are processors if not given.
         """
-        machine()  # once, not in every thread
+        self._reachable()  # once, not in every thread
 
         def run(program: tuple[str, object]) -> Execution:
             return self.run(*program, entrypoint)
 
         with ThreadPoolExecutor(workers or os.cpu_count()) as pool:
             return list(pool.map(run, programs))
+
+    def _reachable(self) -> str:
+        if self.policy.engine == "monty":
+            level: str = _monty().LEVEL
+            return level
+        return machine().level
 
     def _admits(self, level: str) -> bool:
         try:
@@ -142,7 +154,7 @@ class Capsule:
             layers={"validation": True},
             level="none",
             seed=self.policy.seed,
-            code_digest=_digest(code),
+            code_digest=digest_of(code),
         )
 
     def _judged(self, code: str, outcome: Outcome) -> Execution:
@@ -162,12 +174,33 @@ class Capsule:
             },
             level=outcome.level,
             seed=self.policy.seed,
-            code_digest=_digest(code),
+            code_digest=digest_of(code),
             usage=outcome.usage,
             environment=_environment(self.policy),
             stdout=outcome.stdout.decode(errors="replace"),
             stdout_truncated=outcome.stdout_truncated,
         )
+
+
+def _monty() -> Any:
+    """Return the other engine, which few have.
+
+    Raises:
+        RefusedError: its package is not installed (rule ``capsule/engine``).
+
+    """
+    try:
+        from muniment_plugins.capsule import monty  # noqa: PLC0415 - as it says
+    except ImportError as error:
+        if error.name != "pydantic_monty":
+            raise
+        raise RefusedError(
+            "the engine monty is not installed",
+            rule="capsule/engine",
+            place="Policy.engine",
+            remedy="pip install 'muniment[monty]', or use engine='python'",
+        ) from None
+    return monty
 
 
 def _judge(
@@ -204,8 +237,3 @@ def _environment(policy: Policy) -> dict[str, JsonValue]:
         "threads": 1,
         "timezone": "UTC",
     }
-
-
-def _digest(code: str) -> str:
-    data = code.encode(errors="surrogatepass")
-    return f"sha256:{hashlib.sha256(data).hexdigest()}"
