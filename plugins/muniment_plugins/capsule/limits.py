@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["apply_limits", "unmet_limits"]
 
 MAX_DESCRIPTORS = 32
+_LINE = 256
 _PROC_NAMES = {
     "as": "Max address space",
     "core": "Max core file size",
@@ -77,8 +78,11 @@ def _address_space() -> int | None:
     """Return the bytes that this process maps, or None where no one can say."""
     if sys.platform != "linux":
         return None
-    with open("/proc/self/statm", "rb") as statm:  # noqa: PTH123 - pathlib is slow
-        return int(statm.read().split()[0]) * resource.getpagesize()
+    statm = os.open("/proc/self/statm", os.O_RDONLY)  # open() takes ten times as long
+    try:
+        return int(os.read(statm, _LINE).split()[0]) * resource.getpagesize()
+    finally:
+        os.close(statm)
 
 
 def unmet_limits(pid: int, stated: Mapping[str, object]) -> list[str]:

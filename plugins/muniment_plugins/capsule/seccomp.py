@@ -1,6 +1,6 @@
 """The filter of system calls, made from the table in `syscalls`, for the kernel's BPF.
 
-    ld [4]; jeq AUDIT_ARCH, 1, 0; ret KILL; ld [0]; jeq 12, 0, 1; ret ALLOW; …; ret EPERM
+    ld [4]; jeq AUDIT_ARCH, 1, 0; ret KILL; ld [0]; jge 128, 93, 0; …; ret ALLOW; …
 
 Rules:
 
@@ -47,6 +47,7 @@ _WRITING = (
     | 0o10000000  # O_PATH
     | 0o20000000  # O_TMPFILE
 )
+_FARTHEST = 255
 _DESCRIPTOR_COMMANDS = (0, 1, 2, 3, 1030)  # F_DUPFD, GETFD, SETFD, GETFL, DUPFD_CLOEXEC
 
 _Code = list[tuple[int, int, int, int]]
@@ -76,11 +77,32 @@ def assemble(architecture: str, rules: Mapping[int, str], default: int) -> bytes
     ]
     if architecture == "x86_64":
         code += [(_AT_LEAST, 0, 1, _X32), (_RETURN, 0, 0, KILL)]
-    for number, answer in rules.items():
-        block = _answer(answer)
-        code += [(_EQUAL, 0, len(block), number), *block]
-    code.append((_RETURN, 0, 0, default))
+    code += _search(_ranges(rules, [(_RETURN, 0, 0, default)]))
     return b"".join(struct.pack("<HBBI", *instruction) for instruction in code)
+
+
+def _ranges(rules: Mapping[int, str], default: _Code) -> list[tuple[int, _Code]]:
+    """Return where each run of equal answers begins, from number 0, and the answer."""
+    ranges = [(0, default)]
+    for number in sorted({edge for nr in rules for edge in (nr, nr + 1)}):
+        code = _answer(rules[number]) if number in rules else default
+        if code != ranges[-1][1]:
+            ranges.append((number, code))
+    return ranges
+
+
+def _search(ranges: list[tuple[int, _Code]]) -> _Code:
+    """Return the instructions that find a number's range by halves.
+
+    When a filter is loaded, the kernel asks it about each call that there is.
+    """
+    if len(ranges) == 1:
+        return ranges[0][1]
+    middle = len(ranges) // 2
+    below, above = _search(ranges[:middle]), _search(ranges[middle:])
+    if len(below) > _FARTHEST:
+        raise AssertionError("a jump passes 255 instructions at most")
+    return [(_AT_LEAST, len(below), 0, ranges[middle][0]), *below, *above]
 
 
 def _answer(answer: str) -> _Code:

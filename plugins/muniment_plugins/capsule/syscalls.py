@@ -155,10 +155,7 @@ userfaultfd             323   282  kill
 
 
 def answers(architecture: str) -> dict[int, str]:
-    """Return the answer to each call of *architecture* that is not refused, by number.
-
-    The order is that of the table: what programs do most often is asked first.
-    """
+    """Return the answer to each call of *architecture* that is not refused, by number."""
     column = 1 + ARCHITECTURES.index(architecture)
     rows = [line.split() for line in TABLE.split("\n") if line]
     return {int(row[column]): row[3] for row in rows if row[column] != "-"}

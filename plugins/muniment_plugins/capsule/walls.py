@@ -140,6 +140,11 @@ def _interpreter() -> tuple[str, ...]:
 
 @functools.cache
 def _existing(*paths: str) -> tuple[str, ...]:
-    """Return each place once, without those that this machine does not have."""
+    """Return each place once, not those beneath another, nor what is not there."""
     real = {os.path.realpath(path) for path in paths}
-    return tuple(sorted(path for path in real if Path(path).exists()))
+    found = [path for path in sorted(real) if Path(path).exists()]
+    return tuple(path for path in found if not real.intersection(_above(path)))
+
+
+def _above(path: str) -> list[str]:
+    return [str(place) for place in Path(path).parents]

@@ -136,6 +136,7 @@ def liar(tmp_path: Path, lies: dict[str, Any]) -> Path:
         tmp_path,
         "import muniment_plugins.capsule.program as program",
         f"program.Prepared.lock = lambda *_: {lies!r}",
+        "program.Prepared.ready = lambda _: None",
     )
 
 
