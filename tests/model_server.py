@@ -111,6 +111,13 @@ class _Handler(BaseHTTPRequestHandler):
             body = raw.decode("latin-1")
         self._answer(body)
 
+    def handle_one_request(self) -> None:
+        """Let clients go that do not wait."""
+        try:
+            super().handle_one_request()
+        except ConnectionError:
+            self.close_connection = True
+
     def _answer(self, body: Any) -> None:
         server = self.model_server
         headers = {name.lower(): value for name, value in self.headers.items()}

@@ -167,7 +167,7 @@ class Exchange:
         dialect = recognise(sent.method, urlsplit(sent.url).path, read)
         request: dict[str, object] = {
             "method": sent.method,
-            "url": redaction.text(sent.url),
+            "url": redaction.url(sent.url),
             "headers": _kept(sent, redaction, volatile),
             "body": body,
         }

@@ -2,7 +2,7 @@
 
     Authorization: Bearer sk-proj-4f…     the header is left out of requests
     Set-Cookie: session=8c…               Set-Cookie: [redacted]
-    https://h/v1?key=AIza…&alt=sse        https://h/v1?key=[redacted]&alt=sse
+    https://h/v1?key=AIza…&alt=sse        https://h/v1?key=redacted&alt=sse
     {"password": "hunter2"}               {"password": "[redacted]"}
 
 Rules:
@@ -37,6 +37,8 @@ __all__ = [
 Headers = Iterable[tuple[str, str]]
 
 MASK = "[redacted]"
+_URL_MASK = "redacted"
+"""In a URL, brackets stand around addresses."""
 
 SECRET_HEADERS = frozenset(
     {
@@ -140,6 +142,10 @@ class Redaction:
             parts += [text[end:start], MASK]
             end = stop
         return "".join([*parts, text[end:]])
+
+    def url(self, url: str) -> str:
+        """Return *url* without secrets, and still a URL."""
+        return self.text(url).replace(MASK, _URL_MASK)
 
     def chunks(self, chunks: Sequence[bytes]) -> tuple[bytes, ...]:
         """Return the *chunks* of one body without secrets, as many as there were."""

@@ -1,0 +1,127 @@
+"""Secrets are taken out of texts, headers, bodies and values, and nothing else is."""
+
+from __future__ import annotations
+
+import base64
+import json
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from muniment_plugins.providers.redaction import MASK, Redaction
+
+KEYS = [
+    "sk-proj-AbCdEfGhIjKlMnOpQrStUvWx",
+    "sk-ant-api03-AbCdEfGhIjKlMnOp",
+    "AKIAIOSFODNN7EXAMPLE",
+    "ghp_abcdefghijklmnopqrstuvwxyz0123456789",
+    "xoxb-123456789012-abcdef",
+    "AIzaSyA-abcdefghijklmnopqrstuvwxyz01234",
+    "hf_abcdefghijklmnopqrstuvwxyzABCDEF",
+    "123456789:AAabcdefghijklmnopqrstuvwxyz0123456",
+    "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl",
+    "-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----",
+]
+
+
+@pytest.mark.parametrize("key", KEYS, ids=lambda key: key[:8])
+def test_shapes(key: str) -> None:
+    """Well-known keys are known by their shape, wherever they stand."""
+    assert Redaction().text(f"use {key} here") == f"use {MASK} here"
+    assert Redaction().text(json.dumps({"text": key})) == json.dumps({"text": MASK})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a risk-averse task-force asks about sk-learn",
+        '{"max_tokens": 12, "token": "Hello", "logprob": -0.1}',
+        '{"password": {"type": "string"}, "required": ["password"]}',
+        "https://example.org/a?page=2&lang=de",
+        "basic training, bearer bonds",
+    ],
+)
+def test_everyday_words(text: str) -> None:
+    """What only looks like a secret stays."""
+    assert Redaction().text(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("https://ada:hunter2@h/x", f"https://ada:{MASK}@h/x"),
+        ("https://h/x?key=abc&alt=sse", f"https://h/x?key={MASK}&alt=sse"),
+        ('{"api_key": "abc"}', f'{{"api_key": "{MASK}"}}'),
+        (r'{"arguments": "{\"password\": \"abc\"}"}', None),
+        ("Bearer abcdefghijklmnop.qrst", f"Bearer {MASK}"),
+        ("grant_type=x&client_secret=abc", f"grant_type=x&client_secret={MASK}"),
+    ],
+)
+def test_names(text: str, expected: str | None) -> None:
+    """What stands behind the name of a secret is one; around it nothing changes."""
+    found = Redaction().text(text)
+
+    assert found == (text.replace("abc", MASK) if expected is None else expected)
+
+
+def test_credentials_of_the_request() -> None:
+    """What a request carries as a credential is taken out of everything else."""
+    pair = base64.b64encode(b"ada:hunter22").decode()
+    redaction = Redaction.of(
+        "https://h/?token=from-the-url",
+        [
+            ("Authorization", "Bearer plain-looking"),
+            ("Proxy-Authorization", f"Basic {pair}"),
+            ("Cookie", "a=first-cookie; b=second-cookie"),
+        ],
+    )
+    said = "plain-looking hunter22 first-cookie second-cookie from-the-url and more"
+
+    assert redaction.text(said) == f"{' '.join([MASK] * 5)} and more"
+
+
+def test_headers() -> None:
+    """Headers that hold credentials keep their name."""
+    found = Redaction().headers([("Set-Cookie", "a=b"), ("X-Request-Id", "r1")])
+
+    assert found == [("set-cookie", MASK), ("x-request-id", "r1")]
+
+
+def test_value() -> None:
+    """Values are searched at every level."""
+    key = KEYS[0]
+    value = {"a": [key, {"password": "x", "n": 1}], "t": (key,), "password": 7}
+
+    assert Redaction().value(value) == {
+        "a": [MASK, {"password": MASK, "n": 1}],
+        "t": (MASK,),
+        "password": 7,
+    }
+
+
+@given(st.binary(max_size=60), st.binary(max_size=60), st.lists(st.integers(0, 150)))
+def test_chunks(before: bytes, after: bytes, cuts: list[int]) -> None:
+    """However a body is cut, the secret is gone and the rest is as it was."""
+    key = KEYS[0]
+    body = before + b" " + key.encode() + b" " + after
+    at = [0, *sorted(min(cut, len(body)) for cut in cuts), len(body)]
+    chunks = [body[a:b] for a, b in pairwise(at)]
+    found = Redaction.knowing(key).chunks(chunks)
+
+    assert len(found) == len(chunks)
+    whole = Redaction.knowing(key).chunks([body])
+    assert b"".join(found) == whole[0]
+    assert key.encode() not in whole[0]
+    assert whole[0].startswith(before[:1]) or not before
+
+
+@given(st.text(max_size=80))
+def test_twice(text: str) -> None:
+    """What was redacted once stays as it is."""
+    redaction = Redaction.knowing("hunter22")
+    once = redaction.text(f"password=hunter22&{text} hunter22")
+
+    assert redaction.text(once) == once
+    assert "hunter22" not in once
