@@ -1,7 +1,7 @@
 """Measure muniment against the straight-line limit, in one process, side by side.
 
     make bench                       the table of docs/benchmarks.md
-    python tools/bench.py append     one group: append, verify, big, start
+    python tools/bench.py append     one group: append, verify, start, capsule, big
 
 Rules:
 
@@ -15,6 +15,7 @@ Rules:
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import os
 import platform
@@ -293,10 +294,18 @@ def bench_start(place: Path, limit: ModuleType | None) -> None:  # noqa: ARG001 
     )
 
 
+def bench_capsule(place: Path, limit: ModuleType | None) -> None:  # noqa: ARG001 - no limit
+    """Measure executions in the capsule by the start of a bare interpreter."""
+    # Beside this file, not in a package that mypy would find.
+    module = importlib.import_module("bench_capsule")
+    module.bench_capsule()
+
+
 GROUPS = {
     "append": bench_append,
     "verify": bench_verify,
     "start": bench_start,
+    "capsule": bench_capsule,
     "big": bench_big,
 }
 

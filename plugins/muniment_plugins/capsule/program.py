@@ -34,9 +34,19 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any, NoReturn
 
+    from muniment_plugins.capsule.guard import View
     from muniment_plugins.capsule.probing import Prober
 
-__all__ = ["Prepared", "failure", "serve", "serve_alone"]
+__all__ = [
+    "MODULE",
+    "PROGRAM",
+    "Prepared",
+    "failure",
+    "namespace_of",
+    "seed",
+    "serve",
+    "serve_alone",
+]
 
 PROGRAM = "<program>"
 MODULE = "program"
@@ -52,6 +62,7 @@ class Prepared:
         self.system = prepare(self.walls)
         self.readied: Readied | None = None
         self._loaded: set[str] = set()
+        self._views: dict[tuple[str, ...], dict[str, View]] = {}
         sys.path.extend(around["paths"])
 
     def load(self, imports: list[str]) -> bool:
@@ -61,7 +72,15 @@ class Prepared:
             __import__(name)
         load_late(self.system, new)
         self._loaded.update(new)
+        together = tuple(imports)
+        if new or together not in self._views:
+            self._views = {together: build_views(imports)}
         return bool(new)
+
+    def views(self, imports: list[str], clock: str) -> dict[str, View]:
+        """Return the views of *imports*, made already if these were loaded last."""
+        made = self._views.get(tuple(imports)) if clock == "real" else None
+        return build_views(imports, clock) if made is None else made
 
     def ready(self) -> None:
         """Open what the walls let through; to be done after everything is loaded."""
@@ -100,11 +119,12 @@ def serve(prepared: Prepared, results: int, parent: int) -> NoReturn:
     try:
         prober = _prober() if request["code"] is None else None
         data = decode_plain(request["data"])
-        _seed(request["seed"])
+        seed(request["seed"])
     except Exception as error:  # noqa: BLE001 - whatever a package makes of a seed
         send(results, failure("prepare", error))
         _end()
-    namespace = _namespace(request)
+    views = prepared.views(request["imports"], request["clock"])
+    namespace = namespace_of(views, request["max_output"])
     sys.dont_write_bytecode = True
     null = os.open(os.devnull, os.O_RDONLY)
     limits = apply_limits(**request["limits"])
@@ -125,15 +145,15 @@ def _prober() -> Prober:
     return Prober()
 
 
-def _seed(seed: int) -> None:
-    """Make every generator that is loaded start from *seed*, seeded or not."""
+def seed(number: int) -> None:
+    """Make every generator that is loaded start from *number*, seeded or not."""
     generators = sys.modules.get("random")
     if generators is not None:
-        generators.seed(seed)
+        generators.seed(number)
     numpy = sys.modules.get("numpy.random")
     if numpy is not None:
-        numpy.seed(seed % 2**32)
-        state = numpy.RandomState(seed % 2**32)
+        numpy.seed(number % 2**32)
+        state = numpy.RandomState(number % 2**32)
 
         # What default_rng() and SeedSequence() take from the system without a seed.
         def randbits(bits: int) -> int:
@@ -144,14 +164,13 @@ def _seed(seed: int) -> None:
         vars(generators)["randbits"] = randbits
 
 
-def _namespace(request: Mapping[str, Any]) -> dict[str, object]:
+def namespace_of(views: Mapping[str, View], max_output: int) -> dict[str, object]:
     """Return the globals of the program, as those of a module that can be found.
 
     Dataclasses look their module up by name.
     """
     module: ModuleType = type(sys)(MODULE)
-    views = build_views(request["imports"], request["clock"])
-    names = safe_builtins(guarded_import(views), _writer(request["max_output"]))
+    names = safe_builtins(guarded_import(views), _writer(max_output))
     sys.modules[MODULE] = module
     namespace = module.__dict__
     namespace["__builtins__"] = names

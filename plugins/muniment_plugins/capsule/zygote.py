@@ -25,6 +25,7 @@ import os
 
 from muniment_plugins.capsule.program import Prepared, failure, serve
 from muniment_plugins.capsule.protocol import parse_json
+from muniment_plugins.capsule.warming import warm_up
 
 TYPE_CHECKING = False  # typing itself costs more than a bare interpreter's start
 if TYPE_CHECKING:
@@ -118,6 +119,7 @@ def _load(prepared: Prepared, imports: list[str]) -> str:
     if threads > 1:
         return f'{{"threads":{threads}}}'
     if is_changed:
+        warm_up(imports)
         prepared.ready()
         gc.collect()
         gc.freeze()

@@ -1,0 +1,75 @@
+"""Uses once, in the worker, what every child will use: the first time costs most.
+
+    warm_up(["numpy", "pandas"])
+
+Rules:
+
+- Python compiles, seeds and writes a result for a program of our own, so
+  that parser, tables and specialised code are there when a child begins.
+- A package that loads parts of itself on first use is used, in the smallest way. What
+  fails here fails again, and is told, in the child of the program that uses it.
+- Nothing that a program could see is left behind.
+
+Runs in the worker, which does this whenever it has loaded something.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from muniment_plugins.capsule import program
+from muniment_plugins.capsule.protocol import render
+
+TYPE_CHECKING = False  # typing itself costs more than a bare interpreter's start
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+__all__ = ["warm_up"]
+
+_CODE = """
+def use(data):
+    total = 0
+    for number in data:
+        total += number * 2 if number > 1 else 1
+    return {"n": total, "text": f"{total:.2f}", "sum": sum(x for x in data)}
+"""
+
+
+def warm_up(imports: list[str]) -> None:
+    """Use the interpreter, and each package of *imports*, as a program would."""
+    program.seed(0)
+    namespace: dict[str, Any] = program.namespace_of({}, 0)
+    exec(compile(_CODE, program.PROGRAM, "exec"), namespace)  # noqa: S102 - ours
+    for _ in range(8):  # after as many turns the interpreter specialises
+        render(namespace["use"]([1, 2, 3.5]))
+    del sys.modules[program.MODULE]
+    for name in {name.partition(".")[0] for name in imports} & _USES.keys():
+        try:
+            _USES[name](sys.modules[name])
+        except Exception:  # noqa: BLE001, S112 - the program that uses it will be told
+            continue
+
+
+def _use_numpy(numpy: Any) -> None:
+    table = numpy.asarray([[1.0, 2.0], [3.0, 4.5]])
+    render({"n": numpy.mean(table @ table), "sums": numpy.sum(table, axis=0)})
+
+
+def _use_pandas(pandas: Any) -> None:
+    table = pandas.DataFrame({"x": [1.0, 2.5], "name": ["a", "b"]})
+    render({"n": table.x.mean(), "sums": table.groupby("name").x.sum().to_dict()})
+    table.to_dict()
+
+
+def _use_sklearn(_: Any) -> None:
+    metrics = sys.modules.get("sklearn.metrics")
+    if metrics is not None:
+        metrics.accuracy_score([1, 2], [1, 1])
+
+
+_USES: dict[str, Callable[[Any], None]] = {
+    "numpy": _use_numpy,
+    "pandas": _use_pandas,
+    "sklearn": _use_sklearn,
+}
