@@ -147,6 +147,11 @@ class VerdictReached(EventData):
     result: Annotated[object, LARGE] = None
     source: str | None = None
     p_value: float | None = None
+    settings: Annotated[Free, LARGE] = {}
+    inputs: Annotated[list[str], LARGE] = []
+    """The scopes of the run whose measurements it was reached on."""
+    integrity: Annotated[str | None, VOLATILE] = None
+    """Whether what ran is what was registered before."""
 
 
 class RunStarted(EventData):

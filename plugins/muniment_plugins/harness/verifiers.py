@@ -1,49 +1,125 @@
 """Who judges a hypothesis: a function over the metrics of all replicates.
 
-    metamorphic            every tested property passed in every replicate
-    metamorphic()          the same
+    metamorphic, metamorphic()              every tested property passed everywhere
+    meets_claim, meets_claim(metric="rmse") the claim's acceptance holds
 
-Rule: a verifier that finds nothing to judge refuses; it never says yes for want of a
-no.
+    @verifier
+    def small(baseline, condition, *, limit=3):
+        return {"passed": max(condition["n"]) < limit}
+
+Rules:
+
+- A verifier that finds nothing to judge refuses; it never says yes for want of a no.
+- Called with settings it is another verifier; settings that its function does not take
+  are refused. A function that has a parameter ``claim`` or ``seed`` is given the claim
+  that was stated, and a seed of the run.
+- A verdict says who judged, with the digest of its source, on what, and what it said.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Self, TypeAlias, cast
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import NoReturn, Self, cast, overload
 
-from muniment_plugins.harness.references import Function, refer
+from muniment.errors import ValueRefused
+from muniment.values import encode
+from muniment_plugins.harness.acceptance import judge_claim
+from muniment_plugins.harness.claims import Claim
+from muniment_plugins.harness.freezing import thaw_members
+from muniment_plugins.harness.references import Function, recall, refer
 from muniment_plugins.harness.refusals import HarnessRefused
+from muniment_plugins.harness.samples import Measured, Trial
 
-__all__ = ["Hypothesis", "Samples", "Verifier", "judge_properties", "metamorphic"]
+__all__ = [
+    "Hypothesis",
+    "Verifier",
+    "judge_properties",
+    "meets_claim",
+    "metamorphic",
+    "verifier",
+]
 
-Samples: TypeAlias = "Mapping[str, Sequence[object]]"
-"""Metric → its value in each replicate."""
+_GIVEN = ("claim", "seed")
 
 
 @dataclass(frozen=True, slots=True)
 class Verifier:
-    """A judging function ``(baseline, condition) -> {…}``; calling it changes nothing.
+    """A judging function ``(baseline, condition, **settings) -> {…}``.
 
-    What it returns says in ``passed``, or in a member that ends in ``_ok``, if the
-    hypothesis holds.
+    What it returns says in ``passed``, in ``meets_claim`` or in members that end in
+    ``_ok`` if the hypothesis holds, and in ``p_value`` how likely it is by chance.
     """
 
     function: Function
+    settings: Mapping[str, object] = field(default_factory=dict[str, object])
+    compares: bool = True
+    """Whether it asks for another condition than the one that it judges."""
 
-    def __call__(self) -> Self:
-        """Return this verifier: it has nothing to set."""
-        return self
+    def __call__(self, **settings: object) -> Self:
+        """Return this verifier with *settings*.
 
-    def judge(self, baseline: Samples, condition: Samples) -> Mapping[str, object]:
-        """Return what the function says of *condition* against *baseline*."""
-        return cast("Mapping[str, object]", self.function(baseline, condition))
+        Raises:
+            HarnessRefused: its function does not take one of them.
 
-    @staticmethod
-    def of(verifier: Verifier | Function) -> Verifier:
-        """Return *verifier*, a plain function wrapped."""
-        return verifier if isinstance(verifier, Verifier) else Verifier(verifier)
+        """
+        takes = _keywords(self.function)
+        unknown = sorted(settings.keys() - takes) if takes is not None else []
+        if unknown:
+            known = ", ".join(sorted(takes or ())) or "none"
+            _refuse(f"{', '.join(unknown)} cannot be set", f"known: {known}")
+        return replace(self, settings={**self.settings, **settings})
+
+    def judge(
+        self,
+        baseline: Measured,
+        condition: Measured,
+        *,
+        claim: Claim | None = None,
+        seed: int = 0,
+    ) -> Mapping[str, object]:
+        """Return what the function says of *condition* against *baseline*.
+
+        Raises:
+            HarnessRefused: it needs a claim and there is none, or it says nothing.
+
+        """
+        known: dict[str, object] = {"claim": claim, "seed": seed}
+        asked = {one: known[one] for one in _GIVEN if one in _parameters(self.function)}
+        if "claim" in asked and claim is None:
+            _refuse("no claim was stated", "put specify_claim(claim=…) first")
+        said = self.function(baseline, condition, **{**asked, **self.settings})
+        if not isinstance(said, Mapping):
+            kind = type(said).__name__
+            _refuse(f"it returned a {kind}", 'return {"passed": …}')
+        return cast("Mapping[str, object]", said)
+
+    def describe(self) -> dict[str, object]:
+        """Return the verifier as JSON."""
+        return {
+            **refer(self.function),
+            "settings": thaw_members(self.settings),
+            "compares": self.compares,
+        }
+
+    @classmethod
+    def of(cls, given: Verifier | Function) -> Verifier:
+        """Return *given* as a verifier, a plain function wrapped."""
+        return given if isinstance(given, Verifier) else cls(given)
+
+    @classmethod
+    def from_json(cls, described: Mapping[str, object]) -> Verifier:
+        """Return the verifier that a plan named.
+
+        Raises:
+            CannotTellError: its function cannot be imported.
+
+        """
+        settings = cast("Mapping[str, object]", described["settings"])
+        # A decorated function is found as the verifier that it became.
+        function = cls.of(recall(described)).function
+        return cls(function, dict(settings), cast("bool", described["compares"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,27 +129,70 @@ class Hypothesis:
     name: str
     verifier: Verifier
 
-    def verdict(self, baseline: Samples, condition: Samples) -> dict[str, object]:
-        """Return the data of ``verdict.reached``."""
-        result = dict(self.verifier.judge(baseline, condition))
-        said = [result["passed"]] if "passed" in result else None
-        oks = [value for name, value in result.items() if name.endswith("_ok")]
-        judged = said or oks
+    def verdict(self, baseline: Trial, trial: Trial, seed: int) -> dict[str, object]:
+        """Return the data of ``verdict.reached``.
+
+        Args:
+            baseline: what is compared with; *trial* itself where nothing else is.
+            trial: what is judged.
+            seed: of what the verifier draws.
+
+        Raises:
+            HarnessRefused: the verifier has nothing to judge, or says nothing.
+
+        """
+        said = self.verifier.judge(
+            baseline.samples, trial.samples, claim=trial.claim, seed=seed
+        )
+        result = dict(said)
+        try:
+            encode(result)
+        except ValueRefused as error:
+            _refuse(error.message, error.remedy, f"hypothesis {self.name}")
         judge = refer(self.verifier.function)
+        others = [] if baseline is trial else baseline.inputs
         return {
             "hypothesis": self.name,
             "verifier": judge["import"],
-            "passed": all(judged) if judged else None,
+            "settings": thaw_members(self.verifier.settings),
+            "passed": _passed(result),
             "result": result,
             "source": judge.get("source"),
+            "p_value": _p_value(result),
+            "inputs": [*others, *trial.inputs],
         }
 
     def describe(self) -> dict[str, object]:
         """Return the hypothesis as JSON."""
-        return {"name": self.name, "verifier": refer(self.verifier.function)}
+        return {"name": self.name, "verifier": self.verifier.describe()}
+
+    @classmethod
+    def from_json(cls, described: Mapping[str, object]) -> Self:
+        """Return the hypothesis that *described* says."""
+        judge = cast("Mapping[str, object]", described["verifier"])
+        return cls(cast("str", described["name"]), Verifier.from_json(judge))
 
 
-def judge_properties(baseline: Samples, condition: Samples) -> dict[str, object]:
+@overload
+def verifier(function: Function) -> Verifier: ...
+@overload
+def verifier(*, compares: bool) -> Callable[[Function], Verifier]: ...
+def verifier(
+    function: Function | None = None, *, compares: bool = True
+) -> Verifier | Callable[[Function], Verifier]:
+    """Make *function* a verifier, to be used with and without being called.
+
+    Args:
+        function: ``(baseline, condition, **settings) -> {…}``.
+        compares: False if it judges every condition by itself, the baseline included.
+
+    """
+    if function is None:
+        return lambda one: Verifier(one, compares=compares)
+    return Verifier(function, compares=compares)
+
+
+def judge_properties(baseline: Measured, condition: Measured) -> dict[str, object]:
     """Say of each tested property if it passed in every replicate, and if all did.
 
     Raises:
@@ -96,4 +215,49 @@ def judge_properties(baseline: Samples, condition: Samples) -> dict[str, object]
     return {"metamorphic_ok": all(passes.values()), **passes}
 
 
-metamorphic = Verifier(judge_properties)
+metamorphic = Verifier(judge_properties, compares=False)
+meets_claim = Verifier(judge_claim)
+
+
+def _parameters(function: Function) -> Mapping[str, inspect.Parameter]:
+    try:
+        return inspect.signature(function).parameters
+    except (TypeError, ValueError):  # a builtin tells nothing of itself
+        return {}
+
+
+def _keywords(function: Function) -> set[str] | None:
+    """Return what may be set: all but the samples and what is given; None for all."""
+    names = list(_parameters(function).values())[2:]
+    if any(one.kind is inspect.Parameter.VAR_KEYWORD for one in names):
+        return None
+    return {one.name for one in names} - {*_GIVEN}
+
+
+def _passed(result: Mapping[str, object]) -> bool | None:
+    """Return the verdict, or None where the verifier says none."""
+    if "passed" in result:
+        return _truth(result["passed"])
+    ends = ("_ok", "meets_claim")
+    judged = [_truth(one) for name, one in result.items() if name.endswith(ends)]
+    return all(judged) if judged else None
+
+
+def _truth(value: object) -> bool:
+    # NumPy's truth values say what they are by their name alone.
+    if not isinstance(value, bool) and type(value).__name__ not in ("bool", "bool_"):
+        _refuse(f"{value!r} is neither True nor False", "return one of them")
+    return bool(value)
+
+
+def _p_value(result: Mapping[str, object]) -> float | None:
+    value = result.get("p_value")
+    if value is None:
+        return None
+    if not isinstance(value, int | float) or not 0 <= value <= 1:
+        _refuse(f"{value!r} is no p-value", "return a number from 0 to 1")
+    return float(value)
+
+
+def _refuse(message: str, remedy: str, place: str = "the verifier") -> NoReturn:
+    raise HarnessRefused(message, rule="harness/verifier", place=place, remedy=remedy)
