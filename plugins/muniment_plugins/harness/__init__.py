@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from muniment_plugins.harness.results import Result
     from muniment_plugins.harness.stating import generate_spec, specify_claim
     from muniment_plugins.harness.synthesis import bounded_synthesis
-    from muniment_plugins.harness.verifiers import metamorphic
+    from muniment_plugins.harness.verifiers import meets_claim, metamorphic, verifier
 
 __all__ = [
     "ArtifactPlugin",
@@ -58,10 +58,12 @@ __all__ = [
     "event_types",
     "execute_capsule",
     "generate_spec",
+    "meets_claim",
     "metamorphic",
     "rebuild_program",
     "run_metamorphic_tests",
     "specify_claim",
+    "verifier",
 ]
 
 # The kernel's own marker is equal, but importing it would bring the kernel's store.
@@ -83,9 +85,11 @@ _PLACES = {
     "bounded_synthesis": "synthesis",
     "execute_capsule": "execution",
     "generate_spec": "stating",
+    "meets_claim": "verifiers",
     "metamorphic": "verifiers",
     "run_metamorphic_tests": "metamorphosis",
     "specify_claim": "stating",
+    "verifier": "verifiers",
 }
 
 

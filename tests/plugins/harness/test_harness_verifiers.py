@@ -12,15 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muniment_plugins.harness import Claim, HarnessRefused, metamorphic
-from muniment_plugins.harness.resampling import bootstrap_interval, paired_p_value
-from muniment_plugins.harness.samples import Samples, Trial, paired
-from muniment_plugins.harness.verifiers import (
-    Hypothesis,
-    Verifier,
+from muniment_plugins.harness import (
+    Claim,
+    HarnessRefused,
     meets_claim,
+    metamorphic,
     verifier,
 )
+from muniment_plugins.harness.resampling import bootstrap_interval, paired_p_value
+from muniment_plugins.harness.samples import Samples, Trial, paired
+from muniment_plugins.harness.verifiers import Hypothesis, Verifier
 
 BEFORE = Samples({n: {"rmse": one} for n, one in enumerate([1.0, 1.2, 0.8, 1.0])})
 AFTER = Samples({n: {"rmse": one} for n, one in enumerate([0.8, 0.9, 0.7, 0.8])})
