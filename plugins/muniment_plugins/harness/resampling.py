@@ -16,7 +16,7 @@ from __future__ import annotations
 import itertools
 import math
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 __all__ = ["Pairs", "bootstrap_interval", "paired_p_value"]
 
@@ -25,6 +25,7 @@ Pairs = Sequence[tuple[float, float]]
 _EXHAUSTED = 13
 _FLIPS = 9999
 _RESAMPLES = 2000
+_BITS = bytes.maketrans(b"01", b"\0\1")
 
 
 def paired_p_value(differences: Sequence[float], seed: int) -> float:
@@ -32,14 +33,14 @@ def paired_p_value(differences: Sequence[float], seed: int) -> float:
 
     One-sided: small where the differences are positive.
     """
-    observed = math.fsum(differences)
-    if len(differences) <= _EXHAUSTED:
-        # The data's own signs are one of all.
-        sums = [_flipped(differences, signs) for signs in _every(len(differences))]
-        return sum(one >= observed for one in sums) / len(sums)
+    count = len(differences)
+    if count <= _EXHAUSTED:
+        # The data's own signs, none flipped, are one of all.
+        every = 1 << count
+        return sum(_as_large(differences, mask) for mask in range(every)) / every
     source = random.Random(seed)  # noqa: S311 - a sample, no secret
-    drawn = [_flipped(differences, _some(source, differences)) for _ in range(_FLIPS)]
-    return (1 + sum(one >= observed for one in drawn)) / (1 + _FLIPS)
+    drawn = (source.getrandbits(count) for _ in range(_FLIPS))
+    return (1 + sum(_as_large(differences, mask) for mask in drawn)) / (1 + _FLIPS)
 
 
 def bootstrap_interval(
@@ -63,14 +64,7 @@ def bootstrap_interval(
     return low, values[math.ceil((1 - cut) * (len(values) - 1))]
 
 
-def _every(count: int) -> Iterator[tuple[int, ...]]:
-    return itertools.product((1, -1), repeat=count)
-
-
-def _some(source: random.Random, differences: Sequence[float]) -> list[int]:
-    bits = source.getrandbits(len(differences))
-    return [1 if bits >> at & 1 else -1 for at in range(len(differences))]
-
-
-def _flipped(differences: Sequence[float], signs: Sequence[int]) -> float:
-    return math.fsum(d * sign for d, sign in zip(differences, signs, strict=True))
+def _as_large(differences: Sequence[float], mask: int) -> bool:
+    """Tell whether the sum is as large with the signs flipped where *mask* has a 1."""
+    bits = f"{mask:0{len(differences)}b}".encode().translate(_BITS)
+    return math.fsum(itertools.compress(differences, bits)) <= 0

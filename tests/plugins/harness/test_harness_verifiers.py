@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from muniment_plugins.harness import (
@@ -187,6 +187,7 @@ def test_replicates_are_paired_by_number() -> None:
         paired({"m": [1]}, {"m": [1, 2]}, "m")
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(-10, 10), min_size=1, max_size=40), st.integers(0, 2**32))
 def test_a_p_value_is_a_probability_and_never_0(values: list[float], seed: int) -> None:
     """Every p-value lies in (0, 1], follows from the seed, and knows its direction."""
