@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     )
     from muniment_plugins.harness.cases import Case
     from muniment_plugins.harness.claims import Claim, Spec
+    from muniment_plugins.harness.custom import pipeline_step
     from muniment_plugins.harness.execution import execute_capsule
+    from muniment_plugins.harness.executors import Serial, Threads
     from muniment_plugins.harness.experiments import Experiment
     from muniment_plugins.harness.metamorphosis import run_metamorphic_tests
     from muniment_plugins.harness.pipelines import Pipeline
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from muniment_plugins.harness.results import Result
     from muniment_plugins.harness.stating import generate_spec, specify_claim
     from muniment_plugins.harness.synthesis import bounded_synthesis
+    from muniment_plugins.harness.treatments import Treatment
     from muniment_plugins.harness.verifiers import meets_claim, metamorphic, verifier
 
 __all__ = [
@@ -53,13 +56,17 @@ __all__ = [
     "Pipeline",
     "PromptProvenancePlugin",
     "Result",
+    "Serial",
     "Spec",
+    "Threads",
+    "Treatment",
     "bounded_synthesis",
     "event_types",
     "execute_capsule",
     "generate_spec",
     "meets_claim",
     "metamorphic",
+    "pipeline_step",
     "rebuild_program",
     "run_metamorphic_tests",
     "specify_claim",
@@ -81,12 +88,16 @@ _PLACES = {
     "Pipeline": "pipelines",
     "PromptProvenancePlugin": "artifacts",
     "Result": "results",
+    "Serial": "executors",
     "Spec": "claims",
+    "Threads": "executors",
+    "Treatment": "treatments",
     "bounded_synthesis": "synthesis",
     "execute_capsule": "execution",
     "generate_spec": "stating",
     "meets_claim": "verifiers",
     "metamorphic": "verifiers",
+    "pipeline_step": "custom",
     "run_metamorphic_tests": "metamorphosis",
     "specify_claim": "stating",
     "verifier": "verifiers",

@@ -2,17 +2,22 @@
 
     case = specify_claim(claim=claim)(Case(data=[1, 2, 3]))
 
-Rule: a step returns a new case and changes none; what it needs and is not there is
-refused with the step that would bring it.
+Rules:
+
+- A step returns a new case and changes none; what it needs and is not there is refused
+  with the step that would bring it.
+- ``told`` is what functions of the user see of it: a mapping that nobody can write to.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import ClassVar, Protocol
 
 from muniment_plugins.harness.claims import Claim, Spec
+from muniment_plugins.harness.hosts import INLINE, Host
 from muniment_plugins.harness.refusals import HarnessRefused
 from muniment_plugins.harness.surroundings import Surroundings
 
@@ -33,6 +38,33 @@ class Case:
     outputs: Mapping[str, object] | None = None
     metrics: Mapping[str, object] = field(default_factory=dict[str, object])
     seed: int = 0
+    context: Mapping[str, object] = field(default_factory=dict[str, object])
+    """What the experiment and the treatment say beside it; what steps take by name."""
+    attempt: int = 0
+    """How many attempts at code were made already."""
+    feedback: Mapping[str, object] | None = None
+    """What was wrong with the last attempt."""
+    origin: Mapping[str, object] | None = None
+    """Which event holds the data; None where a request has to carry it."""
+    host: Host = INLINE
+    """Where functions of the user are called."""
+
+    @property
+    def told(self) -> Mapping[str, object]:
+        """The context of functions: everything that is known so far, by name."""
+        own: dict[str, object] = {
+            "seed": self.seed,
+            "data": self.data,
+            "claim": self.claim,
+            "spec": self.spec,
+            "code": self.code,
+            "outputs": None if self.outputs is None else dict(self.outputs),
+            "metrics": dict(self.metrics),
+            "attempt": self.attempt,
+            "feedback": None if self.feedback is None else dict(self.feedback),
+        }
+        known = {name: value for name, value in own.items() if value is not None}
+        return MappingProxyType({**own, **self.context, **known})
 
     def the_claim(self) -> Claim:
         """Return the claim, or refuse."""

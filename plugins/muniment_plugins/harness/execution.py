@@ -1,6 +1,7 @@
 """The step that runs the code, and what every run of code goes through.
 
-    execution.requested  {"code", "inputs", "entrypoint", "seed", "allowed_imports", …}
+    execution.requested  {"code", "entrypoint", "seed", "allowed_imports", "resources",
+                          "inputs": [{"of": {"event": "data"}}, …]}
     execution.measured   which walls stood, what it cost, what it printed; not compared
     execution.completed  [{"status": "ok", "metrics": {"total": 15}, "order": ["total"]}]
 
@@ -8,7 +9,8 @@ Rules:
 
 - Running is an effect that is performed again in a replay and compared; what runs it is
   the plugin that answers ``execute_code``.
-- One effect may run the code on several inputs, each in a child of its own.
+- One effect may run the code on several inputs, each in a child of its own. An input
+  that an event holds already, or that is made from it, is named and not written again.
 - A program that broke by itself (an exception, an import refused at run time) is an
   answer: it would break again. One that was stopped (time, memory, a signal) is a
   failure of the effect, which a resume performs again.
@@ -28,12 +30,21 @@ from typing import ClassVar, Self, cast
 
 from muniment.errors import EffectFailed
 from muniment_plugins.harness.cases import Case
+from muniment_plugins.harness.hosts import Host
 from muniment_plugins.harness.refusals import BoundedExecutionError, HarnessRefused
 from muniment_plugins.harness.surroundings import Surroundings, here
 
-__all__ = ["CodeStopped", "Execute", "execute_capsule", "numeric", "run_code"]
+__all__ = ["CodeStopped", "Execute", "Made", "execute_capsule", "numeric", "run_code"]
 
 _STOPPED = ("killed", "limit", "timeout")
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """Data that was made from the case's, and how: small JSON that makes it again."""
+
+    data: object
+    how: Mapping[str, object]
 
 
 class CodeStopped(Exception):
@@ -89,16 +100,24 @@ def numeric(outputs: Mapping[str, object]) -> dict[str, object]:
 def run_code(
     around: Surroundings, case: Case, inputs: Sequence[object]
 ) -> list[dict[str, object]]:
-    """Run the case's code on each of *inputs*; what it returned, in its own order."""
-    request = {
+    """Run the case's code on each of *inputs*; what it returned, in its own order.
+
+    An input is data, or `Made` from the case's data: then the request says how.
+    """
+    common: dict[str, object] = {
         "code": case.the_code(),
-        "inputs": list(inputs),
         "entrypoint": case.entrypoint,
         "seed": case.seed,
         **case.the_spec().bounds,
     }
+    request = {**common, "inputs": [_recorded(case, one) for one in inputs]}
+    data = [one.data if isinstance(one, Made) else one for one in inputs]
+
+    def perform(_: object) -> list[dict[str, object]]:
+        return _perform(case.host, common, data)
+
     try:
-        answer = around.effect("execution", request, perform=_perform)
+        answer = around.effect("execution", request, perform=perform)
     except EffectFailed as failure:
         if failure.error_type != CodeStopped.__name__:
             raise
@@ -109,19 +128,31 @@ def run_code(
     return [_outputs(one) for one in cast("list[Mapping[str, object]]", answer)]
 
 
-def _perform(request: object) -> list[dict[str, object]]:
+def _recorded(case: Case, given: object) -> object:
+    """Return *given* as a request carries it: data that an event holds is named."""
+    if case.origin is None:
+        return given.data if isinstance(given, Made) else given
+    if isinstance(given, Made):
+        return {"of": dict(case.origin), **given.how}
+    return {"of": dict(case.origin)} if given is case.data else given
+
+
+def _perform(
+    host: Host, common: Mapping[str, object], inputs: Sequence[object]
+) -> list[dict[str, object]]:
     """Run the code on every input, side by side, and say what became of each."""
-    common = dict(cast("Mapping[str, object]", request))
-    inputs = cast("list[object]", common.pop("inputs"))
     inside = here()
 
     def run(data: object) -> object:
-        return inside.hook("execute_code", request={**common, "data": data})
+        return host.execute(inside, {**common, "data": data})
 
-    # Each thread gets the context of this one: a replay permits subprocesses in it.
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        waiting = [pool.submit(copy_context().run, run, data) for data in inputs]
-        answers = [cast("Mapping[str, object]", one.result()) for one in waiting]
+    if len(inputs) == 1:
+        answers = [cast("Mapping[str, object]", run(inputs[0]))]
+    else:
+        # Each thread gets the context of this one: a replay permits subprocesses in it.
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            waiting = [pool.submit(copy_context().run, run, data) for data in inputs]
+            answers = [cast("Mapping[str, object]", one.result()) for one in waiting]
     for held, group in groupby(answers, key=_held_by):
         inside.record("execution.measured", {**held, **_measured(list(group))})
     for told in answers:

@@ -6,97 +6,42 @@
 
 Rules:
 
-- The run is the ledger's: `ExperimentProgram` executed, nothing stored here.
+- The run is the ledger's: `ExperimentProgram` executed, nothing stored here. To resume
+  is to resume that run.
 - The ledger is the one that muniment finds from the working directory; else one beside
   the artifacts; else ``.muniment/ledger.db`` in the working directory.
-- A builder is never changed by its methods: each returns another one.
+- ``arun`` works in a thread, and awaits what has to be awaited on the caller's loop.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
+import asyncio
+import threading
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Literal
 
 from muniment.canonical import canonical, sha256_tag
 from muniment.errors import UsageError
 from muniment.values import encode
 from muniment_plugins.harness.artifacts import ArtifactPlugin, Artifacts, Record
-from muniment_plugins.harness.cases import Step
+from muniment_plugins.harness.building import ExperimentBuilder, checked_count
+from muniment_plugins.harness.executors import Executor, executor_of
 from muniment_plugins.harness.gathering import gather
-from muniment_plugins.harness.pipelines import Pipeline
-from muniment_plugins.harness.programs import ExperimentProgram
-from muniment_plugins.harness.references import Function
+from muniment_plugins.harness.programs import ExperimentProgram, judging
+from muniment_plugins.harness.registration import KIND, identity, registered
 from muniment_plugins.harness.results import Result
-from muniment_plugins.harness.verifiers import Hypothesis, Verifier
 
 if TYPE_CHECKING:
+    from muniment.events import Event
     from muniment.executing import Done
     from muniment.ledger import Ledger
 
-__all__ = ["Experiment", "ExperimentBuilder"]
+__all__ = ["Experiment"]
 
-_ID = 16
-
-
-@dataclass(frozen=True, slots=True)
-class ExperimentBuilder:
-    """What an experiment will be; made by `Experiment.builder`."""
-
-    name: str | None = None
-    source: Function | None = None
-    steps: tuple[Step, ...] = ()
-    judged: tuple[Hypothesis, ...] = ()
-    writers: tuple[Artifacts, ...] = ()
-    count: int = 1
-
-    def datasource(self, source: Function) -> ExperimentBuilder:
-        """Take the data from ``source(ctx)``, asked once for each replicate."""
-        if not callable(source):
-            _refuse(f"{source!r} cannot be called", "give datasource(lambda ctx: data)")
-        return replace(self, source=source)
-
-    def pipeline(self, pipeline: Pipeline | Iterable[Step]) -> ExperimentBuilder:
-        """Take the steps of *pipeline*."""
-        return replace(self, steps=tuple(pipeline))
-
-    def add_step(self, step: Step) -> ExperimentBuilder:
-        """Put *step* after the others."""
-        return replace(self, steps=(*self.steps, step))
-
-    def hypothesis(
-        self, name: str, *, verifier: Verifier | Function
-    ) -> ExperimentBuilder:
-        """Let *verifier* judge what is measured, under *name*."""
-        if any(one.name == name for one in self.judged):
-            _refuse(f"two hypotheses are called {name}", "name each of them")
-        one = Hypothesis(name, Verifier.of(verifier))
-        return replace(self, judged=(*self.judged, one))
-
-    def plugin(self, plugin: Artifacts) -> ExperimentBuilder:
-        """Let *plugin* write its files when the run has ended."""
-        return replace(self, writers=(*self.writers, plugin))
-
-    def replicates(self, count: int) -> ExperimentBuilder:
-        """Run *count* replicates unless `Experiment.run` says otherwise."""
-        return replace(self, count=_checked(count))
-
-    def build(self) -> Experiment:
-        """Return the experiment.
-
-        Raises:
-            UsageError: it has no datasource or no steps.
-
-        """
-        if self.source is None:
-            _refuse("there is no datasource", "add .datasource(lambda ctx: data)")
-        if not self.steps:
-            _refuse("there are no steps", "add .pipeline(Pipeline([…]))")
-        source = cast("Function", self.source)
-        program = ExperimentProgram(Pipeline(self.steps), source, self.judged)
-        return Experiment(program, self.writers, self.count, self.name)
+Strategy = Literal["rerun", "resume"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +52,7 @@ class Experiment:
     """What a replay is given where a function of it cannot be imported."""
     plugins: tuple[Artifacts, ...] = ()
     replicates: int = 1
-    name: str | None = None
+    description: str = ""
 
     @staticmethod
     def builder(name: str | None = None) -> ExperimentBuilder:
@@ -115,34 +60,125 @@ class Experiment:
         return ExperimentBuilder(name)
 
     @property
+    def name(self) -> str | None:
+        """The name that the builder was given."""
+        return self.program.name
+
+    @property
     def id(self) -> str:
         """The name, else the beginning of the plan's digest."""
-        return self.name or self.program.digest.removeprefix("sha256:")[:_ID]
+        return identity(self.program)
 
     def run(
-        self, *, replicates: int | None = None, ledger: Ledger | None = None
+        self,
+        *,
+        replicates: int | None = None,
+        strategy: Strategy = "rerun",
+        executor: str | Executor | None = None,
+        ledger: Ledger | None = None,
     ) -> Result:
         """Run the experiment; every failure is in the result.
 
         Args:
             replicates: how many; the builder's number if not given.
+            strategy: ``rerun`` runs it anew; ``resume`` goes on with the last run of
+                this plan that did not come to its end, and returns one that did.
+            executor: ``serial``, ``threads``, ``processes``, ``dask``, ``ray``, or an
+                executor with settings.
             ledger: where it is recorded; see the module for where else.
 
         """
-        count = self.replicates if replicates is None else _checked(replicates)
+        count = self.replicates if replicates is None else checked_count(replicates)
+        chosen = executor_of(executor)
+        chosen.admit(self.program)
+        program = replace(self.program, executor=chosen, stop=threading.Event())
+        return self._conduct(program, count, strategy, ledger)
+
+    async def arun(
+        self,
+        *,
+        replicates: int | None = None,
+        strategy: Strategy = "rerun",
+        executor: str | Executor | None = None,
+        ledger: Ledger | None = None,
+    ) -> Result:
+        """Do as `run` does; a cancelled task interrupts the run, which can be resumed."""
+        count = self.replicates if replicates is None else checked_count(replicates)
+        chosen = executor_of(executor)
+        chosen.admit(self.program)
+        program = replace(
+            self.program,
+            executor=chosen,
+            stop=threading.Event(),
+            loop=asyncio.get_running_loop(),
+        )
+        work = asyncio.ensure_future(
+            asyncio.to_thread(self._conduct, program, count, strategy, ledger)
+        )
+        try:
+            return await asyncio.shield(work)
+        except asyncio.CancelledError:
+            program.stop.set()
+            await asyncio.wait([work])
+            work.exception()  # that it was stopped is known
+            raise
+
+    def register(
+        self, *, replicates: int | None = None, ledger: Ledger | None = None
+    ) -> Event:
+        """State what is going to be run and judged, apart from any run.
+
+        Later runs of the experiment's name are held against the last registration.
+        """
+        count = self.replicates if replicates is None else checked_count(replicates)
         with _recorded_in(ledger, self._artifacts()) as chosen:
-            done = self._execute(chosen, count)
+            return chosen.append(KIND, registered(self.program, count))
+
+    def _conduct(
+        self,
+        program: ExperimentProgram,
+        count: int,
+        strategy: Strategy,
+        ledger: Ledger | None,
+    ) -> Result:
+        with _recorded_in(ledger, self._artifacts()) as chosen:
+            done = self._execute(judging(program, chosen), chosen, count, strategy)
+            if isinstance(done, str):
+                return Result.read(chosen, done)
             result = Result.of(chosen, done)
             self._write(chosen, done, count)
         return result
 
-    def _execute(self, ledger: Ledger, count: int) -> Done:
-        plan = {**self.program.describe(), "replicates": count}
+    def _execute(
+        self,
+        program: ExperimentProgram,
+        ledger: Ledger,
+        count: int,
+        strategy: Strategy,
+    ) -> Done | str:
+        plan = {**program.describe(), "replicates": count}
         seed = sha256_tag(canonical(encode(plan))).removeprefix("sha256:")
+        if strategy == "resume":
+            last = _last_run(ledger, seed)
+            if last is not None:
+                return (
+                    last if _is_complete(ledger, last) else ledger.resume(last, program)
+                )
+        elif strategy != "rerun":
+            raise UsageError(
+                f"{strategy!r} is no strategy",
+                rule="harness/strategy",
+                place="Experiment.run",
+                remedy="use rerun or resume",
+            )
+        labels = {"experiment": self.id, "executor": program.executor.name}
+        if self.description:
+            labels["description"] = self.description
         return ledger.execute(
-            self.program,
+            program,
             params={"plan": plan},
             name=self.name or "experiment",
+            labels=labels,
             seed=seed,
         )
 
@@ -161,6 +197,18 @@ class Experiment:
             plugin.write(directory, record)
 
 
+def _last_run(ledger: Ledger, seed: str) -> str | None:
+    """Return the newest run with this seed, which is the digest of its plan."""
+    for event in ledger.events(type="run.started", order="desc"):
+        if event.raw.get("seed") == seed:
+            return event.run
+    return None
+
+
+def _is_complete(ledger: Ledger, run: str) -> bool:
+    return next(iter(ledger.events(run=run, type="run.completed")), None) is not None
+
+
 @contextmanager
 def _recorded_in(
     ledger: Ledger | None, artifacts: ArtifactPlugin | None
@@ -177,15 +225,3 @@ def _recorded_in(
         place = Path(artifacts.root_dir).absolute().parent / DEFAULT_PLACE
     with muniment.open(place, create=True) as opened:
         yield opened
-
-
-def _checked(count: int) -> int:
-    if type(count) is not int or count < 1:
-        _refuse(f"{count!r} replicates are none", "give 1 or more")
-    return count
-
-
-def _refuse(message: str, remedy: str) -> None:
-    raise UsageError(
-        message, rule="harness/experiment", place="Experiment", remedy=remedy
-    )

@@ -3,19 +3,25 @@
     Pipeline([specify_claim(claim=claim), generate_spec(spec=spec),
               bounded_synthesis(code=code), execute_capsule()])
 
-Rule: the entrypoint is named once, by any step, and travels to all.
+Rules:
+
+- The entrypoint is named once, by any step, and travels to all.
+- Code that breaks, and a property that does not hold, go back to the step that brings
+  code while it has attempts left; the steps after it run again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import fields, is_dataclass, replace
 from typing import Self, cast
 
 from muniment.errors import CannotTellError
 from muniment_plugins.harness.cases import DEFAULT_ENTRYPOINT, Case, Step
+from muniment_plugins.harness.custom import Custom
 from muniment_plugins.harness.execution import Execute
 from muniment_plugins.harness.metamorphosis import TestProperties
-from muniment_plugins.harness.refusals import HarnessRefused
+from muniment_plugins.harness.refusals import BoundedExecutionError, HarnessRefused
 from muniment_plugins.harness.stating import IssueSpec, StateClaim
 from muniment_plugins.harness.surroundings import Surroundings
 from muniment_plugins.harness.synthesis import Synthesize
@@ -28,7 +34,14 @@ _FROM_JSON: Mapping[str, Callable[[Mapping[str, object]], Step]] = {
     Synthesize.name: Synthesize.from_json,
     Execute.name: Execute.from_json,
     TestProperties.name: TestProperties.from_json,
+    Custom.name: Custom.from_json,
 }
+
+_CORRECTABLE = "harness/metric"
+
+
+def _silent(_: str) -> None:
+    """Note nothing."""
 
 
 class Pipeline:
@@ -50,11 +63,58 @@ class Pipeline:
     def __iter__(self) -> Iterator[Step]:
         return iter(self.steps)
 
-    def __call__(self, case: Case, run: Surroundings | None = None) -> Case:
-        """Return *case* after all steps; the first that refuses raises."""
-        for step in self.steps:
+    def __call__(
+        self,
+        case: Case,
+        run: Surroundings | None = None,
+        begins: Callable[[str], None] = _silent,
+    ) -> Case:
+        """Return *case* after all steps; the first that refuses raises.
+
+        *begins* is told the name of each step before it is called.
+        """
+        case = replace(case, entrypoint=self.entrypoint)
+        for position, step in enumerate(self.steps):
+            if isinstance(step, Synthesize) and step.repairs:
+                return self._corrected(position, case, run, begins)
+            begins(step.name)
             case = step(case, run)
         return case
+
+    def _corrected(
+        self,
+        position: int,
+        case: Case,
+        run: Surroundings | None,
+        begins: Callable[[str], None],
+    ) -> Case:
+        """Return *case* after the steps from *position* on, tried again while it may."""
+        bring = cast("Synthesize", self.steps[position])
+        while True:
+            begins(bring.name)
+            brought = ended = bring(case, run)
+            final = brought.attempt >= bring.attempts
+            wrong: Mapping[str, object] | None = None
+            try:
+                for step in self.steps[position + 1 :]:
+                    begins(step.name)
+                    ended = step(ended, run)
+            except HarnessRefused as error:
+                if final or not _is_correctable(error):
+                    raise
+                wrong = _broken(error)
+            else:
+                wrong = _refuted(case, ended)
+            if wrong is None or final:
+                return ended
+            feedback = {"code": brought.the_code(), **wrong}
+            case = replace(case, attempt=brought.attempt, feedback=feedback)
+
+    def under(self, changes: Mapping[str, object]) -> Self:
+        """Return the pipeline as a treatment changes it."""
+        if not changes:
+            return self
+        return type(self)(_under(step, changes) for step in self.steps)
 
     def describe(self) -> list[object]:
         """Return the steps as JSON."""
@@ -69,6 +129,37 @@ class Pipeline:
 
         """
         return cls(_step(one) for one in described)
+
+
+def _under(step: Step, changes: Mapping[str, object]) -> Step:
+    under = getattr(step, "under", None)
+    if under is not None:
+        return cast("Step", under(changes))
+    if not is_dataclass(step) or isinstance(step, type):
+        return step
+    names = {one.name for one in fields(step)} & changes.keys()
+    return cast("Step", replace(step, **{name: changes[name] for name in names}))
+
+
+def _is_correctable(error: HarnessRefused) -> bool:
+    return isinstance(error, BoundedExecutionError) or error.rule == _CORRECTABLE
+
+
+def _broken(error: HarnessRefused) -> dict[str, object]:
+    line = getattr(error, "line", 0) or None
+    return {"rule": error.rule, "message": error.message, "line": line}
+
+
+def _refuted(before: Case, after: Case) -> dict[str, object] | None:
+    failed = [
+        name.removesuffix("_pass")
+        for name, value in after.metrics.items()
+        if name.endswith("_pass") and value is False and name not in before.metrics
+    ]
+    if not failed:
+        return None
+    message = f"the property {', '.join(failed)} does not hold"
+    return {"rule": "harness/property", "message": message, "properties": failed}
 
 
 def _step(described: Mapping[str, object]) -> Step:

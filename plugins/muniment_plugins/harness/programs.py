@@ -1,74 +1,84 @@
 """An experiment as a program over a run, live and made again from its events.
 
+                            experiment.registered
     baseline/replicate/0    replicate.started, data.*, claim.stated, …, metrics.measured
-    baseline/replicate/1    …
+    half/replicate/0        …
     baseline                verdict.reached
 
 Rules:
 
-- The plan is the run's params: steps, claim, spec, code, hypotheses, replicates. With
-  the recorded answers it is all that a replay needs.
-- A replicate that fails is a fact, and the others go on. Failures end the run as failed
-  once everything else is recorded.
-- A datasource is an effect of kind ``data``, asked once for each replicate.
+- The plan is the run's params: steps, claim, spec, code, hypotheses, treatments,
+  replicates. With the recorded answers it is all that a replay needs.
+- What is going to be run and judged is stated before anything is.
+- Failures end the run as failed once everything else is recorded. A resume performs the
+  effects again that failed; what was measured is not measured again.
 - The run's seed is the digest of the plan: equal plans give equal results.
+- Who calls the functions is not part of the plan. A replay calls them here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import threading
+from asyncio import AbstractEventLoop
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Self, cast
 
 from muniment.canonical import canonical, sha256_tag
-from muniment.errors import EffectFailed, MunimentError
 from muniment.events import BlobRef
 from muniment.lanes import Lane
 from muniment.values import encode
-from muniment_plugins.harness.cases import Case
+from muniment_plugins.harness.conditions import SEEDS, Condition, Failed, told
+from muniment_plugins.harness.executors import Executor, Serial, spread
 from muniment_plugins.harness.pipelines import Pipeline
 from muniment_plugins.harness.references import Function, Remembered, recall, refer
-from muniment_plugins.harness.refusals import ExperimentFailed, HarnessRefused
-from muniment_plugins.harness.verifiers import Hypothesis, Verifier
+from muniment_plugins.harness.refusals import ExperimentFailed
+from muniment_plugins.harness.registration import integrity_of, registered
+from muniment_plugins.harness.treatments import (
+    BASELINE,
+    Treatment,
+    described,
+    undescribed,
+)
+from muniment_plugins.harness.verifiers import Hypothesis, judge_properties
 
 if TYPE_CHECKING:
     from muniment.ledger import Ledger
 
-__all__ = ["BASELINE", "ExperimentProgram", "rebuild"]
+__all__ = ["BASELINE", "ExperimentProgram", "judging", "rebuild"]
 
-BASELINE = "baseline"
-_SEEDS = 2**53
+_CAUSES = 400
+"""How many failures the end of a run names; a further resume gets to the others."""
 
 
+@dataclass(frozen=True, slots=True)
 class ExperimentProgram:
     """A pipeline over a datasource, with hypotheses about what it measures."""
 
-    def __init__(
-        self,
-        pipeline: Pipeline,
-        datasource: Function,
-        hypotheses: tuple[Hypothesis, ...] = (),
-    ) -> None:
-        self.pipeline = pipeline
-        self.datasource = datasource
-        self.hypotheses = hypotheses
+    pipeline: Pipeline
+    datasource: Function
+    hypotheses: tuple[Hypothesis, ...] = ()
+    treatments: tuple[Treatment, ...] = ()
+    context: Mapping[str, object] = field(default_factory=dict[str, object])
+    outputs: tuple[str, ...] = ()
+    name: str | None = None
+    executor: Executor = field(default_factory=Serial, compare=False)
+    loop: AbstractEventLoop | None = field(default=None, compare=False)
+    stop: threading.Event = field(default_factory=threading.Event, compare=False)
+    integrity: Callable[[str], str] | None = field(default=None, compare=False)
+    """Says of a run if what ran is what was registered."""
 
     def describe(self) -> dict[str, object]:
         """Return what the experiment is, as JSON."""
         return {
+            "name": self.name,
             "datasource": refer(self.datasource),
             "pipeline": self.pipeline.describe(),
             "hypotheses": [one.describe() for one in self.hypotheses],
+            "treatments": [one.describe() for one in self.treatments],
+            "context": described(self.context, "initial_ctx"),
+            "outputs": list(self.outputs),
         }
-
-    def _require_functions(self) -> None:
-        """Find what is left to ask before anything is asked.
-
-        Else every further replicate would be recorded as failed for want of it.
-        """
-        asked = (self.datasource, *(getattr(one, "llm", None) for one in self.pipeline))
-        for function in asked:
-            if isinstance(function, Remembered):
-                recall(function.described)
 
     @property
     def digest(self) -> str:
@@ -78,15 +88,22 @@ class ExperimentProgram:
     @classmethod
     def from_json(cls, plan: Mapping[str, object]) -> Self:
         """Return the program that a recorded *plan* says."""
-        hypotheses = cast("list[Mapping[str, object]]", plan["hypotheses"])
+
+        def listed(name: str) -> list[Mapping[str, object]]:
+            return cast("list[Mapping[str, object]]", plan.get(name, []))
+
         return cls(
-            Pipeline.from_json(cast("list[Mapping[str, object]]", plan["pipeline"])),
+            Pipeline.from_json(listed("pipeline")),
             Remembered(cast("Mapping[str, object]", plan["datasource"])),
-            tuple(_hypothesis(one) for one in hypotheses),
+            tuple(Hypothesis.from_json(one) for one in listed("hypotheses")),
+            tuple(Treatment.from_json(one) for one in listed("treatments")),
+            undescribed(cast("Mapping[str, object]", plan.get("context", {}))),
+            tuple(cast("list[str]", plan.get("outputs", []))),
+            cast("str | None", plan.get("name")),
         )
 
     def __call__(self, run: Lane, plan: Mapping[str, object]) -> dict[str, object]:
-        """Run all replicates and judge; see the module's rules.
+        """Run all replicates of all conditions and judge; see the module's rules.
 
         Raises:
             ExperimentFailed: a replicate failed, or a hypothesis was not judged.
@@ -95,115 +112,103 @@ class ExperimentProgram:
         if run.mode == "resume":
             self._require_functions()
         replicates = cast("int", plan["replicates"])
-        condition = _Condition(self, run.scope(BASELINE), BASELINE)
-        condition.measure(replicates)
-        verdicts = condition.judge(condition.samples)
-        if condition.failures:
-            name, first = condition.failures[0]
-            others = len(condition.failures) - 1
-            raise ExperimentFailed(
-                f"{name}: {_told(first)['message']}"
-                + (f" (and {others} more)" if others else ""),
-                rule="harness/failed",
-                remedy="each failure is an event of the run, and in result.errors",
-            ) from condition.failures[-1][1]
-        return {"metrics": dict(condition.samples), "verdicts": verdicts}
-
-
-class _Condition:
-    """One condition on its way through its replicates."""
-
-    def __init__(self, program: ExperimentProgram, lane: Lane, name: str) -> None:
-        self.program = program
-        self.lane = lane
-        self.name = name
-        self.samples: dict[str, list[object]] = {}
-        self.failures: list[tuple[str, Exception]] = []
-
-    def measure(self, replicates: int) -> None:
-        """Run every replicate; keep what each measured, or how it failed."""
-        for number in range(replicates):
-            with self.lane.scope(f"replicate/{number}") as lane:
-                case = self._replicate(number, lane)
-                if case is not None:
-                    self._keep(number, case, lane)
-
-    def _replicate(self, number: int, lane: Lane) -> Case | None:
-        seed = int(lane.random() * _SEEDS)
-        about = {"condition": self.name, "replicate": number, "seed": seed}
-        lane.record("replicate.started", about)
-        at = "datasource"
-        try:
-            data = self._data(about, lane)
-            case = Case(data, entrypoint=self.program.pipeline.entrypoint, seed=seed)
-            for step in self.program.pipeline:
-                at = step.name
-                case = step(case, lane)
-        except Exception as error:
-            if not _is_held(error):
-                raise
-            fact = {"replicate": number, "step": at, **_told(error)}
-            fact["line"] = getattr(error, "line", None) or None
-            lane.record("replicate.failed", fact)
-            self.failures.append((f"{self.name}, replicate {number}, {at}", error))
-            return None
-        return case
-
-    def _data(self, about: Mapping[str, object], lane: Lane) -> object:
-        source = self.program.datasource
-        request = {"datasource": refer(source), **about}
-        return lane.effect("data", request, perform=source)
-
-    def _keep(self, number: int, case: Case, lane: Lane) -> None:
-        metrics = dict(case.metrics)
-        fact = {
-            "replicate": number,
-            "metrics": metrics,
-            "order": list(metrics),
-            "outputs": dict(case.outputs or {}),
+        run.record("experiment.registered", registered(self, replicates))
+        conditions = self._conditions(run)
+        self._measure(run, conditions, replicates)
+        verdicts, missed = self._judge(run, conditions)
+        failures = [one for c in conditions for _, one in sorted(c.failures.items())]
+        if failures or missed:
+            raise _failed([*failures, *missed])
+        return {
+            "metrics": {one.name: dict(one.trial.samples) for one in conditions},
+            "verdicts": verdicts,
         }
-        lane.record("metrics.measured", fact)
-        for name, value in metrics.items():
-            self.samples.setdefault(name, []).append(value)
 
-    def judge(self, baseline: Mapping[str, list[object]]) -> dict[str, object]:
-        """Reach the verdict of every hypothesis; a verifier may refuse."""
-        verdicts: dict[str, object] = {}
-        for hypothesis in self.program.hypotheses if self.samples else ():
-            try:
-                fact = hypothesis.verdict(baseline, self.samples)
-            except Exception as error:
-                if not _is_held(error):
-                    raise
-                missed = {"hypothesis": hypothesis.name, **_told(error)}
-                self.lane.record("hypothesis.unjudged", missed)
-                self.failures.append(
-                    (f"{self.name}, hypothesis {hypothesis.name}", error)
-                )
+    def _conditions(self, run: Lane) -> list[Condition]:
+        baseline = Condition(self, BASELINE, run.scope(BASELINE))
+        return [
+            baseline,
+            *(Condition(self, t.name, run.scope(t.name), t) for t in self.treatments),
+        ]
+
+    def _measure(self, run: Lane, conditions: list[Condition], replicates: int) -> None:
+        seeds = [
+            int(run.scope(f"replicate/{number}").random() * SEEDS)
+            for number in range(replicates)
+        ]
+        jobs = [(one, number) for number in range(replicates) for one in conditions]
+        executor = Serial() if run.mode == "replay" else self.executor
+        with executor.host(self.loop) as host:
+
+            def measure(job: tuple[Condition, int], begins: Callable[[], None]) -> None:
+                condition, number = job
+                condition.measure(number, seeds[number], host, begins)
+
+            spread(measure, jobs, executor.lanes, self.stop)
+
+    def _judge(
+        self, run: Lane, conditions: list[Condition]
+    ) -> tuple[dict[str, dict[str, object]], list[Failed]]:
+        verdicts: dict[str, dict[str, object]] = {}
+        missed: list[Failed] = []
+        pairs = list(self._judged(conditions))
+        integrity = self._integrity(run) if pairs else None
+        for hypothesis, condition in pairs:
+            said = condition.judge(hypothesis, conditions[0], integrity)
+            if isinstance(said, Failed):
+                missed.append(said)
             else:
-                self.lane.record("verdict.reached", fact)
-                verdicts[hypothesis.name] = fact["result"]
-        return verdicts
+                verdicts.setdefault(hypothesis.name, {})[condition.name] = said
+        return verdicts, missed
+
+    def _judged(
+        self, conditions: list[Condition]
+    ) -> Iterator[tuple[Hypothesis, Condition]]:
+        """Yield what is judged of what.
+
+        That is every treatment; the baseline where it is alone, or where the verifier
+        looks at one condition only.
+        """
+        baseline, *treated = conditions
+        for hypothesis in self.hypotheses:
+            compares = hypothesis.verifier.function is not judge_properties
+            for condition in treated if treated and compares else conditions:
+                if condition.whole and (baseline.whole or not compares):
+                    yield hypothesis, condition
+
+    def _integrity(self, run: Lane) -> str | None:
+        replayed = run.mode == "replay" or self.integrity is None
+        return (
+            None if replayed else cast("Callable[[str], str]", self.integrity)(run.id)
+        )
+
+    def _require_functions(self) -> None:
+        """Find what is left to ask before anything is asked.
+
+        Else every further replicate would be recorded as failed for want of it.
+        """
+        models = (
+            getattr(step, name, None)
+            for step in self.pipeline
+            for name in ("llm", "repair")
+        )
+        for function in (self.datasource, *models):
+            if isinstance(function, Remembered):
+                recall(function.described)
 
 
-def _is_held(error: Exception) -> bool:
-    """Tell a failure of the replicate from one of the ledger or of a policy."""
-    own = (HarnessRefused, EffectFailed)
-    return isinstance(error, own) or not isinstance(error, MunimentError)
-
-
-def _told(error: Exception) -> dict[str, object]:
-    message = error.message if isinstance(error, MunimentError) else str(error)
-    return {
-        "error_type": type(error).__name__,
-        "message": message.encode("utf-8", "backslashreplace").decode(),
-        "rule": error.rule if isinstance(error, MunimentError) else None,
-    }
-
-
-def _hypothesis(described: Mapping[str, object]) -> Hypothesis:
-    function = recall(cast("Mapping[str, object]", described["verifier"]))
-    return Hypothesis(cast("str", described["name"]), Verifier.of(function))
+def _failed(failures: list[Failed]) -> ExperimentFailed:
+    first, others = failures[0], len(failures) - 1
+    more = f" (and {others} more)" if others else ""
+    failed = ExperimentFailed(
+        f"{first.place}: {told(first.error)['message']}{more}",
+        rule="harness/failed",
+        remedy="each failure is an event of the run, and in result.errors",
+    )
+    causes = [one.error for one in failures if one.by_effect][:_CAUSES]
+    if causes:
+        failed.__cause__ = ExceptionGroup("effects that failed", causes)
+    return failed
 
 
 def rebuild(ledger: Ledger, run: str) -> ExperimentProgram | None:
@@ -214,7 +219,16 @@ def rebuild(ledger: Ledger, run: str) -> ExperimentProgram | None:
     if program.get("import") != _NAME or not isinstance(params, BlobRef):
         return None
     plan = cast("Mapping[str, Mapping[str, object]]", ledger.value(params))["plan"]
-    return ExperimentProgram.from_json(plan)
+    return judging(ExperimentProgram.from_json(plan), ledger)
+
+
+def judging(program: ExperimentProgram, ledger: Ledger) -> ExperimentProgram:
+    """Return *program*, which asks *ledger* for the integrity of its verdicts."""
+
+    def look(run: str) -> str:
+        return integrity_of(ledger, run).status
+
+    return replace(program, integrity=look)
 
 
 _NAME = f"{ExperimentProgram.__module__}:{ExperimentProgram.__qualname__}"

@@ -9,6 +9,7 @@ Rules:
 - One that a replay has to *call* (a verifier, a transform) is found before the replay
   begins, or the replay cannot be told. ``__main__`` is never imported, since that would
   run the experiment.
+- A source is read once, when a step is made: `Named` keeps what was read.
 """
 
 from __future__ import annotations
@@ -21,9 +22,21 @@ from muniment.canonical import JsonValue
 from muniment.errors import CannotTellError
 from muniment.programs import describe, find
 
-__all__ = ["Function", "Remembered", "recall", "refer"]
+__all__ = ["Function", "Named", "Remembered", "named", "plain", "recall", "refer"]
 
 Function = Callable[..., object]
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A function, and how plans name it."""
+
+    function: Function
+    described: Mapping[str, object]
+
+    def __call__(self, *args: object, **kwargs: object) -> object:
+        """Call the function."""
+        return self.function(*args, **kwargs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +55,33 @@ class Remembered:
         return recall(self.described)(*args, **kwargs)
 
 
+def named(function: Function) -> Named | Remembered:
+    """Return *function* with its description, read now."""
+    if isinstance(function, Named | Remembered):
+        return function
+    return Named(function, refer(function))
+
+
 def refer(function: Function) -> dict[str, object]:
     """Return how a plan names *function*; where its file lies is not part of it."""
-    if isinstance(function, Remembered):
+    if isinstance(function, Named | Remembered):
         return dict(function.described)
     described = describe(function)
     return {name: described[name] for name in ("import", "source") if name in described}
+
+
+def plain(function: Function) -> Function:
+    """Return the function itself, whatever stands for it.
+
+    Raises:
+        CannotTellError: it has to be imported, and cannot be.
+
+    """
+    if isinstance(function, Remembered):
+        return plain(recall(function.described))
+    if isinstance(function, Named):
+        return plain(function.function)
+    return cast("Function", getattr(function, "plain_function", function))
 
 
 def recall(described: Mapping[str, object]) -> Function:

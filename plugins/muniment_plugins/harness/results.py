@@ -1,27 +1,38 @@
 """What came of an experiment, read from its events.
 
     result.metrics.baseline.metrics          {'total': [15, 15, 15], …}
+    result.metrics.treatments["half"]        the same of a treatment
     result.metrics.hypotheses[0].results     {'baseline': {'metamorphic_ok': True, …}}
 
 Rules: every failure is in ``errors`` and none is raised unless it is asked for; what
-was measured before something failed is still there.
+was measured before something failed is still there. Values stand in the order of their
+replicates, whichever was measured first.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self, cast
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, cast
 
+from muniment_plugins.harness.artifacts import EvidenceBundlePlugin, Record
+from muniment_plugins.harness.digesting import digest_of
+from muniment_plugins.harness.failing import Failure, failures_of, place_in
 from muniment_plugins.harness.gathering import Gathered, gather
 from muniment_plugins.harness.programs import BASELINE
 from muniment_plugins.harness.refusals import ExperimentFailed
+from muniment_plugins.harness.registration import Integrity, integrity_of
 
 if TYPE_CHECKING:
+    from muniment.events import Event
     from muniment.executing import Done
     from muniment.ledger import Ledger
+    from muniment.verifying.report import Report
 
-__all__ = ["Condition", "Failure", "Judged", "Metrics", "Result"]
+__all__ = ["Condition", "Failure", "Judged", "Metrics", "Ranking", "Result"]
+
+Rows = dict[int, dict[str, object]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +40,27 @@ class Condition:
     """What one condition measured: metric → its value in each replicate."""
 
     metrics: dict[str, list[object]]
+    rows: Rows = field(default_factory=Rows)
+    """Number of a replicate → what it measured."""
+
+    @classmethod
+    def of(cls, rows: Rows) -> Self:
+        """Return the condition with these *rows*."""
+        metrics: dict[str, list[object]] = {}
+        ordered = {number: rows[number] for number in sorted(rows)}
+        for measured in ordered.values():
+            for name, value in measured.items():
+                metrics.setdefault(name, []).append(value)
+        return cls(metrics, ordered)
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Conditions by how strongly a hypothesis holds for them, the best first."""
+
+    best: str | None
+    ranked: tuple[tuple[str, float], ...]
+    """Condition and score: its p-value, else 0 where it holds and 1 where not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,23 +70,13 @@ class Judged:
     name: str
     results: dict[str, object]
     passed: bool | None
+    scores: dict[str, float] = field(default_factory=dict[str, float])
 
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """Something that did not get through."""
-
-    place: str
-    error_type: str
-    message: str
-    rule: str | None = None
-    line: int | None = None
-
-    def __str__(self) -> str:
-        """One line."""
-        at = "" if self.line is None else f", line {self.line}"
-        rule = "" if self.rule is None else f" [{self.rule}]"
-        return f"{self.place}: {self.error_type}: {self.message}{at}{rule}"
+    @property
+    def ranking(self) -> Ranking:
+        """The conditions in the order of their scores, equal ones as they ran."""
+        ranked = sorted(self.scores.items(), key=lambda pair: pair[1])
+        return Ranking(ranked[0][0] if ranked else None, tuple(ranked))
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +85,7 @@ class Metrics:
 
     baseline: Condition
     hypotheses: tuple[Judged, ...]
+    treatments: dict[str, Condition] = field(default_factory=dict[str, Condition])
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +98,11 @@ class Result:
     result_digest: str
     metrics: Metrics
     errors: tuple[Failure, ...]
+    integrity: Integrity
+    """Whether what ran is what was registered before."""
+    record: Record = field(repr=False)
+    place: Path = field(repr=False)
+    """The file of the ledger that holds the run."""
 
     @property
     def ok(self) -> bool:
@@ -86,6 +114,10 @@ class Result:
         """0 if nothing failed and no hypothesis was refuted, else 1."""
         refuted = any(one.passed is False for one in self.metrics.hypotheses)
         return 0 if self.ok and not refuted else 1
+
+    def hypothesis(self, name: str) -> Judged:
+        """Return what was judged under *name*; `KeyError` where nothing was."""
+        return {one.name: one for one in self.metrics.hypotheses}[name]
 
     def raise_for_errors(self) -> None:
         """Raise what failed, if anything did.
@@ -102,33 +134,125 @@ class Result:
                 remedy="the ledger holds the evidence of each",
             )
 
+    def verify(self) -> Report:
+        """Verify the whole ledger that holds the run, from first principles."""
+        from muniment.verifier import verify  # noqa: PLC0415 - only when it is asked for
+
+        return verify(self.place)
+
+    def bundle(self, path: str | Path) -> list[Path]:
+        """Write the trail from claim to verdict of each condition below *path*."""
+        directory = Path(path)
+        EvidenceBundlePlugin().write(directory, self.record)
+        return sorted(directory.glob("*/evidence/*.json"))
+
+    def to_df(self) -> Any:
+        """Return a pandas frame: a row for each replicate of each condition.
+
+        Raises:
+            ModuleNotFoundError: pandas is not installed.
+
+        """
+        from importlib import import_module  # noqa: PLC0415 - an optional package
+
+        pandas = import_module("pandas")
+
+        conditions = {BASELINE: self.metrics.baseline, **self.metrics.treatments}
+        rows = [
+            {"condition": name, "replicate": number, **measured}
+            for name, condition in conditions.items()
+            for number, measured in condition.rows.items()
+        ]
+        return pandas.DataFrame(rows)
+
     @classmethod
     def of(cls, ledger: Ledger, done: Done) -> Self:
         """Return the result of the run that is *done*, from its events."""
-        conditions = gather(ledger, done.run_id)
-        baseline = conditions.get(BASELINE, Gathered(BASELINE))
-        return cls(
-            done.run_id,
-            ledger.id,
-            done.status,
-            done.result_digest,
-            Metrics(Condition(baseline.metrics), _judged(conditions)),
-            _failures(conditions, done.error),
+        return cls._of(ledger, done.run_id, done.status, done.result_digest, done.error)
+
+    @classmethod
+    def read(cls, ledger: Ledger, run: str) -> Self:
+        """Return the result of a run that completed before; nothing is executed."""
+        digest = digest_of(ledger, ledger.events(run=run))
+        return cls._of(ledger, run, "completed", digest, None)
+
+    @classmethod
+    def _of(
+        cls,
+        ledger: Ledger,
+        run: str,
+        status: str,
+        digest: str,
+        error: Exception | None,
+    ) -> Self:
+        events = list(ledger.events(run=run))
+        conditions = gather(ledger, run)
+        rows = _rows(ledger, events)
+        treated = [name for name in rows if name != BASELINE]
+        metrics = Metrics(
+            Condition.of(rows.get(BASELINE, {})),
+            _judged(conditions),
+            {name: Condition.of(rows[name]) for name in treated},
         )
+        size, _ = ledger.store.last_checkpoint()
+        proof = {"ledger": ledger.id, "run": run, "checkpoint": size}
+        named = [one for one in events if one.type == "experiment.registered"]
+        about = ledger.resolve(named[0]) if named else {}
+        return cls(
+            run,
+            ledger.id,
+            status,
+            digest,
+            metrics,
+            _errors(failures_of(ledger, events), error),
+            integrity_of(ledger, run),
+            Record(
+                cast("str", about.get("experiment", "experiment")),
+                cast("int", about.get("replicates", 0)),
+                conditions,
+                proof,
+            ),
+            ledger.path,
+        )
+
+
+def _rows(ledger: Ledger, events: list[Event]) -> dict[str, Rows]:
+    """Return condition → replicate → metrics, as the code ordered them."""
+    found: dict[str, Rows] = {}
+    for event in events:
+        if event.type == "replicate.started":
+            found.setdefault(cast("str", event.raw["condition"]), {})
+        if event.type != "metrics.measured":
+            continue
+        condition, number = place_in(event.scope)
+        data = ledger.resolve(event)
+        metrics = cast("Mapping[str, object]", data["metrics"])
+        ordered = {name: metrics[name] for name in cast("list[str]", data["order"])}
+        found.setdefault(condition, {})[number or 0] = ordered
+    return found
 
 
 def _judged(conditions: Mapping[str, Gathered]) -> tuple[Judged, ...]:
     results: dict[str, dict[str, object]] = {}
     passed: dict[str, list[object]] = {}
+    scores: dict[str, dict[str, float]] = {}
     for name, condition in conditions.items():
         for verdict in condition.verdicts:
             hypothesis = cast("str", verdict["hypothesis"])
             results.setdefault(hypothesis, {})[name] = verdict.get("result")
             passed.setdefault(hypothesis, []).append(verdict.get("passed"))
+            scores.setdefault(hypothesis, {})[name] = _score(verdict)
     return tuple(
-        Judged(name, by_condition, _all(passed[name]))
+        Judged(name, by_condition, _all(passed[name]), scores[name])
         for name, by_condition in results.items()
     )
+
+
+def _score(verdict: Mapping[str, object]) -> float:
+    p_value = verdict.get("p_value")
+    if isinstance(p_value, int | float):
+        return float(p_value)
+    return 0.0 if verdict.get("passed") else 1.0
 
 
 def _all(said: list[object]) -> bool | None:
@@ -137,28 +261,9 @@ def _all(said: list[object]) -> bool | None:
     return None if None in said else True
 
 
-def _failures(
-    conditions: Mapping[str, Gathered], error: Exception | None
-) -> tuple[Failure, ...]:
-    found = tuple(
-        Failure(
-            _place(name, failure),
-            cast("str", failure["error_type"]),
-            cast("str", failure["message"]),
-            cast("str | None", failure.get("rule")),
-            cast("int | None", failure.get("line")),
-        )
-        for name, condition in conditions.items()
-        for failure in condition.failures
-    )
+def _errors(found: tuple[Failure, ...], error: Exception | None) -> tuple[Failure, ...]:
     if error is None or (found and isinstance(error, ExperimentFailed)):
         return found
     rule = getattr(error, "rule", None)
     message = getattr(error, "message", str(error))
     return (*found, Failure("experiment", type(error).__name__, message, rule))
-
-
-def _place(condition: str, failure: Mapping[str, object]) -> str:
-    if "hypothesis" in failure:
-        return f"{condition}, hypothesis {failure['hypothesis']}"
-    return f"{condition}, replicate {failure['replicate']}, {failure['step']}"

@@ -1,4 +1,10 @@
-"""The first two steps: state the claim, issue the spec."""
+"""The first two steps: state the claim, issue the spec.
+
+    claim.stated {"id": "sum", "text": "…"}      spec.issued {"allowed_imports": […], …}
+
+Rule: a spec that a model proposes is validated like any other; one that is refused is a
+fact with the rule that refused it.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +12,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self, cast
 
+from muniment.errors import UsageError
+from muniment_plugins.harness.asking import (
+    Llm,
+    Model,
+    Question,
+    ask,
+    describe_model,
+    model,
+    recall_model,
+)
 from muniment_plugins.harness.cases import Case
 from muniment_plugins.harness.claims import Claim, Spec
+from muniment_plugins.harness.prompts import about_spec, json_of
+from muniment_plugins.harness.refusals import HarnessRefused
 from muniment_plugins.harness.surroundings import Surroundings, here
 
 __all__ = ["IssueSpec", "StateClaim", "generate_spec", "specify_claim"]
+
+Json = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,49 +45,134 @@ class StateClaim:
         (run or here()).record("claim.stated", self.claim.to_json())
         return replace(case, claim=self.claim)
 
+    def under(self, changes: Json) -> Self:
+        """Return the step as a treatment changes it."""
+        claim = cast("Claim | Json", changes.get("claim", self.claim))
+        return replace(self, claim=Claim.of(claim))
+
     def describe(self) -> dict[str, object]:
         """Return the step as JSON."""
         return {"step": self.name, "claim": self.claim.to_json()}
 
     @classmethod
-    def from_json(cls, described: Mapping[str, object]) -> Self:
+    def from_json(cls, described: Json) -> Self:
         """Return the step that *described* says."""
-        return cls(Claim.of(cast("Mapping[str, object]", described["claim"])))
+        return cls(Claim.of(cast("Json", described["claim"])))
 
 
 @dataclass(frozen=True, slots=True)
 class IssueSpec:
-    """Issues the spec as the fact ``spec.issued``."""
+    """Issues the spec, given or proposed by a model, as the fact ``spec.issued``."""
 
     name: ClassVar[str] = "generate_spec"
-    spec: Spec
+    spec: Spec | None = None
+    llm: Model | None = None
 
     def __call__(self, case: Case, run: Surroundings | None = None) -> Case:
         """Return *case* with the spec.
 
         Raises:
-            HarnessRefused: no claim was stated before.
+            HarnessRefused: no claim was stated before, or the model proposes no spec.
 
         """
         case.the_claim()
-        (run or here()).record("spec.issued", self.spec.to_json())
-        return replace(case, spec=self.spec)
+        around = run or here()
+        spec = self.spec or self._proposed(case, around)
+        around.record("spec.issued", spec.to_json())
+        return replace(case, spec=spec)
+
+    def _proposed(self, case: Case, around: Surroundings) -> Spec:
+        if self.llm is None:
+            raise AssertionError("a spec is given, or a model is asked")
+        recorded = {"claim": case.the_claim().to_json(), "wanted": "spec"}
+        arguments = (case.the_claim(), case.data, case.told)
+        question = Question(about_spec(case), recorded, arguments, _members)
+        answer = ask(self.llm, case, around, question)
+        try:
+            return Spec.of(cast("Json", _read(answer)))
+        except HarnessRefused as refusal:
+            fact = {"spec": answer, "rule": refusal.rule, "message": refusal.message}
+            around.record("spec.refused", fact)
+            raise
+
+    def under(self, changes: Json) -> Self:
+        """Return the step as a treatment changes it; its model goes by ``spec_llm``."""
+        if changes.get("spec") is not None:
+            spec = Spec.of(cast("Spec | Json", changes["spec"]))
+            return replace(self, spec=spec, llm=None)
+        if changes.get("spec_llm") is not None:
+            asked = model(cast("Llm", changes["spec_llm"]))
+            return replace(self, spec=None, llm=asked)
+        return self
 
     def describe(self) -> dict[str, object]:
         """Return the step as JSON."""
-        return {"step": self.name, "spec": self.spec.to_json()}
+        return {
+            "step": self.name,
+            "spec": None if self.spec is None else self.spec.to_json(),
+            "llm": None if self.llm is None else describe_model(self.llm),
+        }
 
     @classmethod
-    def from_json(cls, described: Mapping[str, object]) -> Self:
+    def from_json(cls, described: Json) -> Self:
         """Return the step that *described* says."""
-        return cls(Spec.of(cast("Mapping[str, object]", described["spec"])))
+        spec, llm = described["spec"], described.get("llm")
+        return cls(
+            None if spec is None else Spec.of(cast("Json", spec)),
+            None if llm is None else recall_model(cast("Json", llm)),
+        )
 
 
-def specify_claim(*, claim: Claim | Mapping[str, object]) -> StateClaim:
+def _members(answer: object) -> object:
+    """Return a callable's spec as the effect records it."""
+    if isinstance(answer, Spec):
+        return answer.to_json()
+    if isinstance(answer, Mapping):
+        return dict(cast("Json", answer))
+    if isinstance(answer, str):
+        return answer
+    raise HarnessRefused(
+        f"the model's callable returned a {type(answer).__name__}",
+        rule="harness/llm",
+        remedy="return a Spec, a dict of its members, or their JSON",
+    )
+
+
+def _read(answer: object) -> object:
+    if not isinstance(answer, str):
+        return answer
+    try:
+        return json_of(answer)
+    except ValueError as error:
+        raise HarnessRefused(
+            f"the model proposed no spec: {error}",
+            rule="harness/spec",
+            place="generate_spec",
+            remedy="have it answer with one JSON object",
+        ) from error
+
+
+def specify_claim(*, claim: Claim | Json) -> StateClaim:
     """Return the step that states *claim*."""
     return StateClaim(Claim.of(claim))
 
 
-def generate_spec(*, spec: Spec | Mapping[str, object]) -> IssueSpec:
-    """Return the step that issues *spec*."""
-    return IssueSpec(Spec.of(spec))
+def generate_spec(
+    *, spec: Spec | Json | None = None, llm: Llm | None = None
+) -> IssueSpec:
+    """Return the step that issues *spec*, or what ``llm(claim, data, ctx)`` proposes.
+
+    Raises:
+        UsageError: neither or both are given.
+
+    """
+    if (spec is None) == (llm is None):
+        raise UsageError(
+            "either a spec or an llm callable must be provided",
+            rule="harness/spec",
+            place="generate_spec",
+            remedy="give one of spec= and llm=",
+        )
+    return IssueSpec(
+        None if spec is None else Spec.of(spec), None if llm is None else model(llm)
+    )

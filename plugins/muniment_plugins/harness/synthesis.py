@@ -5,153 +5,239 @@
 Rules:
 
 - Every attempt is a fact, the refused ones with their code, rule and line.
-- A model is asked by an effect of kind ``llm``. What the harness sees itself, request,
-  answer and its digest, is recorded whatever the callable reports.
+- A model is asked again, with what was wrong, while attempts are left: after a refusal
+  here, and in a pipeline after code that broke or a property that did not hold.
 - What reads the code is the plugin that answers ``check_code``.
 """
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self, cast
 
-from muniment.canonical import sha256_tag
-from muniment.errors import UsageError
+from muniment.errors import RefusedError, UsageError
+from muniment_plugins.harness.asking import (
+    Llm,
+    Model,
+    Provider,
+    Question,
+    ask,
+    describe_model,
+    model,
+    recall_model,
+)
 from muniment_plugins.harness.cases import Case
-from muniment_plugins.harness.references import Function, Remembered, refer
+from muniment_plugins.harness.prompts import about_code, program_of
 from muniment_plugins.harness.refusals import BoundedExecutionError, HarnessRefused
 from muniment_plugins.harness.surroundings import Surroundings, here
 
-__all__ = ["Synthesize", "bounded_synthesis"]
+__all__ = ["Synthesize", "bounded_synthesis", "given_code"]
 
 
 @dataclass(frozen=True, slots=True)
 class Synthesize:
-    """Takes code as it is given, or asks *llm* for it."""
+    """Takes code as it is given, or asks a model for it, and again where it may."""
 
     name: ClassVar[str] = "bounded_synthesis"
-    code: str | None
-    llm: Function | None
-    entrypoint: str | None
+    code: str | None = None
+    llm: Model | None = None
+    entrypoint: str | None = None
+    attempts: int = 1
+    repair: Model | None = None
 
     def __call__(self, case: Case, run: Surroundings | None = None) -> Case:
         """Return *case* with code that stays within the spec.
 
         Raises:
-            BoundedExecutionError: it does not.
+            BoundedExecutionError: it does not, in the last attempt either.
 
         """
         around = run or here()
+        while True:
+            attempt = case.attempt + 1
+            origin, code = self._code(replace(case, attempt=attempt), around)
+            tried = self._tried(case, code, attempt, origin, around)
+            if isinstance(tried, Case):
+                return tried
+            if attempt >= self.attempts or not self.repairs:
+                raise tried
+            case = replace(case, attempt=attempt, feedback=_feedback(code, tried))
+
+    @property
+    def repairs(self) -> bool:
+        """Whether somebody can be asked again."""
+        return self.llm is not None or self.repair is not None
+
+    def _tried(
+        self, case: Case, code: str, attempt: int, origin: str, around: Surroundings
+    ) -> Case | BoundedExecutionError:
         entrypoint = self.entrypoint or case.entrypoint
-        code = textwrap.dedent(self._code(case, around))
         request = {"code": code, "entrypoint": entrypoint, **case.the_spec().bounds}
-        answer = around.hook("check_code", request=request)
+        try:
+            answer = around.hook("check_code", request=request)
+        except RefusedError as refusal:
+            spec = case.the_spec().to_json()
+            fact = {"spec": spec, "rule": refusal.rule, "message": refusal.message}
+            around.record("spec.refused", fact)
+            raise
         error = cast("Mapping[str, Mapping[str, object]]", answer).get("error")
-        around.record("synthesis.attempted", self._attempt(code, entrypoint, error))
+        around.record(
+            "synthesis.attempted",
+            {
+                "code": code,
+                "accepted": error is None,
+                "attempt": attempt,
+                "entrypoint": entrypoint,
+                "origin": origin,
+                **{name: (error or {}).get(name) for name in ("rule", "message")},
+                **{n: (error or {}).get(n) or None for n in ("line", "column")},
+            },
+        )
         if error is not None:
-            raise BoundedExecutionError.of(error)
-        return replace(case, code=code, entrypoint=entrypoint)
+            return BoundedExecutionError.of(error)
+        return replace(case, code=code, entrypoint=entrypoint, attempt=attempt)
 
-    def _attempt(
-        self, code: str, entrypoint: str, error: Mapping[str, object] | None
-    ) -> dict[str, object]:
-        why = {name: (error or {}).get(name) for name in ("rule", "message")}
-        where = {name: (error or {}).get(name) or None for name in ("line", "column")}
-        return {
-            "code": code,
-            "accepted": error is None,
-            "entrypoint": entrypoint,
-            "origin": "code" if self.llm is None else "llm",
-            **why,
-            **where,
-        }
+    def _code(self, case: Case, around: Surroundings) -> tuple[str, str]:
+        """Return where the code comes from, and the code."""
+        first = case.feedback is None
+        if first and self.code is not None:
+            return "code", cast("str", given_code(self))
+        asked = self.llm if first else self.repair or self.llm
+        if asked is None:
+            raise AssertionError("nobody is asked who is not there")
+        question = _question(case, self.entrypoint or case.entrypoint)
+        answer = cast("str", ask(asked, case, around, question))
+        fenced = isinstance(asked, Provider) or answer.lstrip().startswith("```")
+        code = program_of(answer) if fenced else answer
+        return "llm" if first else "repair", textwrap.dedent(code)
 
-    def _code(self, case: Case, around: Surroundings) -> str:
-        if self.llm is None:
-            return cast("str", self.code)
-        request = {
-            "llm": refer(self.llm),
-            "claim": case.the_claim().to_json(),
-            "spec": case.the_spec().to_json(),
-        }
-        answer = around.effect("llm", request, perform=_asking(self.llm, case))
-        return cast("str", cast("Mapping[str, object]", answer)["code"])
+    def under(self, changes: Mapping[str, object]) -> Self:
+        """Return the step as a treatment changes it."""
+        changed = self
+        if changes.get("code") is not None:
+            changed = replace(changed, code=cast("str", changes["code"]), llm=None)
+        for name in ("llm", "repair"):
+            if changes.get(name) is not None:
+                asked = model(cast("Llm", changes[name]))
+                changed = replace(changed, **{name: asked})  # type: ignore[arg-type]
+        if changes.get("llm") is not None:
+            changed = replace(changed, code=None)
+        return replace(
+            changed,
+            entrypoint=cast("str | None", changes.get("entrypoint", self.entrypoint)),
+            attempts=cast("int", changes.get("attempts", self.attempts)),
+        )
 
     def describe(self) -> dict[str, object]:
         """Return the step as JSON; a model is named, code stands as it is."""
         return {
             "step": self.name,
             "code": self.code,
-            "llm": None if self.llm is None else refer(self.llm),
+            "llm": None if self.llm is None else describe_model(self.llm),
             "entrypoint": self.entrypoint,
+            "attempts": self.attempts,
+            "repair": None if self.repair is None else describe_model(self.repair),
         }
 
     @classmethod
     def from_json(cls, described: Mapping[str, object]) -> Self:
         """Return the step that *described* says."""
-        llm = cast("Mapping[str, object] | None", described["llm"])
+
+        def named(name: str) -> Model | None:
+            one = cast("Mapping[str, object] | None", described.get(name))
+            return None if one is None else recall_model(one)
+
         return cls(
             cast("str | None", described["code"]),
-            None if llm is None else Remembered(llm),
+            named("llm"),
             cast("str | None", described["entrypoint"]),
+            cast("int", described.get("attempts", 1)),
+            named("repair"),
         )
 
 
-def _asking(llm: Function, case: Case) -> Callable[[object], object]:
-    """Return the performer that asks *llm*, and says what it answered."""
-
-    def ask(request: object) -> dict[str, object]:
-        del request
-        answer = llm(case.the_claim(), case.the_spec(), case)
-        told: Mapping[str, object] = {}
-        if isinstance(answer, tuple):
-            answer, told = cast("tuple[object, Mapping[str, object]]", answer)
-        if not isinstance(answer, str):
-            raise HarnessRefused(
-                f"the model's callable returned a {type(answer).__name__}",
-                rule="harness/llm",
-                remedy='return the code, or (code, {"llm_call": {…}})',
-            )
-        return {
-            "code": answer,
-            "code_digest": sha256_tag(answer.encode("utf-8", "surrogatepass")),
-            "calls": _calls(told),
-        }
-
-    return ask
+def given_code(step: Synthesize) -> str | None:
+    """Return the code that *step* was given, as it is tried."""
+    return None if step.code is None else textwrap.dedent(step.code)
 
 
-def _calls(told: Mapping[str, object]) -> list[object]:
-    unknown = sorted(told.keys() - {"llm_call", "llm_calls"})
-    if unknown:
-        raise HarnessRefused(
-            f"{', '.join(unknown)} means nothing beside the code",
-            rule="harness/llm",
-            remedy='return (code, {"llm_call": {…}}) or (code, {"llm_calls": [{…}]})',
-        )
-    one = [told["llm_call"]] if "llm_call" in told else []
-    return [*one, *cast("list[object]", told.get("llm_calls", []))]
+def _question(case: Case, entrypoint: str) -> Question:
+    recorded = {
+        "claim": case.the_claim().to_json(),
+        "spec": case.the_spec().to_json(),
+        "entrypoint": entrypoint,
+        "attempt": case.attempt,
+        "feedback": None if case.feedback is None else dict(case.feedback),
+    }
+    arguments = (case.the_claim(), case.the_spec(), case.told)
+    return Question(about_code(case, entrypoint), recorded, arguments, _text)
+
+
+def _text(answer: object) -> str:
+    if isinstance(answer, str):
+        return answer
+    raise HarnessRefused(
+        f"the model's callable returned a {type(answer).__name__}",
+        rule="harness/llm",
+        remedy='return the code, or (code, {"llm_call": {…}})',
+    )
+
+
+def _feedback(code: str, refusal: BoundedExecutionError) -> dict[str, object]:
+    return {
+        "code": code,
+        "rule": refusal.rule,
+        "message": refusal.message,
+        "line": refusal.line or None,
+    }
 
 
 def bounded_synthesis(
     *,
     code: str | None = None,
-    llm: Function | None = None,
+    llm: Llm | None = None,
     entrypoint: str | None = None,
+    attempts: int = 1,
+    repair: Llm | None = None,
 ) -> Synthesize:
-    """Return the step that brings *code*, or asks ``llm(claim, spec, ctx)`` for it.
+    """Return the step that brings *code*, or asks *llm* for it.
+
+    Args:
+        code: the program as it is.
+        llm: ``llm(claim, spec, ctx)``, or ``"provider:model"``. It returns the code, or
+            ``(code, {"llm_call": {…}})``; ``ctx["feedback"]`` says what was wrong.
+        entrypoint: the function that is called with the data.
+        attempts: how often code may be tried, the first time included.
+        repair: who is asked after the first attempt; *llm* if not given.
 
     Raises:
-        UsageError: neither or both are given.
+        UsageError: neither or both of *code* and *llm* are given, or attempts that
+            nobody can make.
 
     """
     if (code is None) == (llm is None):
-        raise UsageError(
-            "either code or an llm callable brings the program",
-            rule="harness/synthesis",
-            place="bounded_synthesis",
-            remedy="give one of code= and llm=",
+        raise _misused(
+            "either code or an llm callable brings the program", "code= and llm="
         )
-    return Synthesize(code, llm, entrypoint)
+    if type(attempts) is not int or attempts < 1:
+        raise _misused(f"{attempts!r} attempts are none", "attempts=1 or more")
+    if attempts > 1 and llm is None and repair is None:
+        raise _misused("nobody can be asked again", "llm= and repair=")
+    return Synthesize(
+        code,
+        None if llm is None else model(llm),
+        entrypoint,
+        attempts,
+        None if repair is None else model(repair),
+    )
+
+
+def _misused(message: str, what: str) -> UsageError:
+    return UsageError(
+        message,
+        rule="harness/synthesis",
+        place="bounded_synthesis",
+        remedy=f"give one of {what}",
+    )

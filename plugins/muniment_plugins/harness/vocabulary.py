@@ -1,5 +1,6 @@
 """The event types that the harness adds to the kernel's words.
 
+    experiment.registered {"experiment": "…", "plan": "sha256:…", "replicates": 3, …}
     replicate.started   {"condition": "baseline", "replicate": 0, "seed": 17…}
     execution.measured  {"level": "process", "layers": {…}, "usage": [{…}, …]}
     metrics.measured    {"replicate": 0, "metrics": {"total": 15}, "order": ["total"]}
@@ -19,6 +20,46 @@ from muniment.event_types import BLOB, LARGE, VOLATILE, EventData, EventType
 __all__ = ["TYPES"]
 
 Free = dict[str, object]
+
+
+class ExperimentRegistered(EventData):
+    """What is going to be run and judged was stated, before the first execution."""
+
+    experiment: str
+    plan: str
+    """SHA-256 of the plan without the number of replicates."""
+    replicates: int
+    conditions: list[str]
+    claims: Annotated[list[Free], LARGE]
+    specs: Annotated[list[Free], LARGE]
+    hypotheses: Annotated[list[Free], LARGE]
+    code: list[str]
+    """SHA-256 of each program that is given and not asked for."""
+    functions: Annotated[list[Free], LARGE]
+    """Import path and source digest of everything that is called."""
+
+
+class TreatmentApplied(EventData):
+    """A replicate runs under a treatment: what it changes."""
+
+    treatment: str
+    changes: Annotated[Free, BLOB]
+
+
+class StepApplied(EventData):
+    """A step of the user's own returned; data that no event held is kept with it."""
+
+    step: str
+    metrics: Annotated[Free, LARGE]
+    data: Annotated[object, BLOB] = None
+
+
+class SpecRefused(EventData):
+    """Bounds were proposed that are no bounds, or would open the capsule."""
+
+    spec: Annotated[object, BLOB]
+    rule: str
+    message: Annotated[str, BLOB]
 
 
 class ReplicateStarted(EventData):
@@ -70,6 +111,10 @@ class HypothesisUnjudged(EventData):
 
 
 TYPES: tuple[EventType, ...] = (
+    EventType("experiment.registered", ExperimentRegistered),
+    EventType("treatment.applied", TreatmentApplied),
+    EventType("step.applied", StepApplied),
+    EventType("spec.refused", SpecRefused),
     EventType("replicate.started", ReplicateStarted),
     EventType("execution.measured", ExecutionMeasured),
     EventType("metrics.measured", MetricsMeasured),

@@ -51,7 +51,12 @@ def test_every_fact_is_in_the_ledger(ledger: Ledger, experiment: Make) -> None:
         "metrics.measured",
     ]
     ends = [event.type for event in events if event.scope in ("", "baseline")]
-    assert ends == ["run.started", "verdict.reached", "run.completed"]
+    assert ends == [
+        "run.started",
+        "experiment.registered",
+        "verdict.reached",
+        "run.completed",
+    ]
     assert result.ok
     assert result.exit_code == 0
     assert result.metrics.baseline.metrics == {
@@ -265,7 +270,7 @@ def test_a_model_is_asked_once_and_answered_in_a_replay(ledger: Ledger) -> None:
     value = ledger.resolve(answer)["value"]
     assert isinstance(value, dict)
     assert value["calls"] == [{"model": "m-1", "prompt": "count"}]
-    assert value["code_digest"] == sha256_tag(value["code"].encode())
+    assert value["digest"] == sha256_tag(value["answer"].encode())
     assert replay(ledger, result.run_id).verdict == "acceptable"
     assert asked == ["once"]
 
@@ -334,7 +339,7 @@ def test_a_changed_program_names_what_changed(ledger: Ledger, experiment: Make) 
     code = "def fit_and_eval(data): return {'total': 15, 'mean': 3.0}"
     report = replay(ledger, result.run_id, program=experiment(code).program)
     assert report.first_divergence is not None
-    assert report.first_divergence.field == "code"
+    assert report.first_divergence.field == "code[0]"
 
 
 def test_other_runs_are_not_experiments(ledger: Ledger) -> None:

@@ -1,0 +1,188 @@
+"""How a model is asked, and what is recorded of it whoever answers.
+
+    "openai:gpt-4o"                 the plugins, by the hook ``complete_prompt``
+    lambda claim, spec, ctx: …      any callable, coroutine functions included
+
+    llm.requested {"llm": {"import": "…"}, "claim": {…}, "spec": {…}, "attempt": 1}
+    llm.completed {"text": "…", "digest": "sha256:…", "calls": [{…}], "model": "…"}
+
+Rules:
+
+- One question is one effect of kind ``llm``; what a provider does for it (attempts,
+  streams) is recorded inside.
+- Request, answer, its digest and its duration are recorded as the harness sees them;
+  what a callable reports beside its answer stands in ``calls``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import cast
+
+from muniment.canonical import sha256_tag
+from muniment_plugins.harness.cases import Case
+from muniment_plugins.harness.hosts import settled
+from muniment_plugins.harness.prompts import Message
+from muniment_plugins.harness.references import Function, Named, Remembered, named
+from muniment_plugins.harness.refusals import HarnessRefused
+from muniment_plugins.harness.surroundings import Surroundings, here
+
+__all__ = [
+    "Llm",
+    "Model",
+    "Provider",
+    "Question",
+    "ask",
+    "describe_model",
+    "model",
+    "recall_model",
+]
+
+Llm = Function | str
+"""What users give: a callable, or the name of a provider and a model."""
+
+_METADATA = {"llm_call", "llm_calls"}
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """A model that a plugin reaches."""
+
+    provider: str
+    model: str
+
+    @classmethod
+    def of(cls, name: str) -> Provider:
+        """Return what ``provider:model`` names, or refuse."""
+        provider, colon, model_name = name.partition(":")
+        if not (provider and colon and model_name):
+            raise HarnessRefused(
+                f"{name!r} names no model",
+                rule="harness/llm",
+                remedy='write "provider:model", or give a callable',
+            )
+        return cls(provider, model_name)
+
+
+Model = Named | Remembered | Provider
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a model is asked, in the forms that it takes."""
+
+    messages: list[Message]
+    """What a provider gets."""
+    recorded: Mapping[str, object]
+    """What is recorded of the request to a callable."""
+    arguments: tuple[object, ...]
+    """What a callable gets."""
+    shape: Callable[[object], object]
+    """Turns a callable's answer into what is recorded, or refuses it."""
+
+
+def model(llm: Llm) -> Model:
+    """Return *llm* as steps keep it."""
+    return Provider.of(llm) if isinstance(llm, str) else named(llm)
+
+
+def describe_model(asked: Model) -> dict[str, object]:
+    """Return how a plan names a model."""
+    if isinstance(asked, Provider):
+        return {"provider": asked.provider, "model": asked.model}
+    return dict(asked.described)
+
+
+def recall_model(described: Mapping[str, object]) -> Model:
+    """Return the model that a plan names."""
+    if "provider" in described:
+        return Provider(
+            cast("str", described["provider"]), cast("str", described["model"])
+        )
+    return Remembered(described)
+
+
+def ask(
+    asked: Model,
+    case: Case,
+    around: Surroundings,
+    question: Question,
+) -> object:
+    """Return what the model answered: the text of a provider, what a callable says."""
+    if isinstance(asked, Provider):
+        request = {**describe_model(asked), "messages": list(question.messages)}
+        answer = around.effect("llm", request, perform=_complete)
+        return cast("Mapping[str, object]", answer)["text"]
+    request = {"llm": describe_model(asked), **question.recorded}
+    perform = _calling(asked, case, question)
+    answer = around.effect("llm", request, perform=perform)
+    return cast("Mapping[str, object]", answer)["answer"]
+
+
+def _complete(request: object) -> dict[str, object]:
+    asked = cast("Mapping[str, object]", request)
+    given = settled(here().hook("complete_prompt", request=asked))
+    answer = cast("Mapping[str, object]", given)
+    text = answer.get("text") if isinstance(given, Mapping) else None
+    if not isinstance(text, str):
+        raise HarnessRefused(
+            f"{asked['provider']} answered without a text",
+            rule="harness/llm",
+            remedy="ask for a completion in words",
+        )
+    return {**answer, "digest": _digest(text)}
+
+
+def _calling(
+    function: Function, case: Case, question: Question
+) -> Callable[[object], object]:
+    def call(request: object) -> dict[str, object]:
+        del request
+        given = case.host.call(function, *question.arguments)
+        told: Mapping[str, object] = {}
+        if isinstance(given, tuple):
+            given, told = _with_metadata(cast("tuple[object, ...]", given))
+        answer = question.shape(given)
+        calls = _calls(told)
+        seen = {"digest": _digest(answer)} if isinstance(answer, str) else {}
+        return {"answer": answer, **seen, "calls": calls, **_reported(calls)}
+
+    return call
+
+
+def _with_metadata(
+    answer: tuple[object, ...],
+) -> tuple[object, Mapping[str, object]]:
+    if len(answer) != 2 or not isinstance(answer[1], Mapping):  # noqa: PLR2004 - a pair
+        raise HarnessRefused(
+            f"the model's callable returned a tuple of {len(answer)}",
+            rule="harness/llm",
+            remedy='return the answer, or (answer, {"llm_call": {…}})',
+        )
+    return answer[0], cast("Mapping[str, object]", answer[1])
+
+
+def _calls(told: Mapping[str, object]) -> list[object]:
+    unknown = sorted(told.keys() - _METADATA)
+    if unknown:
+        raise HarnessRefused(
+            f"{', '.join(unknown)} means nothing beside the answer",
+            rule="harness/llm",
+            remedy='return (code, {"llm_call": {…}}) or (code, {"llm_calls": [{…}]})',
+        )
+    one = [told["llm_call"]] if "llm_call" in told else []
+    return [*one, *cast("list[object]", told.get("llm_calls", []))]
+
+
+def _reported(calls: list[object]) -> dict[str, object]:
+    """Return model and tokens as the callable reports them of its last call."""
+    last = calls[-1] if calls else None
+    if not isinstance(last, Mapping):
+        return {}
+    members = cast("Mapping[str, object]", last)
+    return {name: members[name] for name in ("model", "usage") if name in members}
+
+
+def _digest(text: str) -> str:
+    return sha256_tag(text.encode("utf-8", "surrogatepass"))

@@ -1,0 +1,170 @@
+"""The builder of experiments: each call returns another builder.
+
+    Experiment.builder("sum").datasource(load).pipeline(pipeline)
+        .treatment("half", {"share": 0.5}).hypothesis("ok", verifier=metamorphic)
+        .replicates(5).build()
+
+Rule: what cannot work is refused here, before anything runs: names that stand twice,
+context that no plan can carry, an experiment without data or steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Never, cast
+
+from muniment.errors import UsageError
+from muniment_plugins.harness.artifacts import Artifacts
+from muniment_plugins.harness.cases import Step
+from muniment_plugins.harness.pipelines import Pipeline
+from muniment_plugins.harness.programs import ExperimentProgram
+from muniment_plugins.harness.references import Function, named
+from muniment_plugins.harness.treatments import Changes, Treatment, described
+from muniment_plugins.harness.verifiers import Hypothesis, Verifier
+
+if TYPE_CHECKING:
+    from muniment_plugins.harness.experiments import Experiment
+
+__all__ = ["ExperimentBuilder", "checked_count"]
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentBuilder:
+    """What an experiment will be; made by `Experiment.builder`."""
+
+    name: str | None = None
+    source: Function | None = None
+    steps: tuple[Step, ...] = ()
+    judged: tuple[Hypothesis, ...] = ()
+    treated: tuple[Treatment, ...] = ()
+    writers: tuple[Artifacts, ...] = ()
+    count: int = 1
+    context: Mapping[str, object] = field(default_factory=dict[str, object])
+    declared: tuple[str, ...] = ()
+    words: str = ""
+
+    def datasource(self, source: Function) -> ExperimentBuilder:
+        """Take the data from ``source(ctx)``, asked once for each replicate."""
+        if not callable(source):
+            _refuse(f"{source!r} cannot be called", "give datasource(lambda ctx: data)")
+        return replace(self, source=named(source))
+
+    def pipeline(self, pipeline: Pipeline | Iterable[Step]) -> ExperimentBuilder:
+        """Take the steps of *pipeline*."""
+        return replace(self, steps=tuple(pipeline))
+
+    def add_step(self, step: Step) -> ExperimentBuilder:
+        """Put *step* after the others."""
+        return replace(self, steps=(*self.steps, step))
+
+    def treatment(
+        self, name: str | Treatment, apply: Changes | Function | None = None
+    ) -> ExperimentBuilder:
+        """Add a condition that changes what *apply* says; see `Treatment`."""
+        one = name if isinstance(name, Treatment) else Treatment(name, apply or {})
+        if any(other.name == one.name for other in self.treated):
+            _refuse(f"two treatments are called {one.name}", "name each of them")
+        return replace(self, treated=(*self.treated, one))
+
+    def treatments(
+        self, treatments: Iterable[Treatment] | Mapping[str, Changes | Function]
+    ) -> ExperimentBuilder:
+        """Add several conditions."""
+        builder = self
+        if isinstance(treatments, Mapping):
+            given = cast("Mapping[str, Changes | Function]", treatments)
+            treatments = [Treatment(name, apply) for name, apply in given.items()]
+        for one in treatments:
+            builder = builder.treatment(one)
+        return builder
+
+    def hypothesis(
+        self, name: str | Hypothesis, *, verifier: Verifier | Function | None = None
+    ) -> ExperimentBuilder:
+        """Let *verifier* judge what is measured, under *name*."""
+        if isinstance(name, Hypothesis):
+            one = name
+        elif verifier is None:
+            _refuse(f"nobody judges {name}", "give hypothesis(name, verifier=…)")
+        else:
+            one = Hypothesis(name, Verifier.of(verifier))
+        if any(other.name == one.name for other in self.judged):
+            _refuse(f"two hypotheses are called {one.name}", "name each of them")
+        return replace(self, judged=(*self.judged, one))
+
+    def hypotheses(
+        self, hypotheses: Iterable[Hypothesis] | Mapping[str, Verifier | Function]
+    ) -> ExperimentBuilder:
+        """Add several hypotheses."""
+        builder = self
+        if isinstance(hypotheses, Mapping):
+            given = cast("Mapping[str, Verifier | Function]", hypotheses)
+            hypotheses = [Hypothesis(n, Verifier.of(one)) for n, one in given.items()]
+        for one in hypotheses:
+            builder = builder.hypothesis(one)
+        return builder
+
+    def plugin(self, plugin: Artifacts) -> ExperimentBuilder:
+        """Let *plugin* write its files when the run has ended."""
+        return replace(self, writers=(*self.writers, plugin))
+
+    def plugins(self, plugins: Iterable[Artifacts]) -> ExperimentBuilder:
+        """Add several plugins."""
+        return replace(self, writers=(*self.writers, *plugins))
+
+    def replicates(self, count: int) -> ExperimentBuilder:
+        """Run *count* replicates unless `Experiment.run` says otherwise."""
+        return replace(self, count=checked_count(count))
+
+    def description(self, words: str) -> ExperimentBuilder:
+        """Say what the experiment is for; a label of its runs."""
+        return replace(self, words=words)
+
+    def initial_ctx(self, values: Mapping[str, object]) -> ExperimentBuilder:
+        """Give every condition *values*; steps and functions find them in ``ctx``."""
+        described(values, "initial_ctx")
+        return replace(self, context={**self.context, **values})
+
+    def outputs(self, names: Iterable[str]) -> ExperimentBuilder:
+        """Require that the code returns *names*; a replicate without them fails."""
+        if isinstance(names, str):
+            _refuse(f"{names!r} is no list", f"write outputs([{names!r}])")
+        return replace(self, declared=tuple(names))
+
+    def build(self) -> Experiment:
+        """Return the experiment.
+
+        Raises:
+            UsageError: it has no datasource or no steps.
+
+        """
+        from muniment_plugins.harness.experiments import Experiment  # noqa: PLC0415
+
+        if self.source is None:
+            _refuse("there is no datasource", "add .datasource(lambda ctx: data)")
+        if not self.steps:
+            _refuse("there are no steps", "add .pipeline(Pipeline([…]))")
+        program = ExperimentProgram(
+            Pipeline(self.steps),
+            self.source,
+            self.judged,
+            self.treated,
+            self.context,
+            self.declared,
+            self.name,
+        )
+        return Experiment(program, self.writers, self.count, self.words)
+
+
+def checked_count(count: int) -> int:
+    """Return *count* if it is a number of replicates, or refuse it."""
+    if type(count) is not int or count < 1:
+        _refuse(f"{count!r} replicates are none", "give 1 or more")
+    return count
+
+
+def _refuse(message: str, remedy: str) -> Never:
+    raise UsageError(
+        message, rule="harness/experiment", place="Experiment", remedy=remedy
+    )

@@ -1,0 +1,199 @@
+"""One condition of an experiment: its replicates, and what is judged of them.
+
+    half/replicate/0   replicate.started, treatment.applied, data.*, claim.stated, …
+    half               verdict.reached
+
+Rules:
+
+- A replicate that fails is a fact, and the others go on. One that fails by an effect
+  adds no fact to the effect's failure: a resume performs that effect again, and goes on
+  from there.
+- Replicates with one number have one seed in all conditions, so that they are pairs.
+- A hypothesis is judged when everything that it compares was measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from muniment.errors import EffectFailed, MunimentError, origins
+from muniment.lanes import Lane
+from muniment_plugins.harness.cases import Case
+from muniment_plugins.harness.hosts import Host
+from muniment_plugins.harness.references import Function, refer
+from muniment_plugins.harness.refusals import HarnessRefused
+from muniment_plugins.harness.samples import Samples, Trial
+from muniment_plugins.harness.treatments import Treatment, described
+
+if TYPE_CHECKING:
+    from muniment_plugins.harness.claims import Claim
+    from muniment_plugins.harness.programs import ExperimentProgram
+    from muniment_plugins.harness.verifiers import Hypothesis
+
+__all__ = ["SEEDS", "Condition", "Failed", "is_held", "told"]
+
+SEEDS = 2**53
+"""Seeds are smaller than this: integers that every JSON reader keeps exact."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """What did not get through, and where."""
+
+    place: str
+    error: Exception
+
+    @property
+    def by_effect(self) -> bool:
+        """Whether an effect failed, which a resume performs again."""
+        return any(isinstance(one, EffectFailed) for one in origins(self.error))
+
+
+@dataclass(slots=True)
+class Condition:
+    """One condition on its way through its replicates."""
+
+    program: ExperimentProgram
+    name: str
+    lane: Lane
+    treatment: Treatment | None = None
+    measured: dict[int, Mapping[str, object]] = field(
+        default_factory=dict[int, Mapping[str, object]]
+    )
+    failures: dict[int, Failed] = field(default_factory=dict[int, Failed])
+    claims: dict[int, Claim | None] = field(default_factory=dict[int, "Claim | None"])
+
+    def measure(
+        self, number: int, seed: int, host: Host, begins: Callable[[], None]
+    ) -> None:
+        """Run replicate *number*; keep what it measured, or how it failed."""
+        with self.lane.scope(f"replicate/{number}") as lane:
+            about = {"condition": self.name, "replicate": number, "seed": seed}
+            lane.record("replicate.started", about)
+            at = ["datasource"]
+
+            def step_begins(name: str) -> None:
+                at[0] = name
+                begins()
+
+            try:
+                case = self._case(about, lane, host)
+                steps = self.program.pipeline.under(case.context)
+                case = steps(case, lane, step_begins)
+                self._keep(number, case, lane)
+            except Exception as error:
+                if not is_held(error):
+                    raise
+                self._fail(number, at[0], error, lane)
+
+    def _case(self, about: Mapping[str, object], lane: Lane, host: Host) -> Case:
+        seed = about["seed"]
+        if not isinstance(seed, int):
+            raise TypeError("a seed is an integer")
+        numbered = {name: about[name] for name in ("condition", "replicate")}
+        context = {**self.program.context, **numbered}
+        case = Case(seed=seed, context=context, host=host)
+        if self.treatment is not None:
+            changes = self._changes(self.treatment, case, lane)
+            case = replace(case, context={**context, **changes})
+        if "data" in case.context:
+            return replace(
+                case, data=case.context["data"], origin={"treatment": "data"}
+            )
+
+        def fetch(_: object) -> object:
+            return host.call(self.program.datasource, case.told)
+
+        request = {"datasource": refer(self.program.datasource), **about}
+        data = lane.effect("data", request, perform=fetch)
+        return replace(case, data=data, origin={"event": "data"})
+
+    def _changes(
+        self, treatment: Treatment, case: Case, lane: Lane
+    ) -> Mapping[str, object]:
+        def ask(function: Function, request: dict[str, object]) -> object:
+            def perform(_: object) -> object:
+                return case.host.call(function, case.told)
+
+            asked = {**request, "replicate": case.context["replicate"]}
+            return lane.effect("data", asked, perform=perform)
+
+        changes = treatment.changes(ask)
+        fact = described(changes, f"treatment {treatment.name}")
+        lane.record("treatment.applied", {"treatment": treatment.name, "changes": fact})
+        return changes
+
+    def _keep(self, number: int, case: Case, lane: Lane) -> None:
+        outputs, metrics = dict(case.outputs or {}), dict(case.metrics)
+        missing = [name for name in self.program.outputs if name not in outputs]
+        if missing:
+            raise HarnessRefused(
+                f"the code returns no {', '.join(missing)}",
+                rule="harness/output",
+                place=self.name,
+                remedy="return what .outputs(…) names",
+            )
+        fact = {
+            "replicate": number,
+            "metrics": metrics,
+            "order": list(metrics),
+            "outputs": outputs,
+        }
+        lane.record("metrics.measured", fact)
+        self.measured[number] = metrics
+        self.claims[number] = case.claim
+
+    def _fail(self, number: int, step: str, error: Exception, lane: Lane) -> None:
+        failed = Failed(f"{self.name}, replicate {number}, {step}", error)
+        self.failures[number] = failed
+        if not failed.by_effect:
+            fact = {"replicate": number, "step": step, **told(error)}
+            fact["line"] = getattr(error, "line", None) or None
+            lane.record("replicate.failed", fact)
+
+    @property
+    def trial(self) -> Trial:
+        """What was measured, by replicate, for a verdict."""
+        rows = {number: self.measured[number] for number in sorted(self.measured)}
+        claims = (one for one in self.claims.values() if one is not None)
+        return Trial(self.name, Samples(rows), next(claims, None))
+
+    @property
+    def whole(self) -> bool:
+        """Whether every replicate was measured."""
+        return bool(self.measured) and not self.failures
+
+    def judge(
+        self, hypothesis: Hypothesis, baseline: Condition, integrity: str | None
+    ) -> object | Failed:
+        """Reach a verdict; return what it says, or how the verifier failed."""
+        seed, trial = int(self.lane.random() * SEEDS), self.trial
+        against = trial if baseline is self else baseline.trial
+        try:
+            fact = hypothesis.verdict(against, trial, seed)
+        except Exception as error:
+            if not is_held(error):
+                raise
+            missed = {"hypothesis": hypothesis.name, **told(error)}
+            self.lane.record("hypothesis.unjudged", missed)
+            return Failed(f"{self.name}, hypothesis {hypothesis.name}", error)
+        self.lane.record("verdict.reached", {**fact, "integrity": integrity})
+        return fact["result"]
+
+
+def is_held(error: Exception) -> bool:
+    """Tell a failure of the replicate from one of the ledger or of a policy."""
+    own = (HarnessRefused, EffectFailed)
+    return isinstance(error, own) or not isinstance(error, MunimentError)
+
+
+def told(error: Exception) -> dict[str, object]:
+    """Return what a fact says of *error*."""
+    message = error.message if isinstance(error, MunimentError) else str(error)
+    return {
+        "error_type": type(error).__name__,
+        "message": message.encode("utf-8", "backslashreplace").decode(),
+        "rule": error.rule if isinstance(error, MunimentError) else None,
+    }

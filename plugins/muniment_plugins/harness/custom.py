@@ -1,0 +1,175 @@
+"""Steps of the user's own, made of plain functions.
+
+    @pipeline_step
+    def halve(data, ctx, share=0.5):
+        return data[: int(len(data) * share)], {"kept": share}
+
+    Pipeline([…, halve(share=0.25), …])
+
+Rules:
+
+- The first parameter is the data; one called ``ctx`` gets everything that is known. The
+  others are given when the step is made, or found in the context, or have a default.
+- What a step returns is the new data, or ``(data, metrics)``. Both are recorded: data
+  that no event held before stands in ``step.applied``.
+- A plan names the function by import path and source digest; a replay imports it.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Self, cast, overload
+
+from muniment.errors import UsageError, ValueRefused
+from muniment_plugins.harness.cases import Case
+from muniment_plugins.harness.references import (
+    Function,
+    Named,
+    Remembered,
+    named,
+    plain,
+    refer,
+)
+from muniment_plugins.harness.refusals import HarnessRefused
+from muniment_plugins.harness.surroundings import Surroundings, here
+
+__all__ = ["Custom", "StepMaker", "pipeline_step"]
+
+CONTEXT = "ctx"
+
+
+@dataclass(frozen=True, slots=True)
+class Custom:
+    """A step that calls a function of the user's own."""
+
+    name: ClassVar[str] = "custom"
+    function: Named | Remembered
+    parameters: Mapping[str, object] = field(default_factory=dict[str, object])
+
+    @property
+    def title(self) -> str:
+        """The function's name."""
+        return str(self.function.described["import"]).rpartition(":")[2]
+
+    def __call__(self, case: Case, run: Surroundings | None = None) -> Case:
+        """Return *case* with what the function returned.
+
+        Raises:
+            HarnessRefused: a parameter is nowhere to be found, or the data that the
+                function returned has no exact form.
+
+        """
+        arguments = self._arguments(plain(self.function), case)
+        answer = case.host.call(self.function, case.data, **arguments)
+        data, metrics = _parts(answer)
+        changed = data is not case.data
+        fact = {
+            "step": self.title,
+            "metrics": metrics,
+            "data": data if changed else None,
+        }
+        try:
+            (run or here()).record("step.applied", fact)
+        except ValueRefused as refusal:
+            raise HarnessRefused(
+                f"what {self.title} returned cannot be recorded: {refusal.message}",
+                rule="harness/step",
+                place=refusal.place,
+                remedy="return JSON values, NumPy arrays or Arrow tables",
+            ) from refusal
+        origin = {"step": self.title} if changed and case.origin else case.origin
+        return replace(
+            case, data=data, metrics={**case.metrics, **metrics}, origin=origin
+        )
+
+    def _arguments(self, function: Function, case: Case) -> dict[str, object]:
+        told = case.told
+        found: dict[str, object] = {}
+        for parameter in list(inspect.signature(function).parameters.values())[1:]:
+            name = parameter.name
+            if name == CONTEXT:
+                found[name] = told
+            elif name in self.parameters:
+                found[name] = self.parameters[name]
+            elif name in told:
+                found[name] = told[name]
+            elif parameter.default is inspect.Parameter.empty:
+                raise HarnessRefused(
+                    f"{self.title} needs {name}, and nobody gives it",
+                    rule="harness/step",
+                    place=self.title,
+                    remedy=f"write {self.title}({name}=…), or put it into initial_ctx",
+                )
+        return found
+
+    def under(self, changes: Mapping[str, object]) -> Self:
+        """Return the step with the parameters that a treatment changes."""
+        known = {name: changes[name] for name in changes if name in self.parameters}
+        return replace(self, parameters={**self.parameters, **known})
+
+    def describe(self) -> dict[str, object]:
+        """Return the step as JSON."""
+        return {
+            "step": self.name,
+            "function": refer(self.function),
+            "parameters": dict(self.parameters),
+        }
+
+    @classmethod
+    def from_json(cls, described: Mapping[str, object]) -> Self:
+        """Return the step that *described* says."""
+        return cls(
+            Remembered(cast("Mapping[str, object]", described["function"])),
+            cast("Mapping[str, object]", described["parameters"]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class StepMaker:
+    """A decorated function: called with parameters, it makes a step."""
+
+    function: Function
+
+    @property
+    def plain_function(self) -> Function:
+        """The function that was decorated; what a plan's import path leads to."""
+        return self.function
+
+    def __call__(self, **parameters: object) -> Custom:
+        """Return the step with *parameters*; the others come from the context.
+
+        Raises:
+            UsageError: the function has no such parameter.
+
+        """
+        names = list(inspect.signature(self.function).parameters)[1:]
+        unknown = sorted(parameters.keys() - set(names))
+        if unknown:
+            raise UsageError(
+                f"Unknown parameters: {', '.join(unknown)}",
+                rule="harness/step",
+                place=getattr(self.function, "__qualname__", "pipeline_step"),
+                remedy=f"known are: {', '.join(names) or 'none'}",
+            )
+        return Custom(named(self.function), parameters)
+
+
+@overload
+def pipeline_step(function: Function, /) -> StepMaker: ...
+@overload
+def pipeline_step() -> Callable[[Function], StepMaker]: ...
+def pipeline_step(
+    function: Function | None = None, /
+) -> StepMaker | Callable[[Function], StepMaker]:
+    """Make a function ``(data[, ctx], **parameters)`` a step; with or without ``()``."""
+    return StepMaker if function is None else StepMaker(function)
+
+
+def _parts(answer: object) -> tuple[object, dict[str, object]]:
+    whole = answer
+    items = cast("tuple[object, ...]", answer) if isinstance(answer, tuple) else ()
+    if len(items) == 2 and isinstance(items[1], Mapping):  # noqa: PLR2004 - a pair
+        return items[0], dict(cast("Mapping[str, object]", items[1]))
+    return whole, {}

@@ -1,0 +1,46 @@
+"""The result digest of a run that ended, from its events alone.
+
+    digest_of(ledger, run)      'sha256:…', as the run itself had it
+
+Rule: it counts what `muniment.comparing` counts: each fact once, each effect by its last
+attempt, and the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from muniment.canonical import JsonValue
+from muniment.comparing import Digest, comparable_event
+
+if TYPE_CHECKING:
+    from muniment.events import Event
+    from muniment.ledger import Ledger
+
+__all__ = ["digest_of"]
+
+
+def digest_of(ledger: Ledger, events: Iterable[Event]) -> str:
+    """Return the result digest of the completed run that has *events*."""
+    counted: dict[tuple[object, ...], Event] = {}
+    result: JsonValue = None
+    for event in events:
+        stem, _, verb = event.type.rpartition(".")
+        if event.type.startswith("run."):
+            if event.type == "run.completed":
+                result = _data(ledger, event).get("result")
+            continue
+        effect = verb in ("requested", "completed", "failed")
+        part = "outcome" if verb in ("completed", "failed") else verb
+        key = (event.scope, event.ordinal, stem, part) if effect else (event.seq,)
+        counted[key] = event
+    digest = Digest()
+    for event in counted.values():
+        digest.add(event.scope or "", event.type, _data(ledger, event))
+    return digest.result(result)
+
+
+def _data(ledger: Ledger, event: Event) -> dict[str, JsonValue]:
+    event_type = ledger.port.types.find(event.type)
+    return comparable_event(event, event_type, ledger.get_blob)

@@ -1,0 +1,111 @@
+"""What did not get through in an experiment's run, read from its events.
+
+    baseline, replicate 0, bounded_synthesis: …: Import not allowed: os [capsule/import]
+
+Rules:
+
+- A fact ``replicate.failed`` or ``hypothesis.unjudged`` says it; so does an effect that
+  the end of the run names as its cause, which no fact repeats.
+- What a later resume got through is no failure any more.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    from muniment.events import Event
+    from muniment.ledger import Ledger
+
+__all__ = ["Failure", "failures_of", "place_in"]
+
+_SCOPE = re.compile(r"(?P<condition>[^/]+)(/replicate/(?P<replicate>\d+))?(/.*)?")
+_STEPS = {
+    "data": "datasource",
+    "execution": "execute_capsule",
+    "llm": "bounded_synthesis",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Something that did not get through."""
+
+    place: str
+    error_type: str
+    message: str
+    rule: str | None = None
+    line: int | None = None
+
+    def __str__(self) -> str:
+        """One line."""
+        at = "" if self.line is None else f", line {self.line}"
+        rule = "" if self.rule is None else f" [{self.rule}]"
+        return f"{self.place}: {self.error_type}: {self.message}{at}{rule}"
+
+
+def place_in(scope: str | None) -> tuple[str, int | None]:
+    """Return condition and number of the replicate that *scope* belongs to."""
+    match = _SCOPE.fullmatch(scope or "")
+    if match is None:
+        return "", None
+    number = match["replicate"]
+    return match["condition"], None if number is None else int(number)
+
+
+def failures_of(ledger: Ledger, events: Iterable[Event]) -> tuple[Failure, ...]:
+    """Return what failed in the run with these *events*, by condition and replicate."""
+    found: list[tuple[tuple[str, int], Failure]] = []
+    last_attempts: dict[tuple[str | None, int | None], Event] = {}
+    causes: list[object] = []
+    for event in events:
+        if event.type in ("replicate.failed", "hypothesis.unjudged"):
+            found.append(_stated(event, ledger.resolve(event)))
+        elif event.type == "run.failed":
+            causes = cast("list[object]", event.raw.get("cause") or [])
+        elif (
+            event.type.endswith((".failed", ".completed")) and event.ordinal is not None
+        ):
+            last_attempts[event.scope, event.ordinal] = event
+    for event in last_attempts.values():
+        named = [event.scope, event.ordinal] in causes
+        if named and event.type.endswith(".failed") and "@" not in (event.scope or ""):
+            found.append(_of_effect(event, ledger.resolve(event)))
+    return tuple(one for _, one in sorted(found, key=lambda pair: pair[0]))
+
+
+def _stated(
+    event: Event, data: Mapping[str, object]
+) -> tuple[tuple[str, int], Failure]:
+    condition, number = place_in(event.scope)
+    where = f"replicate {number}, {data.get('step')}"
+    if "hypothesis" in data:
+        where = f"hypothesis {data['hypothesis']}"
+    failure = Failure(
+        f"{condition}, {where}",
+        cast("str", data["error_type"]),
+        cast("str", data["message"]),
+        cast("str | None", data.get("rule")),
+        cast("int | None", data.get("line")),
+    )
+    return (condition, -1 if number is None else number), failure
+
+
+def _of_effect(
+    event: Event, data: Mapping[str, object]
+) -> tuple[tuple[str, int], Failure]:
+    condition, number = place_in(event.scope)
+    kind = event.type.removesuffix(".failed")
+    told = data.get("data")
+    more = cast("dict[str, object]", told if isinstance(told, dict) else {})
+    failure = Failure(
+        f"{condition}, replicate {number}, {_STEPS.get(kind, kind)}",
+        cast("str", data["error_type"]),
+        cast("str", data["message"]),
+        cast("str | None", more.get("rule", f"effect/{kind}")),
+        cast("int | None", more.get("line") or None),
+    )
+    return (condition, -1 if number is None else number), failure

@@ -1,0 +1,225 @@
+"""What was going to be run and judged, and if that is what was.
+
+    experiment.registered {"experiment": "sum", "plan": "sha256:…", "replicates": 3, …}
+    verdict.reached       {…, "integrity": "valid"}
+
+    valid               what ran is what was registered, on data that was new to it
+    no_registration     nothing was stated before the first execution
+    changed_code        other code, functions or verifiers ran than were registered
+    extra_replicates    more replicates than registered, or again with another number
+    reused_data         another plan for the same claim had seen this data
+
+Rules:
+
+- Every run registers itself before it executes anything. A registration made apart from
+  any run, by `Experiment.register`, binds later runs of the experiment's name.
+- The status is read from events, and can be read again; it is no part of a result.
+- Data is compared by content, within the ledger, without stating a digest of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from muniment.canonical import sha256_tag
+from muniment.errors import ErasedError
+from muniment.events import BlobRef, Event
+from muniment_plugins.harness.references import refer
+from muniment_plugins.harness.stating import IssueSpec, StateClaim
+from muniment_plugins.harness.synthesis import Synthesize, given_code
+from muniment_plugins.harness.treatments import BASELINE
+
+if TYPE_CHECKING:
+    from muniment.ledger import Ledger
+    from muniment_plugins.harness.pipelines import Pipeline
+    from muniment_plugins.harness.programs import ExperimentProgram
+
+__all__ = ["KIND", "Integrity", "identity", "integrity_of", "registered"]
+
+KIND = "experiment.registered"
+_ID = 16
+Row = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Integrity:
+    """A status, and why."""
+
+    status: str
+    reasons: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """One line."""
+        return "; ".join((self.status.replace("_", " "), *self.reasons))
+
+
+def registered(program: ExperimentProgram, replicates: int) -> dict[str, object]:
+    """Return the data of ``experiment.registered``."""
+    pipelines = _pipelines(program)
+    steps = [step for pipeline in pipelines for step in pipeline]
+    claims = [one.claim.to_json() for one in steps if isinstance(one, StateClaim)]
+    specs = [
+        one.spec.to_json()
+        for one in steps
+        if isinstance(one, IssueSpec) and one.spec is not None
+    ]
+    code = {
+        sha256_tag(given.encode("utf-8", "surrogatepass"))
+        for one in steps
+        if isinstance(one, Synthesize) and (given := given_code(one)) is not None
+    }
+    return {
+        "experiment": identity(program),
+        "plan": program.digest,
+        "replicates": replicates,
+        "conditions": [BASELINE, *(one.name for one in program.treatments)],
+        "claims": _unique(claims),
+        "specs": _unique(specs),
+        "hypotheses": [one.describe() for one in program.hypotheses],
+        "code": sorted(code),
+        "functions": _unique(_functions(program, pipelines)),
+    }
+
+
+def identity(program: ExperimentProgram) -> str:
+    """Return the experiment's name, else the beginning of its digest."""
+    return program.name or program.digest.removeprefix("sha256:")[:_ID]
+
+
+def _pipelines(program: ExperimentProgram) -> list[Pipeline]:
+    """Return the pipeline of each condition, as far as the plan says it."""
+    nothing: Row = {}
+    changes = [nothing, *(one.fixed for one in program.treatments)]
+    return [
+        program.pipeline.under({**program.context, **one})
+        for one in changes
+        if one is not None
+    ]
+
+
+def _functions(program: ExperimentProgram, pipelines: list[Pipeline]) -> list[Row]:
+    found: list[object] = [program.datasource]
+    for step in (one for pipeline in pipelines for one in pipeline):
+        found += [getattr(step, name, None) for name in ("llm", "repair", "function")]
+        found += cast("Row", getattr(step, "transforms", {})).values()
+    found += [one.apply for one in program.treatments]
+    found += [one.verifier.function for one in program.hypotheses]
+    return [refer(one) for one in found if callable(one)]
+
+
+def _unique(rows: Sequence[Row]) -> list[object]:
+    found: list[object] = []
+    for row in rows:
+        if row not in found:
+            found.append(row)
+    return found
+
+
+def integrity_of(ledger: Ledger, run: str) -> Integrity:
+    """Return if what ran in *run* is what was registered, from its events."""
+    events = list(ledger.events(run=run))
+    own = next((one for one in events if one.type == KIND), None)
+    executed = next((one for one in events if one.type == "execution.requested"), None)
+    if own is None or (executed is not None and executed.seq < own.seq):
+        return Integrity("no_registration", ("nothing was stated before it ran",))
+    said = ledger.resolve(own)
+    others: Others = [
+        (event, ledger.resolve(event))
+        for event in ledger.events(type=KIND)
+        if event.seq < own.seq
+    ]
+    for look in (_changed, _extra, _reused):
+        found = tuple(look(ledger, events, said, others))
+        if found:
+            return Integrity(_STATUS[look], found)
+    return Integrity("valid")
+
+
+Others = list[tuple[Event, Row]]
+
+
+def _changed(
+    ledger: Ledger, events: list[Event], said: Row, others: Others
+) -> Iterator[str]:
+    standing = _standing(said, others)
+    for name in ("code", "functions", "hypotheses", "claims", "specs"):
+        if standing is not None and standing[name] != said[name]:
+            yield f"the {name} are not those that were registered"
+    known = cast("list[str]", said["code"])
+    for event in events:
+        if event.type == "synthesis.attempted":
+            data = ledger.resolve(event)
+            code = cast("str", data["code"]).encode("utf-8", "surrogatepass")
+            if data.get("origin") == "code" and sha256_tag(code) not in known:
+                yield f"the code of event {event.seq} was not registered"
+                return
+
+
+def _extra(
+    ledger: Ledger, events: list[Event], said: Row, others: Others
+) -> Iterator[str]:
+    del ledger
+    standing = _standing(said, others)
+    planned = cast("int", (standing or said)["replicates"])
+    started = [one for one in events if one.type == "replicate.started"]
+    ran = len({one.data["replicate"] for one in started})
+    if ran > planned:
+        yield f"{ran} replicates ran, {planned} were registered"
+    for event, other in others:
+        again = other["plan"] == said["plan"] and event.run is not None
+        if again and other["replicates"] != said["replicates"]:
+            count = other["replicates"]
+            yield f"run {event.run} had looked at it with {count} replicates"
+            return
+
+
+def _standing(said: Row, others: Others) -> Row | None:
+    """Return the last registration of this experiment that was made apart from a run."""
+    found = [
+        row
+        for event, row in others
+        if event.run is None and row["experiment"] == said["experiment"]
+    ]
+    return found[-1] if found else None
+
+
+def _reused(
+    ledger: Ledger, events: list[Event], said: Row, others: Others
+) -> Iterator[str]:
+    seen = set(_contents(ledger, events))
+    sizes = {size for size, _ in seen}
+    for event, other in others:
+        if event.run is None or other["plan"] == said["plan"]:
+            continue
+        claims = cast("list[Row]", said["claims"])
+        if not any(one in claims for one in cast("list[Row]", other["claims"])):
+            continue
+        earlier = ledger.events(run=event.run, type="data.completed")
+        if seen & set(_contents(ledger, earlier, sizes)):
+            yield f"run {event.run} had seen this data under another plan"
+            return
+
+
+def _contents(
+    ledger: Ledger, events: Iterator[Event] | list[Event], sizes: set[int] | None = None
+) -> Iterator[tuple[int, str]]:
+    """Yield size and digest of the data that *events* hold; for comparison only."""
+    for event in events:
+        ref = event.data.get("value") if event.type == "data.completed" else None
+        if not isinstance(ref, BlobRef) or (
+            sizes is not None and ref.size not in sizes
+        ):
+            continue
+        try:
+            yield ref.size, sha256_tag(ledger.get_blob(ref))
+        except ErasedError:
+            continue  # what is gone cannot be compared, and says so elsewhere
+
+
+_STATUS: dict[Callable[..., Iterator[str]], str] = {
+    _changed: "changed_code",
+    _extra: "extra_replicates",
+    _reused: "reused_data",
+}

@@ -1,0 +1,150 @@
+"""What a condition changes: any step's parameter, the data, any value of the context.
+
+    Treatment("half", {"share": 0.5})
+    Treatment("other code", {"code": "def fit_and_eval(data): …"})
+    Treatment("drawn", lambda ctx: {"share": ctx["replicate"] / 10})
+
+Rules:
+
+- A change goes to every step that has a parameter of that name, and into the context;
+  ``data`` takes the datasource's place.
+- What a callable says for a replicate is an effect of kind ``data``, asked once.
+- A name is a segment of scopes and of paths; ``baseline`` is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Self, cast
+
+from muniment.errors import UsageError, ValueRefused
+from muniment.events import is_name
+from muniment.values import encode
+from muniment_plugins.harness.claims import Claim, Spec
+from muniment_plugins.harness.references import (
+    Function,
+    Remembered,
+    named,
+    refer,
+)
+
+__all__ = ["BASELINE", "Changes", "Treatment", "described", "undescribed"]
+
+BASELINE = "baseline"
+
+Changes = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Treatment:
+    """A name, and what it changes: a mapping, or what makes one of the context."""
+
+    name: str
+    apply: Changes | Function
+
+    def __post_init__(self) -> None:
+        foreign = any(mark in self.name for mark in "/\\\0")
+        if not is_name(self.name) or self.name in _TAKEN or foreign:
+            raise _refused(f"{self.name!r} is no name of a treatment")
+        if self.name[0] in "$@.":
+            raise _refused(f"{self.name!r} is no name of a treatment")
+        given: object = self.apply
+        if isinstance(given, Mapping):
+            changes = dict(cast("Changes", given))
+            described(changes, f"treatment {self.name}")
+            object.__setattr__(self, "apply", changes)
+        elif callable(given):
+            object.__setattr__(self, "apply", named(given))
+        else:
+            raise _refused(f"{given!r} changes nothing")
+
+    @property
+    def fixed(self) -> Changes | None:
+        """What changes in every replicate; None where a function says it."""
+        given: object = self.apply
+        return cast("Changes", given) if isinstance(given, Mapping) else None
+
+    def describe(self) -> dict[str, object]:
+        """Return the treatment as JSON."""
+        if self.fixed is not None:
+            return {"name": self.name, "changes": described(self.fixed, self.name)}
+        return {"name": self.name, "apply": refer(cast("Function", self.apply))}
+
+    @classmethod
+    def from_json(cls, plan: Mapping[str, object]) -> Self:
+        """Return the treatment that a plan says."""
+        name = cast("str", plan["name"])
+        if "apply" in plan:
+            return cls(name, Remembered(cast("Mapping[str, object]", plan["apply"])))
+        return cls(name, undescribed(cast("Mapping[str, object]", plan["changes"])))
+
+    def changes(
+        self, ask: Callable[[Function, dict[str, object]], object]
+    ) -> Mapping[str, object]:
+        """Return what changes; *ask* performs the effect for a callable."""
+        if self.fixed is not None:
+            return self.fixed
+        function = cast("Function", self.apply)
+        answer = ask(function, {"treatment": self.name, **refer(function)})
+        if not isinstance(answer, Mapping):
+            raise _refused(
+                f"the treatment {self.name} returned a {type(answer).__name__}"
+            )
+        return cast("Changes", answer)
+
+
+_TAKEN = ("", ".", "..", BASELINE, "plugin", "replicate")
+
+
+def described(values: Mapping[str, object], place: str) -> dict[str, object]:
+    """Return *values* of any kind as a plan carries them.
+
+    Raises:
+        UsageError: one is neither a value nor a function.
+
+    """
+    return {
+        name: _described(value, f"{place}, {name}") for name, value in values.items()
+    }
+
+
+def _described(value: object, place: str) -> dict[str, object]:
+    if isinstance(value, Claim | Spec):
+        return {"value": value.to_json()}
+    if callable(value):
+        return {"function": refer(value)}
+    try:
+        encode(value)
+    except ValueRefused as refusal:
+        raise UsageError(
+            f"{place}: {refusal.message}",
+            rule="harness/context",
+            place=refusal.place,
+            remedy="give JSON values, NumPy arrays, Arrow tables or functions",
+        ) from refusal
+    return {"value": value}
+
+
+def undescribed(values: Mapping[str, object]) -> dict[str, object]:
+    """Return what `described` said; functions are looked up when they are called."""
+    return {
+        name: _undescribed(cast("Mapping[str, object]", value))
+        for name, value in values.items()
+    }
+
+
+def _undescribed(said: Mapping[str, object]) -> object:
+    if "function" in said:
+        return Remembered(cast("Mapping[str, object]", said["function"]))
+    return said["value"]
+
+
+def _refused(message: str) -> UsageError:
+    return UsageError(
+        message,
+        rule="harness/treatment",
+        place="Treatment",
+        remedy="write Treatment(name, {…}) or Treatment(name, lambda ctx: {…}); a name "
+        "has no slash, and is not `baseline`",
+    )
