@@ -6,7 +6,7 @@
 Rules:
 
 - The order is: the parent's death ends the child, capabilities, no new privileges, not
-  dumpable, Landlock, seccomp. Each step could be undone or refused without the one
+  dumpable, Landlock, the handler that names forbidden calls, seccomp. Each step could be undone or refused without the one
   before.
 - What the system does not grant is stated, ``{"missing": "ENOSYS"}``; the parent
   judges whether that is enough, before anything runs.
@@ -21,6 +21,7 @@ import os
 
 from muniment_plugins.capsule.landlock import Rules, version
 from muniment_plugins.capsule.native import System
+from muniment_plugins.capsule.trapping import Trap
 
 TYPE_CHECKING = False  # typing itself costs more than a bare interpreter's start
 if TYPE_CHECKING:
@@ -74,6 +75,7 @@ class Readied:
     def __init__(self, system: System, walls: Mapping[str, Any]) -> None:
         self._system = system
         self._rules: Rules | None = None
+        self._trap = Trap(system)
         self._missing = _attempt(lambda: self._open(walls))
         self._bounding = _attempt(lambda: _drop_bounding(system))
         self._filters = {
@@ -85,8 +87,11 @@ class Readied:
         """Return what is held open until `lock`."""
         return self._rules.descriptors() if self._rules is not None else []
 
-    def lock(self, parent: int) -> dict[str, object]:
-        """Lock this process in, a child of process *parent*; return what stands."""
+    def lock(self, parent: int, answers: int | None = None) -> dict[str, object]:
+        """Lock this process in, a child of process *parent*; return what stands.
+
+        What the filter forbids is told on descriptor *answers*.
+        """
         system = self._system
         system.call("prctl", _SET_PDEATHSIG, _SIGKILL)
         if os.getppid() != parent:  # it died before it was to take this process with it
@@ -100,6 +105,8 @@ class Readied:
         rules = self._rules
         landlock = self._missing if rules is None else _attempt(rules.restrict)
         kind = "closed" if "missing" in landlock else "open"
+        if answers is not None:
+            stated["trap"] = _attempt(lambda: self._trap.arm(answers))
         seccomp = _attempt(self._filters[kind].load)
         return {**stated, "landlock": landlock, "seccomp": seccomp}
 

@@ -6,6 +6,8 @@ Rules:
 
 - Only the calls that lock a process in; `seccomp` and `landlock` say with what.
 - An argument is an integer, or bytes, which are passed by their address.
+- A handler of a signal is called in C, at once; those of the module ``signal`` wait
+  until the interpreter looks for them.
 
 The child imports this module: it uses the C part of ctypes, whose Python part costs
 half a bare interpreter's start.
@@ -18,13 +20,14 @@ import sys
 
 TYPE_CHECKING = False  # typing itself costs more than a bare interpreter's start
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 __all__ = ["System", "architecture"]
 
 _NUMBERS = {
-    "x86_64": {"capset": 126, "prctl": 157, "seccomp": 317},
-    "aarch64": {"capset": 91, "prctl": 167, "seccomp": 277},
+    "x86_64": {"capset": 126, "prctl": 157, "seccomp": 317, "unshare": 272},
+    "aarch64": {"capset": 91, "prctl": 167, "seccomp": 277, "unshare": 97},
 }
 _EVERYWHERE = {
     "landlock_create_ruleset": 444,
@@ -32,6 +35,7 @@ _EVERYWHERE = {
     "landlock_restrict_self": 446,
 }
 _LONGEST = 6
+_ONCE = 0x80000004  # SA_RESETHAND, SA_SIGINFO
 _NONE = (0,) * _LONGEST
 _64_BITS = 2**32
 
@@ -50,14 +54,13 @@ class System:
     def __init__(self) -> None:
         self.c: Any = __import__("_ctypes")
         self._long = self._simple("long", "l")
+        self._integer = self._simple("integer", "i")
         self._pointer = self._simple("pointer", "P")
-        members = {
-            "_flags_": self.c.FUNCFLAG_CDECL | self.c.FUNCFLAG_USE_ERRNO,
-            "_restype_": self._long,
-        }
-        function = type(self.c.CFuncPtr)("function", (self.c.CFuncPtr,), members)
-        self._syscall = function(self.c.dlsym(self.c.dlopen(None, 0), "syscall"))
-        self._syscall.argtypes = (self._long, *(self._pointer,) * _LONGEST)
+        self._library = self.c.dlopen(None, 0)
+        arguments = (self._long, *(self._pointer,) * _LONGEST)
+        self._syscall = self._prototype(self._long, *arguments)(
+            self._address("syscall")
+        )
         self._numbers = {**_EVERYWHERE, **_NUMBERS[architecture()]}
 
     def call(self, name: str, *arguments: int | bytes) -> int:
@@ -70,16 +73,57 @@ class System:
         padded = (*arguments, *_NONE[len(arguments) :])
         result: int = self._syscall(self._numbers[name], *padded)
         if result == -1:
-            code = self.c.get_errno()
-            raise OSError(code, os.strerror(code), name)
+            raise self._error(name)
         return result
 
     def at_address(self, data: bytes) -> tuple[object, int]:
         """Return a copy of *data* that must be kept, and where it lies."""
-        members = {"_length_": len(data), "_type_": self._simple("byte", "B")}
-        array = type(self.c.Array)("array", (self.c.Array,), members)
-        held = array.from_buffer_copy(data)
+        held = self.array(len(data)).from_buffer_copy(data)
         return held, self.c.addressof(held)
+
+    def array(self, size: int) -> Any:
+        """Return the type of *size* bytes; its ``from_address`` shows any memory."""
+        members = {"_length_": size, "_type_": self._simple("byte", "B")}
+        return type(self.c.Array)("array", (self.c.Array,), members)
+
+    def handler(self, handle: Callable[[int, int, int], None]) -> tuple[object, bytes]:
+        """Return what must be kept, and *handle* as ``struct sigaction`` names it.
+
+        It is called with the signal, and the addresses of its ``siginfo_t`` and of what
+        it interrupted; once, since it is taken away before it is called.
+        """
+        arguments = (self._integer, self._pointer, self._pointer)
+        held = self._prototype(None, *arguments)(handle)
+        where = bytes(self.array(8).from_address(self.c.addressof(held)))
+        # The mask of signals is empty; flags and restorer follow.
+        return held, where + bytes(128) + _ONCE.to_bytes(16, "little")
+
+    def on_signal(self, number: int, action: bytes) -> None:
+        """Let *action*, made by `handler`, answer the signal *number*.
+
+        Raises:
+            OSError: it cannot be caught.
+
+        """
+        arguments = (self._integer, self._pointer, self._pointer)
+        function = self._prototype(self._integer, *arguments)(
+            self._address("sigaction")
+        )
+        if function(number, action, None):
+            raise self._error("sigaction")
+
+    def _prototype(self, result: Any, *arguments: Any) -> Any:
+        flags = self.c.FUNCFLAG_CDECL | self.c.FUNCFLAG_USE_ERRNO
+        members = {"_argtypes_": arguments, "_flags_": flags, "_restype_": result}
+        return type(self.c.CFuncPtr)("function", (self.c.CFuncPtr,), members)
+
+    def _address(self, name: str) -> int:
+        address: int = self.c.dlsym(self._library, name)
+        return address
+
+    def _error(self, name: str) -> OSError:
+        code = self.c.get_errno()
+        return OSError(code, os.strerror(code), name)
 
     def _simple(self, name: str, kind: str) -> Any:
         base = self.c._SimpleCData  # noqa: SLF001 - ctypes itself is a shell around this

@@ -8,7 +8,8 @@ Rules:
 - Each attempt would do no harm if it went through: it opens and asks, changes a mode to
   what it is, sends signal 0, forks a child that ends.
 - ``exec`` comes last, after the answer, since it kills: the parent reads its outcome
-  from the end of the process, or from its output.
+  from the end of the process, or from its output. There is no second answer: the signal
+  is blocked that would be handled with one.
 
 The child imports this module before it is locked.
 """
@@ -19,10 +20,12 @@ import errno
 import os
 
 from muniment_plugins.capsule.protocol import render, send
+from muniment_plugins.capsule.trapping import SIGSYS
 
 TYPE_CHECKING = False  # typing itself costs more than a bare interpreter's start
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
 __all__ = ["Prober"]
 
@@ -37,6 +40,7 @@ class Prober:
     def __init__(self) -> None:
         # The module socket is a shell around this, which costs more than the rest.
         self._sockets = __import__("_socket")
+        self._signals: Any = __import__("_signal")
         self._attempts: dict[str, Callable[[], object]] = {
             "chmod": lambda: os.chmod(_DEVICE, 0o666),  # noqa: PTH101, S103 - its mode anyway
             "connect": self._connect,
@@ -54,6 +58,7 @@ class Prober:
         """Try everything, answer, then try to become another program."""
         found = {name: _outcome(step) for name, step in self._attempts.items()}
         send(results, f'{{"ok":{render(found)}}}')
+        self._signals.pthread_sigmask(self._signals.SIG_BLOCK, (SIGSYS,))
         os.write(output, _outcome(_exec).encode())
 
     def _connect(self) -> None:

@@ -19,12 +19,14 @@ import signal
 from typing import Any
 
 from muniment.canonical import JsonValue
+from muniment_plugins.capsule.native import architecture
 from muniment_plugins.capsule.protocol import (
     MAX_INTEGER_BITS,
     MAX_RESULT_DEPTH,
     is_list,
     is_object,
 )
+from muniment_plugins.capsule.syscalls import name_of
 
 __all__ = ["ProtocolViolation", "error_of", "judge_answer", "judge_end", "read_frame"]
 
@@ -37,6 +39,8 @@ _REMEDY = {
     "result": "return a dict of numbers, text, truth values, None, lists and dicts",
     "result-size": "return summaries instead of tables",
 }
+_CALL = "system-call"
+_LONGEST = 10  # digits of a number of 32 bits
 _TIMERS = {"SIGPROF", "SIGXCPU"}
 _FAILURE = {"column": int, "line": int, "message": str, "rule": str, "type": str}
 
@@ -77,6 +81,8 @@ def judge_answer(
     failed: object = answer.get("failed")
     if answer.keys() == {"failed"} and is_object(failed):
         shape: dict[str, object] = {key: type(item) for key, item in failed.items()}
+        if shape == _FAILURE and failed["rule"] == _CALL:
+            return "killed", None, _forbidden(**failed)
         if shape == _FAILURE and failed["rule"] in _REMEDY:
             status = _STATUS.get(failed["rule"], "error")
             return status, None, error_of(**failed)
@@ -100,8 +106,19 @@ def judge_end(number: int, last_words: str) -> tuple[str, dict[str, JsonValue]]:
         return "timeout", error_of("cpu", f"the CPU time is over ({name})")
     if name == "SIGSYS":
         message = "it made a system call that no program may make (SIGSYS)"
-        return "killed", error_of("system-call", message)
+        return "killed", error_of(_CALL, message)
     return "killed", error_of("signal", f"ended by {name}")
+
+
+def _forbidden(
+    message: str, line: int, column: int, **_: object
+) -> dict[str, JsonValue]:
+    """Return the error of a call that the child says, by its number, that it made."""
+    if not (message.isascii() and message.isdigit() and len(message) <= _LONGEST):
+        raise ProtocolViolation("a forbidden call without its number")
+    name = name_of(architecture(), int(message))
+    told = f"it asked the system for {name}, which no program may"
+    return error_of(_CALL, told, line, column)
 
 
 def error_of(

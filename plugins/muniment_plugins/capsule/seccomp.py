@@ -11,6 +11,8 @@ Rules:
 - ``fcntl`` passes for what concerns the descriptor alone: flags of the open file are
   shared with the parent, and an owner of signals is a way to send them.
 - ``prlimit64`` passes for asking about this process.
+- ``rt_sigaction`` passes for every signal but SIGSYS, whose handler names forbidden
+  calls; blocked, that signal kills.
 
 Only the parent makes filters: the child is handed the bytes, the execution has their
 digest. See seccomp(2), and ``linux/filter.h`` for the instructions.
@@ -31,6 +33,7 @@ __all__ = ["assemble", "digest", "program_filter"]
 ALLOW = 0x7FFF0000
 ERRNO = 0x00050000
 KILL = 0x80000000  # the process, not the thread alone
+TRAP = 0x00030000  # a signal instead of the call
 REFUSE = ERRNO | errno.EPERM
 
 _AUDIT = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
@@ -48,6 +51,7 @@ _WRITING = (
     | 0o20000000  # O_TMPFILE
 )
 _FARTHEST = 255
+_SIGSYS = 31
 _DESCRIPTOR_COMMANDS = (0, 1, 2, 3, 1030)  # F_DUPFD, GETFD, SETFD, GETFL, DUPFD_CLOEXEC
 
 _Code = list[tuple[int, int, int, int]]
@@ -108,7 +112,7 @@ def _search(ranges: list[tuple[int, _Code]]) -> _Code:
 def _answer(answer: str) -> _Code:
     if answer in _CONDITIONS:
         return _CONDITIONS[answer]
-    fixed = {"allow": ALLOW, "kill": KILL}.get(answer)
+    fixed = {"allow": ALLOW, "trap": TRAP}.get(answer)
     return [(_RETURN, 0, 0, ERRNO | getattr(errno, answer) if fixed is None else fixed)]
 
 
@@ -139,4 +143,18 @@ def _query() -> _Code:
     return [*code, (_RETURN, 0, 0, ALLOW)]
 
 
-_CONDITIONS = {"flags": _flags(), "query": _query(), "reading": _reading()}
+def _signals() -> _Code:
+    return [
+        _argument(0),
+        (_EQUAL, 0, 1, _SIGSYS),
+        (_RETURN, 0, 0, REFUSE),
+        (_RETURN, 0, 0, ALLOW),
+    ]
+
+
+_CONDITIONS = {
+    "flags": _flags(),
+    "query": _query(),
+    "reading": _reading(),
+    "signals": _signals(),
+}

@@ -5,10 +5,11 @@
 Rules:
 
 - What is not in the table is answered with EPERM.
-- ``allow`` lets pass; ``kill`` ends the process (SIGSYS): nobody asks for these by
+- ``allow`` lets pass; ``trap`` ends the process (SIGSYS): nobody asks for these by
   accident. An errno's name is the answer where callers have a better way for it: after
   ENOSYS for ``clone3`` the C library tries ``clone``, which is refused.
-- ``reading``, ``flags`` and ``query`` depend on the arguments; `seccomp` says how.
+- ``reading``, ``flags``, ``query`` and ``signals`` depend on the arguments; `seccomp`
+  says how.
 - ``-`` stands for a call that the architecture does not have. The numbers are those of
   the kernel's ``arch/x86/entry/syscalls/syscall_64.tbl`` and
   ``include/uapi/asm-generic/unistd.h``, which never change.
@@ -16,7 +17,7 @@ Rules:
 
 from __future__ import annotations
 
-__all__ = ["ARCHITECTURES", "TABLE", "answers"]
+__all__ = ["ARCHITECTURES", "TABLE", "answers", "name_of"]
 
 ARCHITECTURES = ("x86_64", "aarch64")
 
@@ -75,7 +76,6 @@ readlinkat              267    78  allow
 readv                    19    65  allow
 restart_syscall         219   128  allow
 rseq                    334   293  allow
-rt_sigaction             13   134  allow
 rt_sigpending           127   136  allow
 rt_sigprocmask           14   135  allow
 rt_sigreturn             15   139  allow
@@ -101,61 +101,74 @@ writev                   20    66  allow
 openat                  257    56  reading
 fcntl                    72    25  flags
 prlimit64               302   261  query
+rt_sigaction             13   134  signals
 clone3                  435   435  ENOSYS
 ioctl                    16    29  ENOTTY
 
-acct                    163    89  kill
-add_key                 248   217  kill
-bpf                     321   280  kill
-chroot                  161    51  kill
-delete_module           176   106  kill
-execve                   59   221  kill
-execveat                322   281  kill
-finit_module            313   273  kill
-fsconfig                431   431  kill
-fsmount                 432   432  kill
-fsopen                  430   430  kill
-fspick                  433   433  kill
-init_module             175   105  kill
-io_uring_enter          426   426  kill
-io_uring_register       427   427  kill
-io_uring_setup          425   425  kill
-ioperm                  173     -  kill
-iopl                    172     -  kill
-kcmp                    312   272  kill
-kexec_file_load         320   294  kill
-kexec_load              246   104  kill
-keyctl                  250   219  kill
-memfd_create            319   279  kill
-memfd_secret            447   447  kill
-mount                   165    40  kill
-mount_setattr           442   442  kill
-move_mount              429   429  kill
-name_to_handle_at       303   264  kill
-open_by_handle_at       304   265  kill
-open_tree               428   428  kill
-perf_event_open         298   241  kill
-pidfd_getfd             438   438  kill
-pidfd_open              434   434  kill
-pivot_root              155    41  kill
-process_madvise         440   440  kill
-process_vm_readv        310   270  kill
-process_vm_writev       311   271  kill
-ptrace                  101   117  kill
-quotactl                179    60  kill
-reboot                  169   142  kill
-request_key             249   218  kill
-setns                   308   268  kill
-swapoff                 168   225  kill
-swapon                  167   224  kill
-umount2                 166    39  kill
-unshare                 272    97  kill
-userfaultfd             323   282  kill
+acct                    163    89  trap
+add_key                 248   217  trap
+bpf                     321   280  trap
+chroot                  161    51  trap
+delete_module           176   106  trap
+execve                   59   221  trap
+execveat                322   281  trap
+finit_module            313   273  trap
+fsconfig                431   431  trap
+fsmount                 432   432  trap
+fsopen                  430   430  trap
+fspick                  433   433  trap
+init_module             175   105  trap
+io_uring_enter          426   426  trap
+io_uring_register       427   427  trap
+io_uring_setup          425   425  trap
+ioperm                  173     -  trap
+iopl                    172     -  trap
+kcmp                    312   272  trap
+kexec_file_load         320   294  trap
+kexec_load              246   104  trap
+keyctl                  250   219  trap
+memfd_create            319   279  trap
+memfd_secret            447   447  trap
+mount                   165    40  trap
+mount_setattr           442   442  trap
+move_mount              429   429  trap
+name_to_handle_at       303   264  trap
+open_by_handle_at       304   265  trap
+open_tree               428   428  trap
+perf_event_open         298   241  trap
+pidfd_getfd             438   438  trap
+pidfd_open              434   434  trap
+pivot_root              155    41  trap
+process_madvise         440   440  trap
+process_vm_readv        310   270  trap
+process_vm_writev       311   271  trap
+ptrace                  101   117  trap
+quotactl                179    60  trap
+reboot                  169   142  trap
+request_key             249   218  trap
+setns                   308   268  trap
+swapoff                 168   225  trap
+swapon                  167   224  trap
+umount2                 166    39  trap
+unshare                 272    97  trap
+userfaultfd             323   282  trap
 """
 
 
 def answers(architecture: str) -> dict[int, str]:
     """Return the answer to each call of *architecture* that is not refused, by number."""
+    return {number: row[-1] for number, row in _rows(architecture).items()}
+
+
+def name_of(architecture: str, number: int) -> str:
+    """Return what *architecture* calls the system call *number*, if the table knows."""
+    row = _rows(architecture).get(number)
+    return row[0] if row is not None else f"system call {number}"
+
+
+def _rows(architecture: str) -> dict[int, list[str]]:
+    if architecture not in ARCHITECTURES:
+        return {}
     column = 1 + ARCHITECTURES.index(architecture)
-    rows = [line.split() for line in TABLE.split("\n") if line]
-    return {int(row[column]): row[3] for row in rows if row[column] != "-"}
+    rows: list[list[str]] = [[*line.split()] for line in TABLE.split("\n") if line]
+    return {int(row[column]): row for row in rows if row[column] != "-"}

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muniment_plugins.capsule import seccomp
-from muniment_plugins.capsule.syscalls import ARCHITECTURES, TABLE, answers
+from muniment_plugins.capsule.syscalls import ARCHITECTURES, TABLE, answers, name_of
 
 AUDIT = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 REFUSED = seccomp.ERRNO | errno.EPERM
@@ -51,9 +51,9 @@ def answer(name: str, architecture: str, *arguments: int, opens: bool = True) ->
 
 @both
 def test_every_row_gets_its_answer(architecture: str) -> None:
-    """What the table allows passes, what it kills is killed."""
+    """What the table allows passes, what it traps is trapped."""
     program = seccomp.program_filter(architecture, opens=True)
-    verdicts = {"allow": seccomp.ALLOW, "kill": seccomp.KILL}
+    verdicts = {"allow": seccomp.ALLOW, "trap": seccomp.TRAP}
     for number, said in answers(architecture).items():
         verdict = judge(program, number, AUDIT[architecture])
         if said in verdicts:
@@ -112,6 +112,25 @@ def test_ordinary_opens_pass(architecture: str) -> None:
     """What the interpreter and the loader open with is let through."""
     for flags in (0, 0o2000000, 0o2200000, 0o2240000):  # O_CLOEXEC, O_DIRECTORY
         assert answer("openat", architecture, 0, 0, flags) == seccomp.ALLOW
+
+
+@both
+def test_the_signal_of_forbidden_calls_keeps_its_handler(architecture: str) -> None:
+    """A program may catch what it wants, but for SIGSYS."""
+    for number in (1, 11, 30, 32, 64):
+        assert answer("rt_sigaction", architecture, number, 1) == seccomp.ALLOW
+    assert answer("rt_sigaction", architecture, 31, 1) == REFUSED
+
+
+@both
+def test_calls_have_their_names_back(architecture: str) -> None:
+    """A number of the table is named; any other is told as it is."""
+    for row in (line.split() for line in TABLE.splitlines() if line):
+        number = row[1 + ARCHITECTURES.index(architecture)]
+        if number != "-":
+            assert name_of(architecture, int(number)) == row[0]
+    assert name_of(architecture, 999) == "system call 999"
+    assert name_of("", 59) == "system call 59"
 
 
 @both
