@@ -10,18 +10,23 @@ Rules:
 - A file holds what the ledger says, and ends with where its proof is: ledger, run, and
   the size of the checkpoint that covers it. It is a copy; the ledger is the evidence.
 - Every run gets a version of its own; nothing is overwritten, nothing pruned.
+- What JSON has no form for stands there as the ledger writes it, ``{"$float": "nan"}``,
+  and what was erased as the digest that is left of it.
 - A name that would leave its directory is refused.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, cast
 
-from muniment.errors import UsageError
+from muniment.errors import UsageError, ValueRefused
+from muniment.events import BlobRef
+from muniment.values import encode
 from muniment_plugins.harness.gathering import Gathered
 
 __all__ = [
@@ -30,6 +35,7 @@ __all__ = [
     "EvidenceBundlePlugin",
     "PromptProvenancePlugin",
     "Record",
+    "file_name",
 ]
 
 _BUNDLE = (
@@ -65,7 +71,7 @@ class ArtifactPlugin:
 
     def version(self, experiment: str) -> Path:
         """Make and return the next version's directory."""
-        root = Path(self.root_dir) / _segment(experiment, "experiment name")
+        root = Path(self.root_dir) / file_name(experiment, "experiment name")
         number = 0
         while True:
             try:
@@ -77,11 +83,15 @@ class ArtifactPlugin:
 
     def write(self, directory: Path, record: Record) -> None:
         """Write ``metadata.json``, and ``results.json`` of each condition."""
-        metadata = {"id": record.experiment, "replicates": record.replicates}
+        metadata: dict[str, object] = {
+            "id": record.experiment,
+            "replicates": record.replicates,
+            "conditions": list(record.conditions),
+        }
         _write(directory / "metadata.json", metadata, record)
         for name, condition in record.conditions.items():
             content = {"condition": name, "metrics": condition.metrics}
-            _write(directory / _segment(name) / "results.json", content, record)
+            _write(directory / file_name(name) / "results.json", content, record)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +101,12 @@ class PromptProvenancePlugin:
     artifact_name: str = "llm_calls.json"
 
     def __post_init__(self) -> None:
-        _segment(self.artifact_name, "artifact_name")
+        file_name(self.artifact_name, "artifact_name")
 
     def write(self, directory: Path, record: Record) -> None:
         """Write ``prompts/<artifact_name>`` of each condition."""
         for name, condition in record.conditions.items():
-            path = directory / _segment(name) / "prompts" / self.artifact_name
+            path = directory / file_name(name) / "prompts" / self.artifact_name
             content = {"condition": name, "llm_calls": condition.llm_calls}
             _write(path, content, record)
 
@@ -108,17 +118,22 @@ class EvidenceBundlePlugin:
     filename: str = "bundle.json"
 
     def __post_init__(self) -> None:
-        _segment(self.filename, "filename")
+        file_name(self.filename, "filename")
 
     def write(self, directory: Path, record: Record) -> None:
         """Write ``evidence/<filename>`` of each condition."""
         for name, condition in record.conditions.items():
-            path = directory / _segment(name) / "evidence" / self.filename
-            members = asdict(condition)
-            _write(path, {key: members[key] for key in _BUNDLE}, record)
+            path = directory / file_name(name) / "evidence" / self.filename
+            _write(path, {key: getattr(condition, key) for key in _BUNDLE}, record)
 
 
-def _segment(name: str, what: str = "condition") -> str:
+def file_name(name: str, what: str = "condition") -> str:
+    """Return *name*, which stays in its directory.
+
+    Raises:
+        UsageError: it would not, or is no name at all.
+
+    """
     if not name or name in (".", "..") or any(mark in name for mark in "/\\\0"):
         raise UsageError(
             f"{name!r} is no name for a file",
@@ -131,11 +146,46 @@ def _segment(name: str, what: str = "condition") -> str:
 
 def _write(path: Path, content: Mapping[str, object], record: Record) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    document = {**content, "proof": dict(record.proof)}
-    text = json.dumps(document, indent=2, ensure_ascii=False, default=_plain)
-    path.write_text(text + "\n", encoding="utf-8")
+    document = _plain({**content, "proof": dict(record.proof)})
+    text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
+    try:
+        with path.open("x", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(text + "\n")
+    except FileExistsError:
+        raise UsageError(
+            f"{path.name} is there already, and is not overwritten",
+            rule="harness/artifact",
+            place=str(path),
+            remedy="give another directory",
+        ) from None
 
 
 def _plain(value: object) -> object:
-    """Show what JSON has no form for; the exact value is in the ledger."""
-    return repr(value)
+    """Return *value* as JSON for people; the exact value is in the ledger."""
+    if isinstance(value, BlobRef):
+        return {"erased": value.digest}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in cast("Iterable[object]", value)]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else encode(value)
+    if isinstance(value, bool | int | str):
+        return value
+    named = _named(value)
+    return _tagged(value) if named is None else named
+
+
+def _named(value: object) -> object:
+    """Return a mapping with texts as keys; None for everything else."""
+    if not isinstance(value, Mapping):
+        return None
+    members = cast("Mapping[object, object]", value)
+    if not all(isinstance(key, str) for key in members):
+        return None
+    return {key: _plain(one) for key, one in members.items()}
+
+
+def _tagged(value: object) -> object:
+    try:
+        return encode(value)
+    except ValueRefused:  # a type that somebody registered
+        return repr(value)

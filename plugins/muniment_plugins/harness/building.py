@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Never, cast
 
 from muniment.errors import UsageError
-from muniment_plugins.harness.artifacts import Artifacts
+from muniment_plugins.harness.artifacts import Artifacts, file_name
 from muniment_plugins.harness.cases import Step
 from muniment_plugins.harness.pipelines import Pipeline
 from muniment_plugins.harness.programs import ExperimentProgram
@@ -136,7 +136,7 @@ class ExperimentBuilder:
         """Return the experiment.
 
         Raises:
-            UsageError: it has no datasource or no steps.
+            UsageError: it has no datasource or no steps, or a name that is no file's.
 
         """
         from muniment_plugins.harness.experiments import Experiment  # noqa: PLC0415
@@ -145,6 +145,8 @@ class ExperimentBuilder:
             _refuse("there is no datasource", "add .datasource(lambda ctx: data)")
         if not self.steps:
             _refuse("there are no steps", "add .pipeline(Pipeline([…]))")
+        if self.writers and self.name is not None:
+            file_name(self.name, "the experiment's name")
         program = ExperimentProgram(
             Pipeline(self.steps),
             self.source,

@@ -5,16 +5,24 @@
      "runs": [{"replicate": 0, "outputs": {…}}], "metrics": {"total": [15]},
      "verdicts": […], "llm_calls": […], "failures": […]}
 
-Rules: it reads the ledger's events and their contents, and nothing else, so that it
-says the same of a run years later; refused code stands beside the accepted.
+Rules:
+
+- It reads the ledger's events and their contents, and nothing else, so that it says the
+  same of a run years later. What was erased since stays a reference.
+- Refused code stands beside the accepted, and a call of a model that failed beside the
+  others; both with the attempt that they were.
+- Everything stands in the order of the replicates, whichever ran first.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
+
+from muniment.errors import ErasedError
+from muniment.events import BlobRef
 
 if TYPE_CHECKING:
     from muniment.events import Event
@@ -23,8 +31,11 @@ if TYPE_CHECKING:
 __all__ = ["Gathered", "gather"]
 
 Row = dict[str, object]
+Call = tuple[str, int]
+"""Scope and ordinal of an effect."""
 
-_SCOPE = re.compile(r"(?P<condition>.+?)(/replicate/(?P<replicate>\d+))?(/@.*)?")
+_SCOPE = re.compile(r"(?P<condition>[^/]+)(/replicate/(?P<replicate>\d+))?(/.*)?")
+_ATTEMPT = ("accepted", "attempt", "origin", "rule", "message", "line")
 
 
 @dataclass(slots=True)
@@ -41,88 +52,135 @@ class Gathered:
     llm_calls: list[Row] = field(default_factory=list[Row])
     failures: list[Row] = field(default_factory=list[Row])
 
-    def claim_stated(self, _: int, data: Row) -> None:
+
+class _Fold:
+    """One condition's events on their way into its `Gathered`."""
+
+    def __init__(self, condition: str) -> None:
+        self.found = Gathered(condition)
+        self.measured: dict[int, Row] = {}
+        self.calls: dict[Call, Row] = {}
+
+    def ended(self) -> Gathered:
+        """Return what was found, in the order of the replicates."""
+        found = self.found
+        for rows in (found.code, found.runs, found.llm_calls, found.failures):
+            rows.sort(key=_replicate)
+        for number in sorted(self.measured):
+            for name, value in self.measured[number].items():
+                found.metrics.setdefault(name, []).append(value)
+        return found
+
+    def claim_stated(self, event: Event, data: Row) -> None:
         """Keep the claim, once."""
-        if data not in self.claims:
-            self.claims.append(data)
+        del event
+        if data not in self.found.claims:
+            self.found.claims.append(data)
 
-    def spec_issued(self, _: int, data: Row) -> None:
+    def spec_issued(self, event: Event, data: Row) -> None:
         """Keep the spec, once."""
-        if data not in self.specs:
-            self.specs.append(data)
+        del event
+        if data not in self.found.specs:
+            self.found.specs.append(data)
 
-    def synthesis_attempted(self, replicate: int, data: Row) -> None:
+    def synthesis_attempted(self, event: Event, data: Row) -> None:
         """Keep the code, accepted or not."""
-        row: Row = {"replicate": replicate, "source": data["code"]}
-        names = ("accepted", "rule", "message", "line")
-        self.code.append(
-            {**row, **{name: data[name] for name in names if name in data}}
-        )
+        row: Row = {"replicate": _place(event)[1], "source": data["code"]}
+        told = {name: data[name] for name in _ATTEMPT if name in data}
+        self.found.code.append({**row, **told})
 
-    def metrics_measured(self, replicate: int, data: Row) -> None:
+    def metrics_measured(self, event: Event, data: Row) -> None:
         """Keep outputs and metrics, in the order of the code."""
-        self.runs.append({"replicate": replicate, "outputs": data["outputs"]})
+        number = _place(event)[1]
+        self.found.runs.append({"replicate": number, "outputs": data["outputs"]})
+        if isinstance(data["metrics"], BlobRef) or isinstance(data["order"], BlobRef):
+            return
         metrics = cast("Mapping[str, object]", data["metrics"])
-        for name in cast("list[str]", data["order"]):
-            self.metrics.setdefault(name, []).append(metrics[name])
+        order = cast("list[str]", data["order"])
+        self.measured[number] = {name: metrics[name] for name in order}
 
-    def verdict_reached(self, _: int, data: Row) -> None:
+    def verdict_reached(self, event: Event, data: Row) -> None:
         """Keep the verdict."""
-        self.verdicts.append(data)
+        del event
+        self.found.verdicts.append(data)
 
-    def llm_requested(self, replicate: int, data: Row) -> None:
-        """Keep what a model was asked."""
-        self.llm_calls.append({"replicate": replicate, "request": data["request"]})
+    def llm_requested(self, event: Event, data: Row) -> None:
+        """Keep what a model was asked; a further attempt is the same call."""
+        row: Row = {"replicate": _place(event)[1], "request": data["request"]}
+        call = _call(event)
+        if call in self.calls:
+            self.calls[call].pop("error", None)
+            return
+        self.calls[call] = row
+        self.found.llm_calls.append(row)
 
-    def llm_completed(self, replicate: int, data: Row) -> None:
+    def llm_completed(self, event: Event, data: Row) -> None:
         """Keep what a model answered."""
-        self._answer(replicate, "answer", data["value"])
+        self.calls[_call(event)]["answer"] = data["value"]
 
-    def llm_failed(self, replicate: int, data: Row) -> None:
+    def llm_failed(self, event: Event, data: Row) -> None:
         """Keep how a model failed to answer."""
         told = {name: data.get(name) for name in ("error_type", "message")}
-        self._answer(replicate, "error", told)
+        self.calls[_call(event)]["error"] = told
 
-    def _answer(self, replicate: int, name: str, value: object) -> None:
-        for call in reversed(self.llm_calls):
-            if call["replicate"] == replicate and call.keys().isdisjoint(_ANSWERS):
-                call[name] = value
-                return
-
-    def replicate_failed(self, _: int, data: Row) -> None:
+    def failed(self, event: Event, data: Row) -> None:
         """Keep what went wrong."""
-        self.failures.append(data)
-
-    def hypothesis_unjudged(self, _: int, data: Row) -> None:
-        """Keep what was not judged."""
-        self.failures.append(data)
+        del event
+        self.found.failures.append(data)
 
 
-_ANSWERS = ("answer", "error")
-_TAKEN: Mapping[str, Callable[[Gathered, int, Row], None]] = {
-    "claim.stated": Gathered.claim_stated,
-    "spec.issued": Gathered.spec_issued,
-    "synthesis.attempted": Gathered.synthesis_attempted,
-    "metrics.measured": Gathered.metrics_measured,
-    "verdict.reached": Gathered.verdict_reached,
-    "llm.requested": Gathered.llm_requested,
-    "llm.completed": Gathered.llm_completed,
-    "llm.failed": Gathered.llm_failed,
-    "replicate.failed": Gathered.replicate_failed,
-    "hypothesis.unjudged": Gathered.hypothesis_unjudged,
+_TAKEN: Mapping[str, Callable[[_Fold, Event, Row], None]] = {
+    "claim.stated": _Fold.claim_stated,
+    "spec.issued": _Fold.spec_issued,
+    "spec.refused": _Fold.failed,
+    "synthesis.attempted": _Fold.synthesis_attempted,
+    "metrics.measured": _Fold.metrics_measured,
+    "verdict.reached": _Fold.verdict_reached,
+    "llm.requested": _Fold.llm_requested,
+    "llm.completed": _Fold.llm_completed,
+    "llm.failed": _Fold.llm_failed,
+    "replicate.failed": _Fold.failed,
+    "hypothesis.unjudged": _Fold.failed,
 }
 
 
 def gather(ledger: Ledger, run: str) -> dict[str, Gathered]:
     """Return condition → what its events say, in the order of the log."""
-    conditions: dict[str, Gathered] = {}
-    for event in ledger.events(run=run):
-        take = _TAKEN.get(event.type)
-        if take is not None:
-            condition, replicate = _place(event)
-            gathered = conditions.setdefault(condition, Gathered(condition))
-            take(gathered, replicate, ledger.resolve(event))
-    return conditions
+    conditions: dict[str, _Fold] = {}
+    for event in _told(ledger.events(run=run)):
+        condition, _ = _place(event)
+        fold = conditions.setdefault(condition, _Fold(condition))
+        _TAKEN[event.type](fold, event, _resolved(ledger, event))
+    return {name: fold.ended() for name, fold in conditions.items()}
+
+
+def _told(events: Iterable[Event]) -> Iterable[Event]:
+    """Yield what is gathered: what conditions say, not what a plugin does inside."""
+    return (one for one in events if one.type in _TAKEN and _place(one)[0])
+
+
+def _resolved(ledger: Ledger, event: Event) -> Row:
+    """Return the event's data with its contents, references to what was erased."""
+    try:
+        return ledger.resolve(event)
+    except ErasedError:
+        return {name: _there(ledger, value) for name, value in event.data.items()}
+
+
+def _there(ledger: Ledger, value: object) -> object:
+    try:
+        return ledger.value(value) if isinstance(value, BlobRef) else value
+    except ErasedError:
+        return value
+
+
+def _replicate(row: Row) -> int:
+    number = row.get("replicate")
+    return number if isinstance(number, int) else -1
+
+
+def _call(event: Event) -> Call:
+    return event.scope or "", event.ordinal or 0
 
 
 def _place(event: Event) -> tuple[str, int]:
