@@ -18,8 +18,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Self, cast
 
+from muniment.errors import ValueRefused
 from muniment_plugins.harness.cases import Case
-from muniment_plugins.harness.execution import run_code
+from muniment_plugins.harness.execution import Made, run_code
 from muniment_plugins.harness.freezing import thaw_members
 from muniment_plugins.harness.properties import Property
 from muniment_plugins.harness.references import Function, recall, refer
@@ -66,7 +67,7 @@ class TestProperties:
         transform = self._transform(prop)
         relation = Relation.of(prop, transform, self.tolerance, self.rtol)
         made = self._variants(prop, transform, case.data, around)
-        after = run_code(around, case, [variant.data for variant in made])
+        after = self._run(prop, case, made, around)
         seen = [
             relation.look(before, outputs, variant)
             for variant, outputs in zip(made, after, strict=True)
@@ -89,6 +90,31 @@ class TestProperties:
         }
         around.record("property.tested", fact)
         return passed
+
+    def _run(
+        self,
+        prop: Property,
+        case: Case,
+        made: list[Variant],
+        around: Surroundings,
+    ) -> list[dict[str, object]]:
+        """Run the code on every variant; what a built-in made is named, not written."""
+        if prop.transform in self.transforms:
+            inputs: list[object] = [one.data for one in made]
+        else:
+            named = {"transform": prop.transform}
+            arguments = {"arguments": thaw_members(prop.arguments)}
+            how = {**named, **(arguments if prop.arguments else {})}
+            inputs = [Made(one.data, {**how, "seed": one.seed}) for one in made]
+        try:
+            return run_code(around, case, inputs)
+        except ValueRefused as refusal:
+            raise HarnessRefused(
+                f"what {prop.transform} made cannot be recorded: {refusal.message}",
+                rule="harness/transform",
+                place=f"property {prop.name}",
+                remedy="return JSON values, NumPy arrays or Arrow tables",
+            ) from refusal
 
     def _asked(self, prop: Property, relation: Relation) -> dict[str, object]:
         """Return what was asked, beyond what the fact says of itself."""

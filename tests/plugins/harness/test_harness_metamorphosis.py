@@ -228,6 +228,16 @@ def test_own_transforms_get_a_copy(begun: Begun) -> None:
     assert done.data == [1, 2]
 
 
+@pytest.mark.parametrize("made", [[object()], (n for n in "ab"), [{1: open}]])
+def test_what_has_no_exact_form_goes_nowhere(begun: Begun, made: object) -> None:
+    """Values cross as JSON, .npy or Arrow alone; others are refused with the step."""
+    case = begun([1, 2], properties=[{"name": "p", "transform": "own"}])
+    code = "def fit_and_eval(data): return {'n': len(data)}"
+    ran = execute_capsule()(bounded_synthesis(code=code)(case))
+    with pytest.raises(HarnessRefused, match=r"property p: what own made cannot be"):
+        run_metamorphic_tests(transforms={"own": lambda _: made})(ran)
+
+
 def test_no_property_no_verdict() -> None:
     """The metamorphic verifier refuses where nothing was tested."""
     with pytest.raises(HarnessRefused, match="no property was tested"):
