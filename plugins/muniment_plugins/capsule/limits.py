@@ -17,7 +17,6 @@ The child imports this module: only small built-in modules at the top.
 from __future__ import annotations
 
 import os
-import resource
 import sys
 import time
 
@@ -29,6 +28,10 @@ if TYPE_CHECKING:
 __all__ = ["apply_limits", "unmet_limits"]
 
 MAX_DESCRIPTORS = 32
+
+# Windows has none: there a job of the parent's limits the child.
+resource: Any = __import__("resource") if os.name == "posix" else None
+
 _LINE = 256
 _PROC_NAMES = {
     "as": "Max address space",
@@ -41,6 +44,8 @@ _PROC_NAMES = {
 
 def apply_limits(time_s: float, mem_mb: int) -> dict[str, object]:
     """Limit this process for good and return what was set."""
+    if resource is None:
+        return {"missing": "no limits that a process can set on itself"}
     # The module signal imports enum, a third of the start; it is a shell around this.
     _signal: Any = __import__("_signal")
     for number in (_signal.SIGPROF, _signal.SIGXCPU):

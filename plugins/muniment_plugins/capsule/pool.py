@@ -58,7 +58,7 @@ class Pool:
         key, began = _key(surroundings), time.monotonic()
         forked = self._fork(key, surroundings)
         if forked is None:
-            yield Alone(surroundings, time.monotonic() - began)
+            yield alone(surroundings, time.monotonic() - began)
             return
         worker, child = forked
         try:
@@ -117,6 +117,15 @@ class Pool:
             beyond = self._idle.pop(0)[1] if len(self._idle) > MOST_IDLE else None
         if beyond is not None:
             beyond.close()
+
+
+def alone(surroundings: Surroundings, spent_s: float = 0.0) -> Child:
+    """Start an interpreter for one execution, in the way of this system."""
+    if sys.platform == "win32":
+        from muniment_plugins.capsule.jobs import JobChild  # noqa: PLC0415 - of one system
+
+        return JobChild(surroundings, spent_s)
+    return Alone(surroundings, spent_s)
 
 
 def _key(surroundings: Surroundings) -> _Key:

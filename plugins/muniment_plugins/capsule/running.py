@@ -26,7 +26,7 @@ from muniment.values import encode
 from muniment_plugins.capsule.clocks import stated
 from muniment_plugins.capsule.execution import Execution, digest_of
 from muniment_plugins.capsule.machine import machine
-from muniment_plugins.capsule.policy import Policy, refuse_beyond
+from muniment_plugins.capsule.policy import LEVELS, Policy, refuse_beyond
 from muniment_plugins.capsule.pool import pool
 from muniment_plugins.capsule.refusals import BoundedExecutionError
 from muniment_plugins.capsule.results import (
@@ -86,7 +86,7 @@ class Capsule:
             outcome = supervise(
                 child,
                 self._request(program, encoded),
-                time_s=self.policy.time_s,
+                bounds=(self.policy.time_s, self.policy.mem_mb),
                 max_output=self.policy.max_output,
                 admit=self._admits,
             )
@@ -166,13 +166,15 @@ class Capsule:
             error=error,
             layers={
                 **describe(stated),
+                **outcome.raised,
                 "allow_dangerous": self.policy.allow_dangerous,
                 "probe": dict(machine().probe),
                 "subprocess": True,
                 "validation": True,
                 "verified_by_parent": stated != {} and outcome.unmet == [],
             },
-            level=outcome.level,
+            # What the probe disproved, no statement of a child brings back.
+            level=min(outcome.level, machine().level, key=LEVELS.index),
             seed=self.policy.seed,
             code_digest=digest_of(code),
             usage=outcome.usage,
@@ -203,19 +205,12 @@ def _monty() -> Any:
     return monty
 
 
-def _judge(
-    outcome: Outcome,
-) -> tuple[str, dict[str, JsonValue] | None, dict[str, JsonValue] | None]:
-    if outcome.reason == "wall":
-        if outcome.stated is None:
-            return (
-                "timeout",
-                None,
-                error_of("prepare", "loading packages took too long"),
-            )
-        return "timeout", None, error_of("wall", "the wall-clock time is over")
+_Verdict = tuple[str, dict[str, JsonValue] | None, dict[str, JsonValue] | None]
+
+
+def _judge(outcome: Outcome) -> _Verdict:
     if outcome.reason:
-        return "killed", None, error_of("protocol", outcome.reason)
+        return _of_reason(outcome)
     if outcome.answer is None:
         words = outcome.last_words.decode(errors="replace")
         status, error = judge_end(outcome.signal, words)
@@ -224,6 +219,19 @@ def _judge(
         return judge_answer(outcome.answer)
     except ProtocolViolation as violation:
         return "killed", None, error_of("protocol", str(violation))
+
+
+def _of_reason(outcome: Outcome) -> _Verdict:
+    """Say why this side ended the child."""
+    if outcome.reason == "memory":
+        message = "it took more memory than mem_mb allows"
+        return "limit", None, error_of("memory", message)
+    if outcome.reason != "wall":
+        return "killed", None, error_of("protocol", outcome.reason)
+    if outcome.stated is None:
+        message = "loading packages took too long"
+        return "timeout", None, error_of("prepare", message)
+    return "timeout", None, error_of("wall", "the wall-clock time is over")
 
 
 def _environment(policy: Policy) -> dict[str, JsonValue]:

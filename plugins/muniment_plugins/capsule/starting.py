@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import signal
 import subprocess
@@ -21,14 +22,18 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import muniment
 from muniment.errors import CannotTellError
 from muniment_plugins.capsule.protocol import frame
 from muniment_plugins.capsule.walls import plan
 
+if TYPE_CHECKING:
+    from muniment_plugins.capsule.seatbelt import Seatbelt
+
 __all__ = [
+    "GLANCE_S",
     "PREPARE_S",
     "Alone",
     "Child",
@@ -37,7 +42,11 @@ __all__ = [
     "Surroundings",
     "child_environment",
     "start_worker",
+    "worker_command",
 ]
+
+GLANCE_S = 0.02
+"""How often the memory of a child is looked at that no limit holds."""
 
 PREPARE_S = 120.0
 """What loading the allowed packages may take."""
@@ -117,7 +126,6 @@ class Pipes:
         """Open them all."""
         pairs = [os.pipe() for _ in range(4)]
         (request, requests), (output, out), (complaints, err), (answers, answer) = pairs
-        os.set_blocking(requests, False)
         return cls(requests, output, complaints, answers, (request, out, err, answer))
 
     def close_childs(self) -> None:
@@ -154,6 +162,19 @@ class Child(Protocol):
         """What was spent on loading packages already, of `PREPARE_S`."""
         ...
 
+    @property
+    def glance_s(self) -> float:
+        """How often to ask whether it has `outgrown` its bounds."""
+        ...
+
+    def hold(self, time_s: float, mem_mb: int) -> dict[str, Any]:
+        """Put around it what this side puts around it; return what stands."""
+        ...
+
+    def outgrown(self) -> bool:
+        """Tell whether it takes more memory than it may, where nothing stops it."""
+        ...
+
     def end(self) -> End:
         """Kill what is left of it and its group; a child that died keeps its status."""
         ...
@@ -164,6 +185,8 @@ class Alone:
 
     def __init__(self, surroundings: Surroundings, spent_s: float = 0.0) -> None:
         self.spent_s = spent_s
+        self._belt = _belt()
+        self.glance_s = GLANCE_S if self._belt is not None else math.inf
         self.pipes = Pipes.opened()
         try:
             self._process = self._start(surroundings)
@@ -183,7 +206,17 @@ class Alone:
             surroundings,
             streams=(requests, output, complaints),
             passed=(answers,),
+            prefix=self._belt.prefix(surroundings.paths) if self._belt else (),
         )
+
+    def hold(self, time_s: float, mem_mb: int) -> dict[str, Any]:
+        """Watch its memory, where that takes watching."""
+        del time_s  # that one it limits itself
+        return {} if self._belt is None else self._belt.hold(self.pid, mem_mb)
+
+    def outgrown(self) -> bool:
+        """Tell whether it takes more memory than it may."""
+        return self._belt is not None and self._belt.outgrown(self.pid)
 
     def end(self) -> End:
         """Kill the group and reap the child."""
@@ -196,17 +229,19 @@ class Alone:
         return End(self._process.returncode, cpu_s, used.ru_maxrss)
 
 
-def start_worker(
-    mode: tuple[str, ...],
-    surroundings: Surroundings,
-    *,
-    streams: tuple[int, int, int],
-    passed: tuple[int, ...] = (),
-) -> subprocess.Popen[bytes]:
-    """Start an interpreter of ours, in a session and an environment of its own.
+def _belt() -> Seatbelt | None:
+    if sys.platform != "darwin":
+        return None
+    from muniment_plugins.capsule.seatbelt import Seatbelt  # noqa: PLC0415 - of one system
+
+    return Seatbelt()
+
+
+def worker_command(mode: tuple[str, ...]) -> list[str]:
+    """Return the command that starts an interpreter of ours in this mode.
 
     Raises:
-        CannotTellError: it could not be started.
+        CannotTellError: this interpreter does not know itself.
 
     """
     if not sys.executable:
@@ -215,10 +250,27 @@ def start_worker(
             rule="capsule/spawn",
             remedy="run an ordinary interpreter, or set sys.executable",
         )
-    flags = ("-s", "-S", "-P")
+    return [sys.executable, "-s", "-S", "-P", str(WORKER), str(_KERNEL), *mode]
+
+
+def start_worker(
+    mode: tuple[str, ...],
+    surroundings: Surroundings,
+    *,
+    streams: tuple[int, int, int],
+    passed: tuple[int, ...] = (),
+    prefix: tuple[str, ...] = (),
+) -> subprocess.Popen[bytes]:
+    """Start an interpreter of ours, in a session and an environment of its own.
+
+    Raises:
+        CannotTellError: it could not be started.
+
+    """
+    command = [*prefix, *worker_command(mode)]
     try:
         return subprocess.Popen(  # noqa: S603 - our own interpreter and file
-            [sys.executable, *flags, str(WORKER), str(_KERNEL), *mode],
+            command,
             stdin=streams[0],
             stdout=streams[1],
             stderr=streams[2],

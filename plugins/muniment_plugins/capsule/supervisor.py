@@ -13,9 +13,6 @@ Rules:
 
 from __future__ import annotations
 
-import contextlib
-import os
-import selectors
 import sys
 import time
 from collections.abc import Callable
@@ -27,6 +24,7 @@ from muniment_plugins.capsule.limits import unmet_limits
 from muniment_plugins.capsule.protocol import HEADER, MAX_RESULT, frame, is_object
 from muniment_plugins.capsule.results import ProtocolViolation, read_frame
 from muniment_plugins.capsule.starting import Child, End
+from muniment_plugins.capsule.streams import opened
 from muniment_plugins.capsule.walls import level_of, unmet_walls
 
 __all__ = ["Outcome", "supervise"]
@@ -35,7 +33,6 @@ GRACE_S = 1.0
 """What the wall clock gets beyond the CPU time."""
 
 _MAX_LAST_WORDS = 8192
-_CHUNK = 1 << 16
 
 
 @dataclass(slots=True)
@@ -45,7 +42,9 @@ class Outcome:
     stated: dict[str, Any] | None = None
     answer: dict[str, Any] | None = None
     reason: str = ""
-    """``wall``, ``level`` or ``protocol: …``; empty if it ended by itself."""
+    """``wall``, ``memory``, ``level`` or ``protocol: …``; empty if it ended itself."""
+    raised: dict[str, Any] = field(default_factory=dict[str, Any])
+    """What this side put around it, on systems where that is how it is done."""
     unmet: list[str] | None = None
     """The stated layers that /proc denies; None where it cannot be read."""
     signal: int = 0
@@ -59,6 +58,8 @@ class Outcome:
         """What held the child; walls that nobody could confirm count for nothing."""
         if not self.stated:
             return "none"
+        if "seatbelt" in self.raised:
+            return "os-partial"
         return level_of(self.stated) if self.unmet == [] else "process"
 
 
@@ -66,18 +67,18 @@ def supervise(
     child: Child,
     request: bytes,
     *,
-    time_s: float,
+    bounds: tuple[float, int],
     max_output: int,
     admit: Callable[[str], bool] = lambda _: True,
 ) -> Outcome:
     """Lead *child* to its end and return what was seen of it.
 
+    *bounds* are seconds and megabytes, as the request has them for the child itself.
     *admit* is asked before the program runs, with the level that was confirmed.
     """
-    talk = _Conversation(child, request, time_s, max_output, admit)
+    talk = _Conversation(child, request, bounds, max_output, admit)
     try:
-        with selectors.DefaultSelector() as selector:
-            talk.listen(selector)
+        talk.listen()
     finally:
         ended = child.end()
         talk.drain()
@@ -105,7 +106,7 @@ class _Conversation:
         self,
         child: Child,
         request: bytes,
-        time_s: float,
+        bounds: tuple[float, int],
         max_output: int,
         admit: Callable[[str], bool],
     ) -> None:
@@ -113,27 +114,29 @@ class _Conversation:
         self.child, self.pipes = child, child.pipes
         self.to_send = memoryview(child.preface + frame(request))
         self.received = bytearray()
-        self.time_s = time_s
+        self.bounds = bounds
+        self.streams = opened()
         self.max_output = max_output
         self.admit = admit
         self.started = time.monotonic()
         self.deadline = self.started + starting.PREPARE_S - child.spent_s
 
-    def listen(self, selector: selectors.BaseSelector) -> None:
+    def listen(self) -> None:
         """Move bytes until the child's answers end, or the clock or a rule ends it."""
-        pipes, self.selector = self.pipes, selector
-        selector.register(pipes.requests, selectors.EVENT_WRITE, self._write)
-        selector.register(pipes.answers, selectors.EVENT_READ, self._answer)
-        selector.register(pipes.output, selectors.EVENT_READ, self._output)
-        selector.register(pipes.complaints, selectors.EVENT_READ, self._complaint)
+        pipes, streams = self.pipes, self.streams
+        streams.await_writing(pipes.requests, self._write)
+        streams.await_reading(pipes.answers, self._answer)
+        streams.await_reading(pipes.output, self._output)
+        streams.await_reading(pipes.complaints, self._complaint)
         try:
-            while pipes.answers in selector.get_map() and not self.outcome.reason:
+            while streams.awaits(pipes.answers) and not self.outcome.reason:
                 left = self.deadline - time.monotonic()
                 if left <= 0:
                     self.outcome.reason = "wall"
                     return
-                for key, _ in selector.select(left):
-                    key.data(key.fd)
+                streams.wait(min(left, self.child.glance_s))
+                if self.child.outgrown():
+                    self.outcome.reason = "memory"
         except ProtocolViolation as violation:
             self.outcome.reason = f"protocol: {violation}"
 
@@ -143,10 +146,9 @@ class _Conversation:
             (self.pipes.output, self._keep_output),
             (self.pipes.complaints, self._keep_complaint),
         ):
-            os.set_blocking(pipe, False)
-            with contextlib.suppress(BlockingIOError):
-                while part := os.read(pipe, _CHUNK):
-                    take(part)
+            for part in self.streams.rest(pipe):
+                take(part)
+        self.streams.close()
 
     def note(self, ended: End) -> None:
         """Keep how the child ended, and what it used."""
@@ -162,18 +164,18 @@ class _Conversation:
 
     def _write(self, descriptor: int) -> None:
         try:
-            written = os.write(descriptor, self.to_send[: 1 << 20])
+            written = self.streams.write(descriptor, self.to_send)
         except BrokenPipeError:
             # It died while reading: its status says why.
             written = len(self.to_send)
         self.to_send = self.to_send[written:]
         if not self.to_send:
-            self.selector.unregister(descriptor)
+            self.streams.forget(descriptor)
 
     def _answer(self, descriptor: int) -> None:
-        part = os.read(descriptor, _CHUNK)
+        part = self.streams.read(descriptor)
         if not part:
-            self.selector.unregister(descriptor)
+            self.streams.forget(descriptor)
             if self.received:
                 raise ProtocolViolation("the answers end inside a frame")
             return
@@ -211,13 +213,14 @@ class _Conversation:
         if self.outcome.unmet:
             raise ProtocolViolation(f"layers not in force: {self.outcome.unmet}")
         self.outcome.stated = layers
+        self.outcome.raised = self.child.hold(*self.bounds)
         if not self.admit(self.outcome.level):
             self.outcome.reason = "level"
             return
         self.to_send = memoryview(frame(b'{"go":true}'))
-        self.selector.register(self.pipes.requests, selectors.EVENT_WRITE, self._write)
+        self.streams.await_writing(self.pipes.requests, self._write)
         self.started = time.monotonic()
-        self.deadline = self.started + self.time_s + GRACE_S
+        self.deadline = self.started + self.bounds[0] + GRACE_S
 
     def _output(self, descriptor: int) -> None:
         self._read(descriptor, self._keep_output)
@@ -226,11 +229,11 @@ class _Conversation:
         self._read(descriptor, self._keep_complaint)
 
     def _read(self, descriptor: int, take: Any) -> None:
-        part = os.read(descriptor, _CHUNK)
+        part = self.streams.read(descriptor)
         if part:
             take(part)
         else:
-            self.selector.unregister(descriptor)
+            self.streams.forget(descriptor)
 
     def _keep_output(self, part: bytes) -> None:
         kept = self.outcome.stdout

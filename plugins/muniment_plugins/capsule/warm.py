@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import signal
 import socket
@@ -138,11 +139,21 @@ class Forked:
     """A child of a worker."""
 
     preface = b""
+    glance_s = math.inf
     spent_s = 0.0
 
     def __init__(self, worker: Worker, pid: int, pipes: Pipes) -> None:
         self._worker, self.pid, self.pipes = worker, pid, pipes
         self.is_lost = False
+
+    def hold(self, time_s: float, mem_mb: int) -> dict[str, Any]:
+        """Put nothing around it: it has locked itself in."""
+        del time_s, mem_mb
+        return {}
+
+    def outgrown(self) -> bool:
+        """Say no: its limits see to it."""
+        return False
 
     def end(self) -> End:
         """Have it killed and reaped; where its worker is gone, kill it from here."""

@@ -29,6 +29,15 @@ def _know(name: str, place: str) -> None:
     sys.modules[name] = package
 
 
+def _descriptor(number: int) -> int:
+    """Return the descriptor that was inherited; on Windows its handle was."""
+    if sys.platform != "win32":
+        return number
+    windows = vars(__import__("msvcrt"))
+    descriptor: int = windows["open_osfhandle"](number, vars(os)["O_BINARY"])
+    return descriptor
+
+
 if __name__ == "__main__":
     here = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 - pathlib is slow
     _know("muniment", sys.argv[1])
@@ -40,4 +49,4 @@ if __name__ == "__main__":
         serve_forks()
     from muniment_plugins.capsule.program import serve_alone
 
-    serve_alone(int(sys.argv[3]))
+    serve_alone(_descriptor(int(sys.argv[3])))
