@@ -15,18 +15,45 @@ from typing import TYPE_CHECKING, Any
 import pluggy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
+    from muniment.event_types import EventType
     from muniment.kinds import EffectKind
+    from muniment.lanes import Lane
+    from muniment_plugins.providers.completing import acomplete, complete
+    from muniment_plugins.providers.prompt import Answer, ToolCall
+    from muniment_plugins.providers.redaction import Redaction
+    from muniment_plugins.providers.refusals import CompletionFailed
+    from muniment_plugins.providers.scripted import Scripted
     from muniment_plugins.providers.transport import async_http_client, http_client
 
-__all__ = ["async_http_client", "effect_kinds", "http_client"]
+__all__ = [
+    "Answer",
+    "CompletionFailed",
+    "Redaction",
+    "Scripted",
+    "ToolCall",
+    "acomplete",
+    "async_http_client",
+    "complete",
+    "complete_prompt",
+    "effect_kinds",
+    "event_types",
+    "http_client",
+]
 
 # The kernel's own marker is equal, but importing it would bring the kernel's store.
 hookimpl = pluggy.HookimplMarker("muniment")
 
 _PLACES = {
+    "Answer": "prompt",
+    "CompletionFailed": "refusals",
+    "Redaction": "redaction",
+    "Scripted": "scripted",
+    "ToolCall": "prompt",
+    "acomplete": "completing",
     "async_http_client": "transport",
+    "complete": "completing",
     "http_client": "transport",
 }
 
@@ -46,3 +73,25 @@ def effect_kinds() -> Iterable[EffectKind]:
     from muniment_plugins.providers.vocabulary import KINDS  # noqa: PLC0415 - lazy
 
     return KINDS
+
+
+@hookimpl
+def event_types() -> Iterable[EventType]:
+    """Add the attempts of a completion to the vocabulary."""
+    from muniment_plugins.providers.vocabulary import TYPES  # noqa: PLC0415 - lazy
+
+    return TYPES
+
+
+@hookimpl
+def complete_prompt(
+    run: Lane, request: Mapping[str, object]
+) -> dict[str, object] | None:
+    """Answer for ``openai:``, ``anthropic:``, ``llm:`` and ``scripted:``.
+
+    *request* has ``model`` and ``prompt`` or ``messages``, and may have ``system``,
+    ``tools``, ``temperature``, ``max_tokens`` and the other members of a `Prompt`.
+    """
+    from muniment_plugins.providers.completing import answer  # noqa: PLC0415 - lazy
+
+    return answer(run, request)

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import cast
 from urllib.parse import unquote
 
-from muniment_plugins.providers.sse import messages
+from muniment_plugins.providers.sse import objects
 
 __all__ = ["Dialect", "about", "recognise", "usage_of"]
 
@@ -92,7 +92,7 @@ def about(content_type: str, body: str) -> dict[str, object]:
 
 def _messages(content_type: str, body: str) -> Iterable[Json]:
     if content_type.startswith("text/event-stream"):
-        return messages([body])
+        return objects(body)
     try:
         whole: object = json.loads(body)
     except ValueError:

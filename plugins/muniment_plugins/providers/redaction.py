@@ -77,7 +77,7 @@ SECRET_NAMES = (
 _PARAMETERS = (*SECRET_NAMES, "key", "token", "sig", "signature", "x-amz-signature")
 """Parameters of URLs and forms; as members of JSON these are everyday words."""
 
-SHORTEST = 6
+SHORTEST = 8
 """Below this length a credential is a word that may stand anywhere."""
 
 
@@ -125,13 +125,12 @@ class Redaction:
     @classmethod
     def of(cls, url: str, headers: Headers) -> Redaction:
         """Return the redaction for a request to *url* with *headers*."""
-        found = {one for one in _credentials(url, headers) if len(one) >= SHORTEST}
-        return cls(tuple(sorted(found, key=lambda one: (-len(one), one))))
+        return cls.knowing(*_credentials(url, headers))
 
     @classmethod
     def knowing(cls, *secrets: str | None) -> Redaction:
-        """Return the redaction that takes *secrets* out, however short they are."""
-        found = {one for one in secrets if one}
+        """Return the redaction that takes *secrets* out; short ones are words."""
+        found = {one for one in secrets if one and len(one) >= SHORTEST}
         return cls(tuple(sorted(found, key=lambda one: (-len(one), one))))
 
     def text(self, text: str) -> str:

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import cast
 
-__all__ = ["events", "messages"]
+__all__ = ["events", "objects"]
 
 _LINE = re.compile(r"\r\n|\n|\r")
 
@@ -37,9 +37,9 @@ def events(body: str) -> Iterator[tuple[str, str]]:
             name = value
 
 
-def messages(bodies: Iterable[str]) -> Iterator[dict[str, object]]:
-    """Yield the JSON objects that a stream, given in parts, holds; others are skipped."""
-    for _, data in events("".join(bodies)):
+def objects(body: str) -> Iterator[dict[str, object]]:
+    """Yield the JSON objects that the events of *body* hold; others are skipped."""
+    for _, data in events(body):
         try:
             message = json.loads(data)
         except ValueError:  # [DONE]

@@ -1,0 +1,119 @@
+"""Asking a model: the effect around it, and which provider answers.
+
+    answer = complete(run, "openai:gpt-…", "Say hi.")
+    answer.text, answer.tool_calls, answer.usage, answer.cost
+
+Rules:
+
+- A completion is an effect of kind ``llm``, asked for by whoever runs; the hook
+  ``complete_prompt`` is called inside of it, so that the facts of a provider belong to
+  the effect and a replay asks nobody.
+- The part of the model's name before the colon says whose it is. A name that no
+  provider here knows is left to other plugins.
+- Prompts are recorded without secrets, and sent as they were recorded.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+
+from muniment.lanes import Lane
+from muniment_plugins.providers import bridge, scripted, servers
+from muniment_plugins.providers.listening import LISTENER, Ear, Listener
+from muniment_plugins.providers.prompt import Answer, Prompt, split
+from muniment_plugins.providers.redaction import Redaction
+
+__all__ = ["acomplete", "answer", "complete"]
+
+Tell = Callable[[str], object]
+
+
+def answer(lane: Lane, request: Mapping[str, object]) -> dict[str, object] | None:
+    """Answer the hook: ask the provider that *request* names; None for others'."""
+    provider, name = split(request.get("model"))
+    if provider in servers.SERVERS:
+        ear = Ear(LISTENER.get())
+        return servers.ask(lane, provider, Prompt.of(request), ear)
+    if provider == "scripted" and name:
+        return scripted.ask(lane.id, Prompt.of(request))
+    if provider == "llm":
+        return bridge.ask(Prompt.of(request))
+    return None
+
+
+def complete(
+    run: Lane,
+    model: str,
+    prompt: str | list[dict[str, Any]],
+    *,
+    on_text: Tell | None = None,
+    **more: Any,
+) -> Answer:
+    """Ask *model*, as an effect of *run*.
+
+    Args:
+        run: a run, or a lane of it.
+        model: ``provider:name``.
+        prompt: a text, or the messages of a conversation.
+        on_text: is told the text while it comes, where ``stream=True``.
+        more: further members of the prompt, such as ``tools`` or ``max_tokens``.
+
+    Raises:
+        EffectFailed: there was no completion, now or when it was recorded.
+        UsageError: the prompt has a member that none has.
+
+    """
+    request, heard = _request(model, prompt, more), Listener(on_text)
+
+    def perform(asked: object) -> object:
+        token = LISTENER.set(heard)
+        try:
+            return run.hook("complete_prompt", request=asked)
+        finally:
+            LISTENER.reset(token)
+
+    return _answer(run.effect("llm", request, perform), heard)
+
+
+async def acomplete(
+    run: Lane,
+    model: str,
+    prompt: str | list[dict[str, Any]],
+    *,
+    on_text: Tell | None = None,
+    **more: Any,
+) -> Answer:
+    """Do as `complete` does, awaited; whoever stops waiting stops the request.
+
+    Models of other plugins, which the hook asks, are waited for in a thread.
+    """
+    request, heard = _request(model, prompt, more), Listener(on_text)
+    provider, _ = split(model)
+
+    async def perform(asked: object) -> object:
+        told = cast("Mapping[str, object]", asked)
+        if provider in servers.SERVERS:
+            ear = Ear(heard)
+            return await servers.aask(run, provider, Prompt.of(told), ear)
+        LISTENER.set(heard)
+        return await asyncio.to_thread(run.hook, "complete_prompt", request=told)
+
+    return _answer(await run.aeffect("llm", request, perform), heard)
+
+
+def _request(model: str, prompt: object, more: Mapping[str, Any]) -> dict[str, object]:
+    asked = {"prompt" if isinstance(prompt, str) else "messages": prompt}
+    request = {"model": model, **asked, **more}
+    Prompt.of(request)  # what is off is refused before anything is asked
+    keys = (os.environ.get(one.key_variable) for one in servers.SERVERS.values())
+    redaction = Redaction.knowing(*keys)
+    return cast("dict[str, object]", redaction.value(request))
+
+
+def _answer(told: object, heard: Listener) -> Answer:
+    found = Answer.from_json(cast("Mapping[str, Any]", told))
+    heard.whole(found.text)
+    return found
