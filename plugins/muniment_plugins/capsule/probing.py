@@ -1,12 +1,14 @@
 """What a locked child can still do, found by trying; no program runs in that child.
 
     {"chmod": "EPERM", "connect": "EPERM", "exec": "SIGSYS", "fork": "EPERM",
-     "read": "EACCES", "signal": "EPERM", "stat": "allowed", "write": "EPERM", …}
+     "read": "ENOENT", "signal": "EPERM", "stat": "ENOENT", "write": "EPERM", …}
 
 Rules:
 
 - Each attempt would do no harm if it went through: it opens and asks, changes a mode to
   what it is, sends signal 0, forks a child that ends.
+- ``read`` and ``stat`` find nothing in a root of its own, and ``read-process`` still
+  something, which Landlock keeps.
 - ``exec`` comes last, after the answer, since it kills: the parent reads its outcome
   from the end of the process, or from its output. There is no second answer: the signal
   is blocked that would be handled with one.
@@ -18,6 +20,7 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
 
 from muniment_plugins.capsule.protocol import render, send
 from muniment_plugins.capsule.trapping import SIGSYS
@@ -31,6 +34,7 @@ __all__ = ["Prober"]
 
 _KNOWN = "/etc/passwd"
 _DEVICE = os.devnull
+_STATUS = "/proc/self/status"  # in a root of its own, too
 _DISCARD_PORT = 9
 
 
@@ -47,6 +51,7 @@ class Prober:
             "fork": _fork,
             "read": lambda: os.close(os.open(_KNOWN, os.O_RDONLY)),
             "read-parent": _read_parent,
+            "read-process": lambda: os.close(os.open(_STATUS, os.O_RDONLY)),
             "signal": lambda: os.kill(os.getppid(), 0),
             "stat": lambda: os.stat(_KNOWN),  # noqa: PTH116 - pathlib is slow
             "thread": _thread,
@@ -72,7 +77,9 @@ class Prober:
             raise OSError(code, os.strerror(code))
 
     def _udp(self) -> None:
-        self._sockets.socket(self._sockets.AF_INET, self._sockets.SOCK_DGRAM, 0).close()
+        datagram = self._sockets.socket(self._sockets.AF_INET, self._sockets.SOCK_DGRAM)
+        if sys.platform == "darwin":  # where opening one is free, and sending is not
+            datagram.sendto(b"", ("127.0.0.1", _DISCARD_PORT))
 
 
 def _outcome(step: Callable[[], object]) -> str:
@@ -86,7 +93,7 @@ def _outcome(step: Callable[[], object]) -> str:
 
 
 def _exec() -> None:
-    os.execv("/bin/true", ["true"])  # noqa: S606 - what the wall is to stop
+    os.execv("/bin/sh", ["sh", "-c", ":"])  # noqa: S606 - what the wall is to stop
 
 
 def _fork() -> None:
