@@ -31,7 +31,11 @@ from typing import ClassVar, Self, cast
 from muniment.errors import EffectFailed
 from muniment_plugins.harness.cases import Case
 from muniment_plugins.harness.hosts import Host
-from muniment_plugins.harness.refusals import BoundedExecutionError, HarnessRefused
+from muniment_plugins.harness.refusals import (
+    BoundedExecutionError,
+    HarnessRefused,
+    message_of,
+)
 from muniment_plugins.harness.surroundings import Surroundings, here
 
 __all__ = ["CodeStopped", "Execute", "Made", "execute_capsule", "numeric", "run_code"]
@@ -51,7 +55,7 @@ class CodeStopped(Exception):
     """A program was stopped from outside; ``data`` holds the error."""
 
     def __init__(self, error: Mapping[str, object]) -> None:
-        super().__init__(error["message"])
+        super().__init__(message_of(error))
         self.data = dict(error)
 
 

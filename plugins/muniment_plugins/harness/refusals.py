@@ -17,7 +17,14 @@ from typing import Self, cast
 
 from muniment.errors import MunimentError, RefusedError
 
-__all__ = ["BoundedExecutionError", "ExperimentFailed", "HarnessRefused"]
+__all__ = [
+    "BoundedExecutionError",
+    "ExperimentFailed",
+    "HarnessRefused",
+    "message_of",
+]
+
+_TIMEOUTS = ("capsule/cpu", "capsule/wall")
 
 
 class HarnessRefused(RefusedError):
@@ -48,15 +55,22 @@ class BoundedExecutionError(HarnessRefused):
     @classmethod
     def of(cls, error: Mapping[str, object]) -> Self:
         """Return the exception for an *error* as the capsule describes it."""
-        kind, message = str(error.get("type", "")), str(error["message"])
-        named = message if not kind or kind == cls.__name__ else f"{kind}: {message}"
         return cls(
-            named,
+            message_of(error),
             rule=str(error["rule"]),
             remedy=str(error.get("remedy", "")),
             line=cast("int", error.get("line", 0)),
             column=cast("int", error.get("column", 0)),
         )
+
+
+def message_of(error: Mapping[str, object]) -> str:
+    """Return what an *error* of the capsule says, in the words that users look up."""
+    kind, message = str(error.get("type", "")), str(error["message"])
+    if error["rule"] in _TIMEOUTS:
+        kind = "Execution timeout"
+    plain = kind in ("", BoundedExecutionError.__name__)
+    return message if plain else f"{kind}: {message}"
 
 
 class ExperimentFailed(MunimentError):
