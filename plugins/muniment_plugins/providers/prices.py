@@ -10,6 +10,7 @@ change. A model that the table does not know has no cost. Nothing is fetched.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from decimal import Decimal
 from importlib.metadata import version
 
 __all__ = ["cost"]
@@ -36,8 +37,12 @@ def cost(provider: str, model: str, usage: Mapping[str, int]) -> dict[str, str] 
     except (LookupError, ValueError):  # a model or a provider that it does not know
         return None
     return {
-        "usd": str(price.total_price),
-        "input_usd": str(price.input_price),
-        "output_usd": str(price.output_price),
+        "usd": _text(price.total_price),
+        "input_usd": _text(price.input_price),
+        "output_usd": _text(price.output_price),
         "table": f"genai-prices {version('genai-prices')}",
     }
+
+
+def _text(amount: Decimal) -> str:
+    return format(amount.normalize(), "f")

@@ -10,6 +10,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2]))  # helpers import by plain names
 
+from model_prompts import KEY
 from model_server import ModelServer
 
 
@@ -37,3 +38,12 @@ def server() -> Iterator[ModelServer]:
     """Give the test a server that speaks as model servers do."""
     with ModelServer() as running:
         yield running
+
+
+@pytest.fixture
+def places(server: ModelServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the environment name the server on this machine, and a key."""
+    monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
+        monkeypatch.setenv(name, KEY)
