@@ -39,7 +39,6 @@ WAL_RESET_BACKPORTS = {(3, 44): 6, (3, 50): 7}
 WAL_RESET_SINCE = (3, 7, 0)
 BUILT = 2026
 """No clock that is right shows an earlier year."""
-_STRONGER = "use Linux 5.13 or later with Landlock, in a container that allows seccomp"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +67,12 @@ def check_plugins(plugins: Plugins) -> Iterator[Check]:
         for name, version in plugins.versions.items():
             hooks = ", ".join(plugins.hooks_of(name)) or "no hook"
             yield Check("plugin", "ok", f"{name} {version}: {hooks}")
-        isolation = _isolation(plugins)
+        isolation = list(_isolation(plugins))
     except MunimentError as error:
         seen = f"{error.place}: {error.message}".removeprefix(": ")
         yield Check("plugin", "bad", seen, error.remedy)
         return
-    yield isolation
+    yield from isolation
 
 
 def check_ledger(ledger: Ledger) -> Iterator[Check]:
@@ -111,18 +110,25 @@ def _has_capsule(plugins: Plugins) -> bool:
     return "capsule" in offers
 
 
-def _isolation(plugins: Plugins) -> Check:
-    """Look at what holds untrusted code; say of a missing wall what would bring it."""
+def _isolation(plugins: Plugins) -> Iterator[Check]:
+    """Look at what holds untrusted code; say of each missing wall what would bring it."""
     if not _has_capsule(plugins):
-        return Check("isolation", "warn", "no plugin runs untrusted code")
+        yield Check("isolation", "warn", "no plugin runs untrusted code")
+        return
+    from muniment_cli.walls import Surroundings, remedies
     from muniment_plugins.capsule.machine import machine
 
     found = machine()
-    if found.level == "os-strong":
-        return Check("isolation", "ok", found.level)
-    missing = ", ".join(f"{name} {why}" for name, why in found.missing.items())
-    seen = f"{found.level}; missing: {missing or 'see layers.probe'}"
-    return Check("isolation", "warn", seen, _STRONGER)
+    passed = sorted(
+        key for key, seen in found.probe.items() if seen == "allowed" and key != "stat"
+    )
+    around = Surroundings.here()
+    walls = list(remedies(found.level, found.missing, around, passed))
+    is_strong = found.level == "os-strong"
+    missing = "" if is_strong else f"; missing: {', '.join(dict(walls))}"
+    yield Check("isolation", "ok" if is_strong else "warn", f"{found.level}{missing}")
+    for name, remedy in walls:
+        yield Check("wall", "warn", f"no {name}", remedy)
 
 
 def open_runs(ledger: Ledger) -> list[str]:
