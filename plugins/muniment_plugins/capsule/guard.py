@@ -22,20 +22,15 @@ import builtins
 import sys
 
 from muniment_plugins.capsule.protocol import is_list
-from muniment_plugins.capsule.rules import (
-    FORBIDDEN_ATTRIBUTES,
-    READABLE,
-    WITHHELD,
-    is_dunder,
-    words,
-)
+from muniment_plugins.capsule.rules import WITHHELD, words
+from muniment_plugins.capsule.substitutes import MAKERS, check_attribute
 
 TYPE_CHECKING = False  # typing itself costs more than a bare interpreter's start
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from typing import Any
 
-    Maker = Callable[[Mapping[str, Any]], dict[str, object]]
+    from muniment_plugins.capsule.substitutes import Maker
 
 __all__ = ["View", "build_views", "guarded_import", "safe_builtins"]
 
@@ -58,6 +53,14 @@ _BUILTINS = words("""
 """)
 
 
+_ALIASES = {"pandas": {"offsets": "pandas.tseries.offsets"}}
+"""Modules that a package shows under another name than theirs."""
+
+
+_HALF_LISTED = frozenset({"pandas.api.types"})
+"""Modules whose ``__all__`` has less than they offer."""
+
+
 class View:
     """The public face of a module."""
 
@@ -77,7 +80,7 @@ class View:
 
 def build_views(plan: Iterable[str], clock: str = "real") -> dict[str, View]:
     """Return a view for every planned module and for the packages above it."""
-    makers = {**_MAKERS, **(_frozen() if clock == "frozen" else {})}
+    makers = {**MAKERS, **(_frozen() if clock == "frozen" else {})}
     planned = set(plan)
     above = {
         name.rsplit(".", count)[0]
@@ -87,6 +90,8 @@ def build_views(plan: Iterable[str], clock: str = "real") -> dict[str, View]:
     views: dict[str, View] = {}
     for name in sorted(planned | above, key=lambda name: -name.count(".")):
         names = _public(name, makers) if name in planned else {}
+        for alias, module in (_ALIASES.get(name, {}) if names else {}).items():
+            names[alias] = View(_public(module, makers))
         for inner, view in views.items():
             if inner.rpartition(".")[0] == name:
                 names[inner.rpartition(".")[2]] = view
@@ -103,9 +108,9 @@ def _frozen() -> Mapping[str, Maker]:
 def _public(name: str, makers: Mapping[str, Maker]) -> dict[str, object]:
     module = sys.modules[name]
     package = name.partition(".")[0]
-    listed: Iterable[str] = getattr(module, "__all__", None) or (
-        key for key, value in vars(module).items() if _is_own(value, package)
-    )
+    listed: Iterable[str] | None = getattr(module, "__all__", None)
+    if not listed or name in _HALF_LISTED:
+        listed = (k for k, value in vars(module).items() if _is_own(value, package))
     withheld = WITHHELD.get(package, frozenset())
     names = {
         key: vars(module)[key]
@@ -126,57 +131,6 @@ def _is_own(value: object, package: str) -> bool:
         package,
         "builtins",
     )
-
-
-def _operator(names: Mapping[str, Any]) -> dict[str, object]:
-    attribute = names["attrgetter"]
-    method = names["methodcaller"]
-
-    def attrgetter(*paths: str) -> object:
-        for path in paths:
-            for part in _text(path).split("."):
-                _check(part)
-        return attribute(*paths)
-
-    def methodcaller(name: str, /, *args: object, **kwargs: object) -> object:
-        if _check(name) in ("format", "format_map"):
-            raise AttributeError(f"{name} is not available in a capsule")
-        return method(name, *args, **kwargs)
-
-    return {"attrgetter": attrgetter, "methodcaller": methodcaller}
-
-
-def _functools(names: Mapping[str, Any]) -> dict[str, object]:
-    update, partial = names["update_wrapper"], names["partial"]
-
-    def update_wrapper(wrapper: object, wrapped: object) -> object:
-        return update(wrapper, wrapped)
-
-    def wraps(wrapped: object) -> object:
-        return partial(update_wrapper, wrapped=wrapped)
-
-    return {"update_wrapper": update_wrapper, "wraps": wraps}
-
-
-def _random(names: Mapping[str, Any]) -> dict[str, object]:
-    base: Any = names["Random"]
-
-    shared = names["getrandbits"]
-
-    class Random(base):  # type: ignore[misc]
-        """Seeded from the shared generator where no seed is given."""
-
-        def __init__(self, x: object = None) -> None:
-            base.__init__(self, shared(64) if x is None else x)
-
-    return {"Random": Random}
-
-
-_MAKERS: Mapping[str, Maker] = {
-    "functools": _functools,
-    "operator": _operator,
-    "random": _random,
-}
 
 
 def guarded_import(views: Mapping[str, View]) -> Callable[..., object]:
@@ -219,34 +173,20 @@ def safe_builtins(
     }
 
 
-def _text(name: object) -> str:
-    if type(name) is not str:
-        raise TypeError("attribute name must be a string")
-    return name
-
-
-def _check(name: object, *, reads: bool = True) -> str:
-    """Return *name* if a program may use it as an attribute."""
-    text = _text(name)
-    if (is_dunder(text) and not (reads and text in READABLE)) or (
-        text in FORBIDDEN_ATTRIBUTES
-    ):
-        raise AttributeError(f"{text} is not available in a capsule")
-    return text
-
-
 def _getattr(target: object, name: str, /, *default: object) -> object:
-    if _check(name) in ("format", "format_map") and isinstance(target, (str, type)):
+    if check_attribute(name) in ("format", "format_map") and isinstance(
+        target, (str, type)
+    ):
         raise AttributeError(f"{name} is not available in a capsule")
     return getattr(target, name, *default)
 
 
 def _hasattr(target: object, name: str, /) -> bool:
-    return hasattr(target, _check(name))
+    return hasattr(target, check_attribute(name))
 
 
 def _setattr(target: object, name: str, value: object, /) -> None:
-    setattr(target, _check(name, reads=False), value)
+    setattr(target, check_attribute(name, reads=False), value)
 
 
 def _printer(write: Callable[[str], object]) -> Callable[..., None]:

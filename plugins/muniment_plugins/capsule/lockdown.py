@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
 
 from muniment_plugins.capsule.landlock import Rules, version
 from muniment_plugins.capsule.native import System
@@ -43,8 +44,20 @@ _LATE = {
     "re": ("enum",),
     "statistics": ("random",),
     "time": ("_strptime",),
+    "numpy": ("numpy.ma",),
+    "pandas": (
+        *("pandas.core.methods.to_dict", "pandas.core.reshape.reshape"),
+        "pyarrow.pandas_compat",
+    ),
+    "scipy.optimize": ("multiprocessing.reduction",),
+    "scipy.special": ("scipy.linalg",),
+    "sklearn": (
+        *("narwhals._interchange.dataframe", "narwhals._pandas_like.namespace"),
+        *("narwhals._pandas_like.dataframe", "narwhals.stable.v2._namespace"),
+    ),
+    "sklearn.cluster": ("scipy.cluster.hierarchy",),
 }
-"""What the standard library imports when a function is first called."""
+"""What modules import when a function of theirs is first called."""
 
 _CODECS = ("ascii", "latin_1", "utf_16", "utf_32", "utf_8_sig")
 
@@ -58,9 +71,13 @@ def load_late(system: System | None, imports: Iterable[str]) -> None:
     """Load what *imports* load when they are used, where no file will open by then."""
     if system is None or "missing" not in _attempt(lambda: {"abi": version(system)}):
         return
-    for name in imports:
+    # What they brought along has its own late parts.
+    for name in (*imports, *(name for name in _LATE if name in sys.modules)):
         for late in _LATE.get(name, ()):
-            __import__(late)
+            try:
+                __import__(late)
+            except ImportError:
+                continue  # where the parts of a package lie is its own business
     for codec in _CODECS:
         b"".decode(codec)
 

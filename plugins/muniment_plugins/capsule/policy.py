@@ -23,9 +23,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from muniment.errors import RefusedError, UsageError
+from muniment_plugins.capsule.companions import COMPANIONS
 from muniment_plugins.capsule.rules import words
 
-__all__ = ["COMPANIONS", "DANGEROUS", "LEVELS", "Policy", "refuse_beyond"]
+__all__ = ["DANGEROUS", "LEVELS", "Policy", "refuse_beyond"]
 
 LEVELS = ("none", "process", "engine", "os-partial", "os-strong")
 
@@ -44,31 +45,6 @@ DANGEROUS = words(
     xmlrpc zipapp zipfile zipimport muniment muniment_cli muniment_plugins
     """
 )
-
-COMPANIONS: Mapping[str, tuple[str, ...]] = {
-    "collections": ("collections.abc",),
-    "numpy": (
-        "numpy.exceptions",
-        "numpy.fft",
-        "numpy.linalg",
-        "numpy.ma",
-        "numpy.polynomial",
-        "numpy.random",
-    ),
-    "scipy": (
-        "scipy.constants",
-        "scipy.fft",
-        "scipy.integrate",
-        "scipy.interpolate",
-        "scipy.linalg",
-        "scipy.optimize",
-        "scipy.signal",
-        "scipy.sparse",
-        "scipy.spatial",
-        "scipy.special",
-        "scipy.stats",
-    ),
-}
 
 _DAY_S = 86_400
 _LOADER_VARIABLES = ("DYLD_", "GCONV_", "LD_", "PYTHON")
@@ -117,10 +93,8 @@ class Policy:
     @property
     def modules(self) -> frozenset[str]:
         """Every module that the program may import, companions included."""
-        listed = set(self.allowed_imports)
-        for name in self.allowed_imports:
-            listed.update(COMPANIONS.get(name, ()))
-        return frozenset(listed)
+        brought = (COMPANIONS.get(name, frozenset()) for name in self.allowed_imports)
+        return frozenset(self.allowed_imports).union(*brought)
 
     def _check_bounds(self) -> None:
         good = (

@@ -40,6 +40,7 @@ class Reader:
         self.imports: set[str] = set()
         self.bound: set[str] = set()
         self.attributes: set[str] = set()
+        self.renamed: set[ast.expr] = set()
         self.looks: dict[str, Callable[[Any, ast.AST | None], None]] = {
             "AnnAssign": self._annotated,
             "Attribute": self._attribute,
@@ -59,13 +60,12 @@ class Reader:
 
     def planned(self) -> set[str]:
         """Return what the program imports, and the submodules that it reaches by dot."""
-        reached = {
-            name
-            for name in self.modules
-            if name.rpartition(".")[0] in self.imports
-            and name.rpartition(".")[2] in self.attributes
-        }
-        return self.imports | reached
+        planned = set(self.imports)
+        for name in sorted(self.modules):  # what is above comes before what is below
+            above, _, last = name.rpartition(".")
+            if above in planned and last in self.attributes:
+                planned.add(name)
+        return planned
 
     def read(self, tree: ast.AST, *, at: ast.AST | None = None) -> None:
         """Look at every node of *tree*, in the order of the source."""
@@ -125,7 +125,7 @@ class Reader:
         if stored and node.id in CLASS_VARIABLES:
             self._check_class_variable(node, parent)
             return
-        if not stored and node.id == "__name__":
+        if (not stored and node.id == "__name__") or node in self.renamed:
             return
         if node.id in FORBIDDEN_NAMES or node.id == "__import__":
             called = isinstance(parent, ast.Call) and parent.func is node
@@ -181,6 +181,8 @@ class Reader:
 
     def _class(self, node: ast.ClassDef, _parent: ast.AST | None) -> None:
         self._check_name(node, node.name)
+        for statement in node.body:
+            self.renamed.update(_renamed(statement))
         for keyword in node.keywords:
             if keyword.arg in (None, "metaclass"):
                 refuse(
@@ -244,6 +246,18 @@ _INSTEAD = {
     "try": "test before you compute; an exception ends the program",
     "with": "work on values; there is nothing to open or close",
 }
+
+
+def _renamed(statement: ast.stmt) -> list[ast.expr]:
+    """Return the names in ``__rmul__ = __mul__`` or ``__hash__ = None``, else none."""
+    if not isinstance(statement, ast.Assign):
+        return []
+    value, targets = statement.value, statement.targets
+    empty = isinstance(value, ast.Constant) and value.value is None
+    names = [*targets, *([] if empty else [value])]
+    if all(isinstance(name, ast.Name) and name.id in METHODS for name in names):
+        return names
+    return []
 
 
 def _walk(tree: ast.AST) -> Iterator[tuple[ast.AST, ast.AST | None]]:

@@ -97,17 +97,29 @@ READABLE = frozenset({"__name__", "__qualname__"})
 
 WITHHELD = {
     "dataclasses": frozenset({"make_dataclass"}),
-    "functools": frozenset({"singledispatch", "singledispatchmethod"}),
+    "functools": frozenset({"singledispatchmethod"}),
     "json": frozenset({"dump", "load"}),
     "numpy": words(
         """
-        DataSource fromfile fromregex genfromtxt get_include info load loadtxt memmap
-        open_memmap save savetxt savez savez_compressed show_config show_runtime source
-        test
+        DataSource add_docstring add_newdoc as_strided fromfile fromregex genfromtxt
+        get_include info load loadtxt memmap open_memmap save savetxt savez
+        savez_compressed show_config show_runtime source test
         """
     ),
     "pandas": frozenset({"ExcelFile", "ExcelWriter", "HDFStore", "eval"}),
     "random": frozenset({"SystemRandom"}),
+    "scipy": frozenset({"LowLevelCallable", "load_npz", "save_npz"}),
+    "sklearn": words(
+        """
+        Parallel all_estimators check_memory clear_data_home dump_svmlight_file
+        fetch_20newsgroups fetch_20newsgroups_vectorized fetch_california_housing
+        fetch_covtype fetch_file fetch_kddcup99 fetch_lfw_pairs fetch_lfw_people
+        fetch_olivetti_faces fetch_openml fetch_rcv1 fetch_species_distributions
+        get_data_home load_files load_sample_image load_sample_images
+        load_svmlight_file load_svmlight_files parallel_backend
+        register_parallel_backend show_versions
+        """
+    ),
     "string": frozenset({"Formatter"}),
     "typing": words("ForwardRef evaluate_forward_ref get_type_hints"),
 }

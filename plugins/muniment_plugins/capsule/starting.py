@@ -70,6 +70,8 @@ def child_environment(extra: Mapping[str, str]) -> dict[str, str]:
         **{f"{name}_NUM_THREADS": "1" for name in _THREADS},
         # The allocator of pyarrow, which pandas loads, starts a thread otherwise.
         "JE_ARROW_MALLOC_CONF": "background_thread:false",
+        # However many jobs a program asks scikit-learn for, its own process does them.
+        "JOBLIB_MULTIPROCESSING": "0",
         "LC_ALL": "C.UTF-8",
         "PYTHONHASHSEED": "0",
         "TZ": "UTC",

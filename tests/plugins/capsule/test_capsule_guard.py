@@ -59,7 +59,9 @@ MISSING = {
     "json.decoder": "AttributeError",
     "random.SystemRandom": "AttributeError",
     "random._os": "AttributeError",
-    "functools.singledispatch": "AttributeError",
+    "functools.singledispatchmethod": "AttributeError",
+    "functools.singledispatch(abs).register(dispatched)": "TypeError",
+    "functools.singledispatch(abs)._clear_cache": "AttributeError",
     "functools.wraps(math, updated=('__globals__',))": "TypeError",
     "functools.update_wrapper(math, math, updated=('x',))": "TypeError",
     "operator.attrgetter('__class__')": "AttributeError",
@@ -77,10 +79,42 @@ MISSING = {
 @pytest.mark.parametrize("expression", MISSING)
 def test_what_leads_out_does_not_exist(expression: str) -> None:
     """Names, attributes and modules beyond the plan are not there at run time."""
-    head = "import collections, functools, json, math, numpy, operator, random"
+    head = (
+        "import collections, functools, json, math, numpy, operator, random\n"
+        "def dispatched(x: 'fit_and_eval.__globals__'): pass\n"
+    )
     execution = run(expression, head)
     kind = execution.error["type"] if execution.error else "NoError"
     assert kind == MISSING[expression]
+
+
+DISPATCHED = """
+def show(x): return "any"
+show = functools.singledispatch(show)
+@show.register
+def _(x: "int | str"): return "int or text"
+@show.register(list)
+def _(x): return "list"
+class Made: pass
+@show.register
+def _(x: Made): return "made"
+"""
+
+
+def test_dispatch_looks_annotations_up() -> None:
+    """A function with a method for each type works, and evaluates no text."""
+    head = f"import functools\n{DISPATCHED}"
+    execution = run("[show(x) for x in (1, 'a', [], Made(), None, True)]", head)
+    assert execution.metrics == {
+        "v": str(["int or text", "int or text", "list", "made", "any", "int or text"])
+    }
+
+
+def test_generators_ask_the_program_for_a_seed() -> None:
+    """Seeding with nothing draws from the seed of the program, not from the system."""
+    head = "import random"
+    expression = "(random.seed(), random.random(), random.Random().random())"
+    assert run(expression, head).metrics == run(expression, head).metrics
 
 
 @pytest.mark.parametrize(

@@ -160,9 +160,9 @@ def test_nothing_of_the_parent_is_inherited(
     os.close(other)
     assert execution.metrics == {
         "env": [
-            *("JE_ARROW_MALLOC_CONF", "LC_ALL", "MKL_NUM_THREADS"),
-            *("NUMEXPR_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"),
-            *("PYTHONHASHSEED", "TZ"),
+            *("JE_ARROW_MALLOC_CONF", "JOBLIB_MULTIPROCESSING", "LC_ALL"),
+            *("MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS", "OMP_NUM_THREADS"),
+            *("OPENBLAS_NUM_THREADS", "PYTHONHASHSEED", "TZ"),
         ],
         "fds": 1,
         "in": 0,

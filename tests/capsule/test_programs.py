@@ -1,0 +1,71 @@
+"""Ordinary programs work, with exactly the metrics that they give anywhere."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # helpers import by plain names
+
+from machines import LANDLOCK, strong, without
+from muniment_plugins.capsule import Capsule, Execution
+from muniment_plugins.capsule.machine import machine
+from ordinary import load, names, policy
+
+
+def run(name: str) -> Execution:
+    """Run the program of that name at the best level that there is."""
+    program = load(name)
+    bounds = policy(program, require=machine().level)
+    return Capsule(bounds).run(program.code, program.data)
+
+
+def types(value: object) -> object:
+    """Return the types in *value*, which 1 == 1.0 == True would hide."""
+    if isinstance(value, dict):
+        return {key: types(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [types(item) for item in value]
+    return type(value)
+
+
+@pytest.mark.parametrize("name", names())
+def test_ordinary_programs_work_exactly(name: str) -> None:
+    """What people and models write every day runs, and gives exact metrics."""
+    execution, metrics = run(name), load(name).metrics
+    assert (execution.error, execution.status) == (None, "ok")
+    assert execution.metrics == metrics
+    assert types(execution.metrics) == types(metrics)
+    assert execution.level == machine().level
+
+
+NEEDS_FILES = {
+    "pandas/time_series": "a time zone",
+    "sklearn/clusters": "KMeans asks for the libraries that are loaded",
+    "sklearn/ensembles": "a table of sklearn.datasets",
+    "sklearn/model_selection": "a table of sklearn.datasets",
+    "standard/zoneinfo_meetings": "a time zone",
+}
+"""What reads files late, so that it fails where no file opens; the manual says so."""
+
+
+@strong
+@pytest.mark.parametrize("topic", sorted({name.partition("/")[0] for name in names()}))
+def test_ordinary_programs_work_where_no_file_opens(topic: str) -> None:
+    """Without Landlock the filter opens no file, and exactly these programs mind."""
+    then = f"""
+from ordinary import load, names, policy
+wrong = {{}}
+for name in names({topic!r}):
+    program = load(name)
+    bounds = policy(program, require="os-partial")
+    execution = Capsule(bounds).run(program.code, program.data)
+    if execution.metrics != program.metrics:
+        wrong[name] = execution.error
+print(json.dumps(wrong))
+"""
+    wrong = without(LANDLOCK, then)
+    assert set(wrong) == {name for name in NEEDS_FILES if name.startswith(f"{topic}/")}
+    assert {error["type"] for error in wrong.values()} <= {"PermissionError"}
