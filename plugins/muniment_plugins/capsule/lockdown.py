@@ -1,13 +1,14 @@
 """The child locks itself in, for good, and states what stands.
 
-    {"capabilities": {"set": true}, "no_new_privs": {"set": true}, …,
+    {"namespaces": {"user": true, …}, "capabilities": {"set": true}, …,
      "landlock": {"abi": 7, …}, "seccomp": {"filter": "open"}}
 
 Rules:
 
-- The order is: the parent's death ends the child, capabilities, no new privileges, not
-  dumpable, Landlock, the handler that names forbidden calls, seccomp. Each step could be undone or refused without the one
-  before.
+- The order is: namespaces and the bounding set, once in what forks the children; then
+  the parent's death ends the child, capabilities, no new privileges, not dumpable,
+  Landlock, the handler that names forbidden calls, seccomp. Each step could be undone
+  or refused without the one before.
 - What the system does not grant is stated, ``{"missing": "ENOSYS"}``; the parent
   judges whether that is enough, before anything runs.
 - Without Landlock the filter opens no file at all; what ordinary programs load late
@@ -21,6 +22,7 @@ import os
 import sys
 
 from muniment_plugins.capsule.landlock import Rules, version
+from muniment_plugins.capsule.namespaces import enter
 from muniment_plugins.capsule.native import System
 from muniment_plugins.capsule.trapping import Trap
 
@@ -85,12 +87,19 @@ def load_late(system: System | None, imports: Iterable[str]) -> None:
 class Readied:
     """All that can be done before there is a child: made once, for any number of them.
 
-    It holds open directories: made after a private root is entered, closed by `lock`.
-    The bounding set is emptied at once, and inherited: that takes forty calls.
+    This process enters its namespaces and gives up all further capabilities, which its
+    children inherit. Then it holds open directories, which `lock` closes.
     """
 
     def __init__(self, system: System, walls: Mapping[str, Any]) -> None:
+        """Make ready, after everything is loaded, as a process of one thread.
+
+        Raises:
+            OSError: this process is left half-way, and good for nothing.
+
+        """
         self._system = system
+        self._namespaces = enter(system, walls)
         self._rules: Rules | None = None
         self._trap = Trap(system)
         self._missing = _attempt(lambda: self._open(walls))
@@ -114,6 +123,7 @@ class Readied:
         if os.getppid() != parent:  # it died before it was to take this process with it
             os._exit(0)
         stated: dict[str, object] = {
+            "namespaces": self._namespaces,
             "bounding": self._bounding,
             "capabilities": _attempt(lambda: _drop_capabilities(system)),
             "no_new_privs": _attempt(lambda: _control(system, _SET_NO_NEW_PRIVS, 1)),

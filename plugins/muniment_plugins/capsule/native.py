@@ -26,13 +26,33 @@ if TYPE_CHECKING:
 __all__ = ["System", "architecture"]
 
 _NUMBERS = {
-    "x86_64": {"capset": 126, "prctl": 157, "seccomp": 317, "unshare": 272},
-    "aarch64": {"capset": 91, "prctl": 167, "seccomp": 277, "unshare": 97},
+    "x86_64": {
+        "capset": 126,
+        "pivot_root": 155,
+        "prctl": 157,
+        "seccomp": 317,
+        "umount2": 166,
+        "unshare": 272,
+    },
+    "aarch64": {
+        "capset": 91,
+        "pivot_root": 41,
+        "prctl": 167,
+        "seccomp": 277,
+        "umount2": 39,
+        "unshare": 97,
+    },
 }
 _EVERYWHERE = {
-    "landlock_create_ruleset": 444,
+    "fsconfig": 431,
+    "fsmount": 432,
+    "fsopen": 430,
     "landlock_add_rule": 445,
+    "landlock_create_ruleset": 444,
     "landlock_restrict_self": 446,
+    "mount_setattr": 442,
+    "move_mount": 429,
+    "open_tree": 428,
 }
 _LONGEST = 6
 _ONCE = 0x80000004  # SA_RESETHAND, SA_SIGINFO

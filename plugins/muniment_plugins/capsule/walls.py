@@ -22,6 +22,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+import muniment
 from muniment.canonical import JsonValue
 from muniment_plugins.capsule import native, seccomp
 from muniment_plugins.capsule.protocol import is_object
@@ -31,6 +32,7 @@ __all__ = ["describe", "level_of", "missing", "plan", "unmet_walls"]
 _LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib")
 _FILES = ("/etc/ld.so.cache",)
 _ZONES = "/usr/share/zoneinfo"
+_NAMESPACES = ("ipc", "mnt", "net", "user", "uts")
 _CAPABILITIES = ("CapAmb", "CapEff", "CapInh", "CapPrm")
 
 
@@ -42,13 +44,20 @@ def plan(packages: list[str]) -> dict[str, JsonValue]:
     architecture = native.architecture()
     if not architecture:
         return {}
+    places = (*_interpreter(), *packages)
+    directories = _existing(*places)
+    own = (str(Path(__file__).parent), muniment.__path__[0])
     return {
-        "directories": [*_existing(*_interpreter(), *packages)],
+        "directories": [*directories],
         "files": [*_existing(*_FILES)],
         "filters": {
             "closed": seccomp.program_filter(architecture, opens=False).hex(),
             "open": seccomp.program_filter(architecture, opens=True).hex(),
         },
+        "links": dict(_links(places, directories)),
+        "own": [
+            path for path in _existing(*own, *directories) if path not in directories
+        ],
         "parent": os.getpid(),
     }
 
@@ -79,6 +88,7 @@ def unmet_walls(pid: int, stated: Mapping[str, object]) -> list[str]:
         "bounding": _is_zero(found.get("CapBnd")),
         "capabilities": all(_is_zero(found.get(name)) for name in _CAPABILITIES),
         "landlock": found.get("Threads") == "1",
+        "namespaces": _stands(stated, "namespaces") and _is_apart(pid, found),
         "no_new_privs": found.get("NoNewPrivs") == "1",
         "seccomp": found.get("Seccomp") == "2" and filters[0] > filters[1],
         "undumpable": _is_undumpable(pid),
@@ -96,6 +106,29 @@ def _is_undumpable(pid: int) -> bool:
     """Tell whether a process of this user hides its memory; root's own shows no sign."""
     user = os.geteuid()
     return user == 0 or Path(f"/proc/{pid}/status").stat().st_uid != user
+
+
+def _is_apart(pid: int, status: Mapping[str, str]) -> bool:
+    """Tell whether a child, or the worker that it shares them with, has its namespaces.
+
+    A child that hides its memory shows them to root alone. A child of this process
+    itself still shows which users it knows.
+    """
+    for process in (pid, int(status["PPid"])):
+        if process == os.getpid():
+            break
+        try:
+            return all(
+                _link(process, name) != _link(os.getpid(), name) for name in _NAMESPACES
+            )
+        except PermissionError:
+            continue
+    maps = [Path(f"/proc/{process}/uid_map") for process in (pid, os.getpid())]
+    return maps[0].read_text() != maps[1].read_text()
+
+
+def _link(pid: int, name: str) -> str:
+    return os.readlink(f"/proc/{pid}/ns/{name}")  # noqa: PTH115 - its text, not a path
 
 
 def level_of(stated: Mapping[str, object]) -> str:
@@ -144,6 +177,26 @@ def _existing(*paths: str) -> tuple[str, ...]:
     real = {os.path.realpath(path) for path in paths}
     found = [path for path in sorted(real) if Path(path).exists()]
     return tuple(path for path in found if not real.intersection(_above(path)))
+
+
+@functools.cache
+def _links(
+    places: tuple[str, ...], directories: tuple[str, ...]
+) -> dict[str, JsonValue]:
+    """Return the links on the way to *places*, outside *directories*, and their targets."""
+    links: dict[str, JsonValue] = {}
+    ways = [os.path.abspath(place) for place in places]  # noqa: PTH100 - links stay
+    while ways:
+        way = ways.pop()
+        for path in (way, *_above(way)):
+            if not os.path.islink(path):  # noqa: PTH114 - as above
+                continue
+            folder, name = os.path.split(path)
+            real = os.path.join(os.path.realpath(folder), name)  # noqa: PTH118
+            if real not in links and not {real, *_above(real)} & set(directories):
+                links[real] = target = os.readlink(path)  # noqa: PTH115
+                ways.append(os.path.normpath(os.path.join(real, "..", target)))  # noqa: PTH118
+    return links
 
 
 def _above(path: str) -> list[str]:
