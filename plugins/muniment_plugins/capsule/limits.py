@@ -85,7 +85,8 @@ def _address_space() -> int | None:
         return None
     statm = os.open("/proc/self/statm", os.O_RDONLY)  # open() takes ten times as long
     try:
-        return int(os.read(statm, _LINE).split()[0]) * resource.getpagesize()
+        pages = int(os.read(statm, _LINE).split()[0])
+        return pages * int(resource.getpagesize())
     finally:
         os.close(statm)
 

@@ -75,6 +75,7 @@ def probe_machine() -> Machine:
             json.dumps(request).encode(),
             bounds=(_TIME_S, _MEM_MB),
             max_output=_LONGEST,
+            to_death=True,
         )
     return _judge(outcome)
 

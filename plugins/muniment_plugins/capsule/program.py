@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 
 from muniment_plugins.capsule.decoding import decode_plain
 from muniment_plugins.capsule.guard import build_views, guarded_import, safe_builtins
@@ -52,12 +53,14 @@ PROGRAM = "<program>"
 MODULE = "program"
 MAX_MESSAGE = 4096
 OUTPUT = 1
+_LONG_S = 3600
 
 
 class Prepared:
     """What is around a program, ready before there is one: modules, views, walls."""
 
-    def __init__(self, around: Mapping[str, Any]) -> None:
+    def __init__(self, around: Mapping[str, Any], *, is_shared: bool) -> None:
+        self.is_shared = is_shared
         self.walls: Mapping[str, Any] = around["walls"]
         self.system = prepare(self.walls)
         self.readied: Readied | None = None
@@ -104,7 +107,7 @@ def serve_alone(results: int) -> NoReturn:
     """Answer the one request of this interpreter, on descriptor *results*."""
     try:
         around = receive(0)
-        prepared = Prepared(around)
+        prepared = Prepared(around, is_shared=False)
         prepared.load(around["imports"])
         prepared.ready()
     except Exception as error:  # noqa: BLE001 - a package may raise anything on import
@@ -136,6 +139,8 @@ def serve(prepared: Prepared, results: int, parent: int) -> NoReturn:
         prober.run(results, OUTPUT)
     else:
         _run(request["code"], namespace, request["entrypoint"], data, results)
+    if prepared.is_shared and prober is None:
+        _linger(results)
     _end()
 
 
@@ -264,6 +269,13 @@ def _position(error: BaseException) -> tuple[int, int]:
             column = (places[trace.tb_lasti // 2][2] or 0) + 1
         trace = trace.tb_next
     return line, column
+
+
+def _linger(results: int) -> NoReturn:
+    """Wait to be killed: the end of a process takes longer than what was to be said."""
+    os.close(results)
+    while True:
+        time.sleep(_LONG_S)
 
 
 def _end() -> NoReturn:

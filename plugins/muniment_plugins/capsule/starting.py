@@ -177,8 +177,11 @@ class Child(Protocol):
         """Tell whether it takes more memory than it may, where nothing stops it."""
         ...
 
-    def end(self) -> End:
-        """Kill what is left of it and its group; a child that died keeps its status."""
+    def end(self, *, answered: bool) -> End:
+        """Kill what is left of it and its group; say what it used, and how it ended.
+
+        A child that died keeps its status. Of one that has *answered*, nobody asks it.
+        """
         ...
 
 
@@ -220,8 +223,9 @@ class Alone:
         """Tell whether it takes more memory than it may."""
         return self._belt is not None and self._belt.outgrown(self.pid)
 
-    def end(self) -> End:
+    def end(self, *, answered: bool) -> End:
         """Kill the group and reap the child."""
+        del answered
         # A group of which only a zombie is left is "not permitted" on macOS.
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGKILL)

@@ -70,17 +70,19 @@ def supervise(
     bounds: tuple[float, int],
     max_output: int,
     admit: Callable[[str], bool] = lambda _: True,
+    to_death: bool = False,
 ) -> Outcome:
     """Lead *child* to its end and return what was seen of it.
 
     *bounds* are seconds and megabytes, as the request has them for the child itself.
     *admit* is asked before the program runs, with the level that was confirmed.
+    How it dies after its answer is told only if asked *to_death*.
     """
     talk = _Conversation(child, request, bounds, max_output, admit)
     try:
         talk.listen()
     finally:
-        ended = child.end()
+        ended = child.end(answered=talk.is_answered and not to_death)
         talk.drain()
         child.pipes.close()
     talk.note(ended)
@@ -139,6 +141,11 @@ class _Conversation:
                     self.outcome.reason = "memory"
         except ProtocolViolation as violation:
             self.outcome.reason = f"protocol: {violation}"
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether the child has said all, and nothing that it should not."""
+        return self.outcome.answer is not None and not self.outcome.reason
 
     def drain(self) -> None:
         """Read what the dead child left in its output pipes, without waiting."""

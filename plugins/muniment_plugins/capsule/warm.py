@@ -2,13 +2,13 @@
 
     -> {"paths": […], "walls": {…}}                      once
     -> {"imports": ["numpy"]}  and four descriptors      <- {"pid": 4711}
-    -> {"end": true}                                     <- {"status": 0, "cpu_s": …}
+    -> {"answered": true}                                <- {"status": 0, "cpu_s": …}
 
 Rules:
 
 - Host and worker talk over a socket pair that keeps messages apart. The worker sees
   what is to be loaded, and neither code nor data: these go to its child, through pipes.
-- A worker has one child at a time, and stays its parent until the host says *end*, so
+- A worker has one child at a time, and stays its parent until the host has ended with it, so
   that nobody kills a stranger that was given a dead child's number.
 - A worker that does not answer as it should is not used again.
 """
@@ -94,14 +94,16 @@ class Worker:
         pipes.close()
         raise Unforkable(str(answer), lasting="threads" in answer)
 
-    def end_child(self) -> dict[str, Any]:
+    def end_child(self, *, answered: bool) -> dict[str, Any]:
         """Have the child ended, and return what the worker says of it.
+
+        How it ended counts only if it has not *answered*.
 
         Raises:
             Unforkable: nothing sensible.
 
         """
-        self._send(b'{"end":true}')
+        self._send(json.dumps({"answered": answered}).encode())
         return self._receive(_ENDING_S)
 
     def close(self) -> None:
@@ -155,10 +157,10 @@ class Forked:
         """Say no: its limits see to it."""
         return False
 
-    def end(self) -> End:
+    def end(self, *, answered: bool) -> End:
         """Have it killed and reaped; where its worker is gone, kill it from here."""
         try:
-            said = self._worker.end_child()
+            said = self._worker.end_child(answered=answered)
             return End(said["status"], said["cpu_s"], said["max_rss_kb"])
         except (Unforkable, KeyError):
             self.is_lost = True

@@ -2,7 +2,7 @@
 
     <- {"paths": […], "walls": {…}}                      once
     <- {"imports": ["numpy"]}  and four descriptors      -> {"pid": 4711}
-    <- {"end": true}                                     -> {"status": 0, "cpu_s": …}
+    <- {"answered": true}                                -> {"status": 0, "cpu_s": …}
 
 Rules:
 
@@ -31,9 +31,10 @@ TYPE_CHECKING = False  # typing itself costs more than a bare interpreter's star
 if TYPE_CHECKING:
     from typing import Any, NoReturn
 
-__all__ = ["IDLE_S", "serve_forks"]
+__all__ = ["IDLE_S", "REAP_S", "serve_forks"]
 
 IDLE_S = 300
+REAP_S = 0.02
 CONTROL = 0
 _LONGEST = 1 << 18
 _SIGKILL = 9
@@ -46,14 +47,12 @@ def serve_forks() -> NoReturn:
     """Serve until the host is gone or has no more use for this worker."""
     gc.disable()
     host, own = _Host(), os.getpid()
-    prepared = Prepared(host.receive()[0])
+    prepared = Prepared(host.receive()[0], is_shared=True)
     if prepared.system is not None:
         # What a child leaves behind comes to this process, to be killed and reaped.
         prepared.system.call("prctl", _SET_CHILD_SUBREAPER, 1)
     while True:
-        host.socket.settimeout(IDLE_S)
         order, descriptors = host.receive()
-        host.socket.settimeout(None)
         problem = _load(prepared, order["imports"])
         if problem:
             host.send(problem)
@@ -64,8 +63,7 @@ def serve_forks() -> NoReturn:
         for descriptor in descriptors:
             os.close(descriptor)
         host.send(f'{{"pid":{pid}}}')
-        host.await_end(pid)
-        host.send(_ended(pid))
+        host.send((host.await_end(pid) and _used(pid)) or _ended(pid))
 
 
 class _Host:
@@ -77,10 +75,21 @@ class _Host:
         self._room = self._sockets.CMSG_SPACE(_DESCRIPTORS * _INT)
 
     def receive(self) -> tuple[Any, list[int]]:
-        """Return the next message; end with the host, or when it stays away."""
+        """Return the next message; end with the host, or when it stays away.
+
+        What died last is reaped while nobody waits for anything else.
+        """
         try:
-            text, extra, *_ = self.socket.recvmsg(_LONGEST, self._room)
-        except (OSError, MemoryError):  # a timeout is an OSError
+            self.socket.settimeout(REAP_S)
+            try:
+                text, extra, *_ = self.socket.recvmsg(_LONGEST, self._room)
+                _reap(wait=False)
+            except TimeoutError:
+                _reap(wait=True)
+                self.socket.settimeout(IDLE_S)
+                text, extra, *_ = self.socket.recvmsg(_LONGEST, self._room)
+            self.socket.settimeout(None)
+        except OSError:
             os._exit(0)
         if not text:
             os._exit(0)
@@ -98,8 +107,11 @@ class _Host:
         except OSError:
             os._exit(0)
 
-    def await_end(self, pid: int) -> None:
-        """Wait until the host wants the child ended; end it first if it is gone."""
+    def await_end(self, pid: int) -> bool:
+        """Wait until the host wants the child ended; tell whether it had an answer.
+
+        Without a host, the child ends first.
+        """
         try:
             text = self.socket.recv(_LONGEST)
         except OSError:
@@ -107,6 +119,8 @@ class _Host:
         if not text:
             _ended(pid)
             os._exit(0)
+        answered: bool = parse_json(text.decode())["answered"]
+        return answered
 
 
 def _load(prepared: Prepared, imports: list[str]) -> str:
@@ -147,31 +161,56 @@ def _close(descriptor: int) -> None:
         return  # the one that read the list of them
 
 
-def _ended(pid: int) -> str:
-    """Kill the child's group, reap it and all that it left; return how it ended."""
+def _kill(pid: int) -> None:
     for kill in (os.killpg, os.kill):  # the second, if it does not lead a group yet
         try:
             kill(pid, _SIGKILL)
-            break
         except ProcessLookupError:
             continue
+        break
+
+
+def _used(pid: int) -> str:
+    """Kill a child that has answered; return what it used by now, if that is known.
+
+    To take its memory apart takes longer than many a program: nobody waits for that.
+    """
+    try:
+        with open(f"/proc/{pid}/schedstat", "rb") as file:  # noqa: PTH123 - pathlib is slow
+            nanoseconds = int(file.read().split()[0])
+        with open(f"/proc/{pid}/status", "rb") as file:  # noqa: PTH123 - the same
+            kilobytes = int(file.read().partition(b"VmHWM:")[2].split()[0])
+    except (OSError, IndexError):  # a kernel without these, or it died by itself
+        return ""
+    _kill(pid)
+    return _usage(0, nanoseconds / 1e9, kilobytes)
+
+
+def _ended(pid: int) -> str:
+    """Kill a child, if that is still needed, and return how it ended."""
+    _kill(pid)
     _, status, used = os.wait4(pid, 0)
-    _end_orphans()
+    _reap(wait=True)
     cpu_s = used.ru_utime + used.ru_stime
-    code = os.waitstatus_to_exitcode(status)
-    return f'{{"status":{code},"cpu_s":{cpu_s},"max_rss_kb":{used.ru_maxrss}}}'
+    return _usage(os.waitstatus_to_exitcode(status), cpu_s, used.ru_maxrss)
 
 
-def _end_orphans() -> None:
-    """Kill what a child that was no prisoner left in groups of its own."""
+def _usage(status: int, cpu_s: float, max_rss_kb: int) -> str:
+    return f'{{"status":{status},"cpu_s":{cpu_s},"max_rss_kb":{max_rss_kb}}}'
+
+
+def _reap(*, wait: bool) -> None:
+    """Reap what is dead, and kill what a child without walls may have left."""
     own = os.getpid()
     while True:
         try:
             if os.waitpid(-1, os.WNOHANG)[0]:
                 continue
+            with open(f"/proc/{own}/task/{own}/children") as file:  # noqa: PTH123 - as above
+                for left in file.read().split():
+                    os.kill(int(left), _SIGKILL)
+            if not wait:
+                return
+            os.waitpid(-1, 0)
         except ChildProcessError:
             return
-        with open(f"/proc/{own}/task/{own}/children") as file:  # noqa: PTH123 - as above
-            for orphan in file.read().split():
-                os.kill(int(orphan), _SIGKILL)
-        os.waitpid(-1, 0)
