@@ -10,6 +10,7 @@ can ask for secrets back; ``/token`` answers with a credential.
 
 from __future__ import annotations
 
+import gzip
 import json
 import threading
 import time
@@ -38,6 +39,8 @@ class Trouble:
     delay: float = 0.0
     cut: int | None = None
     """After how many events of the stream the connection is closed."""
+    raw: bytes | None = None
+    """The body of the error, in the place of a message."""
     say: str | None = None
     """The message of the error; ``{key}`` is the key that the request carried."""
 
@@ -101,6 +104,8 @@ class _Handler(BaseHTTPRequestHandler):
         """Answer a GET."""
         self._answer(None)
 
+    do_HEAD = do_GET  # noqa: N815 - the name that http.server calls
+
     def do_POST(self) -> None:
         """Answer a POST."""
         length = int(self.headers.get("content-length", 0))
@@ -135,6 +140,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header("location", "/echo")
             self.send_header("content-length", "0")
             self.end_headers()
+        elif path == "/gzip":
+            self._send({"text": "packed"}, packed=True)
         elif path == "/token":
             self._send({"access_token": "token-" + "4f" * 12, "expires_in": 60})
         else:
@@ -142,6 +149,12 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(told, cookie="session=very-secret-cookie")
 
     def _refuse(self, trouble: Trouble, headers: dict[str, str]) -> None:
+        if trouble.raw is not None:
+            self.send_response(trouble.status)
+            self.send_header("content-length", str(len(trouble.raw)))
+            self.end_headers()
+            self.wfile.write(trouble.raw)
+            return
         key = headers.get("x-api-key") or headers.get("authorization", "")
         message = (trouble.say or "no").format(key=key.removeprefix("Bearer "))
         error = {"type": "error", "message": message, "code": None, "param": None}
@@ -173,15 +186,21 @@ class _Handler(BaseHTTPRequestHandler):
         status: int = 200,
         retry_after: str | None = None,
         cookie: str | None = None,
+        *,
+        packed: bool = False,
     ) -> None:
         data = json.dumps(answer, ensure_ascii=False).encode()
+        data = gzip.compress(data) if packed else data
         self.send_response(status)
         self.send_header("content-type", "application/json")
         self.send_header("x-request-id", f"req_{len(self.model_server.calls)}")
         if retry_after is not None:
             self.send_header("retry-after", retry_after)
+        if packed:
+            self.send_header("content-encoding", "gzip")
         if cookie is not None:
             self.send_header("set-cookie", cookie)
         self.send_header("content-length", str(len(data)))
         self.end_headers()
-        self.wfile.write(data)
+        if self.command != "HEAD":
+            self.wfile.write(data)

@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 import pluggy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from muniment.event_types import EventType
     from muniment.kinds import EffectKind
     from muniment.lanes import Lane
+    from muniment.ledger import Ledger
     from muniment_plugins.providers.completing import acomplete, complete
     from muniment_plugins.providers.prompt import Answer, ToolCall
     from muniment_plugins.providers.redaction import Redaction
@@ -40,6 +41,7 @@ __all__ = [
     "effect_kinds",
     "event_types",
     "http_client",
+    "rebuild_program",
 ]
 
 # The kernel's own marker is equal, but importing it would bring the kernel's store.
@@ -95,3 +97,17 @@ def complete_prompt(
     from muniment_plugins.providers.completing import answer  # noqa: PLC0415 - lazy
 
     return answer(run, request)
+
+
+@hookimpl
+def rebuild_program(ledger: Ledger, run: str) -> Callable[..., object] | None:
+    """Make a recorded program from its events; None for every other run.
+
+    It has to be told its command line (``commanded``): what stands in a ledger is never
+    executed.
+    """
+    from muniment_plugins.providers.recorder.rebuilding import (  # noqa: PLC0415 - lazy
+        rebuild,
+    )
+
+    return rebuild(ledger, run)

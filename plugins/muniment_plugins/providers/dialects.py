@@ -95,7 +95,7 @@ def _messages(content_type: str, body: str) -> Iterable[Json]:
         return objects(body)
     try:
         whole: object = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return _lines(body)
     found = cast("list[object]", whole) if isinstance(whole, list) else [whole]
     return [cast("Json", one) for one in found if isinstance(one, dict)]
@@ -106,7 +106,7 @@ def _lines(body: str) -> Iterator[Json]:
     for line in body.splitlines():
         try:
             one: object = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             return
         if isinstance(one, dict):
             yield cast("Json", one)

@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 from urllib.parse import urlsplit
 
 from muniment.errors import EffectFailed, ValueRefused
-from muniment.values import encode
+from muniment.values import decode, encode
 from muniment_plugins.providers.dialects import Dialect, about, recognise
 from muniment_plugins.providers.prices import cost
 from muniment_plugins.providers.redaction import SECRET_HEADERS, Redaction
@@ -76,9 +76,7 @@ VOLATILE_HEADERS = frozenset(
 """Headers of requests that differ between requests that ask for the same."""
 
 _VOLATILE_PREFIXES = ("x-stainless-", "sec-")
-_FRAMING = frozenset(
-    {"connection", "content-encoding", "content-length", "transfer-encoding"}
-)
+_FRAMING = frozenset({"connection", "content-encoding", "transfer-encoding"})
 """Headers of answers that speak of bytes as they were before they were decoded."""
 
 _BOUNDARY = re.compile(r"(boundary=)\"?([^\";]+)\"?")
@@ -185,6 +183,8 @@ class Exchange:
             ConnectionFailed: there is none.
 
         """
+        if isinstance(outcome, Received):
+            outcome = replace(outcome, headers=_unframed(outcome))
         self.live = outcome
         if isinstance(outcome, Fault):
             message = self.redaction.text(outcome.message)
@@ -203,11 +203,7 @@ class Exchange:
         return {**value, **self._about(outcome)}
 
     def _recorded(self, received: Received) -> dict[str, object]:
-        headers = [
-            [name, value]
-            for name, value in self.redaction.headers(received.headers)
-            if name not in _FRAMING
-        ]
+        headers = [list(one) for one in self.redaction.headers(received.headers)]
         chunks = self.redaction.chunks(received.chunks)
         return {
             "status": received.status,
@@ -239,12 +235,13 @@ class Exchange:
             EffectFailed: it failed by something else, such as a plugin's refusal.
 
         """
-        data = failure.data
+        data = decode(failure.data)
         known = (AnswerRefused, AnswerCutOff, ConnectionFailed)
         if not isinstance(data, dict) or failure.error_type not in {
             one.__name__ for one in known
         }:
             raise failure
+        data = cast("dict[str, object]", data)
         if "status" not in data:
             return _fault(data, failure)
         if self.kind == "http" and isinstance(self.live, Received):
@@ -326,6 +323,19 @@ def _readable(data: bytes) -> str | bytes:
         return data.decode()
     except UnicodeDecodeError:
         return data
+
+
+def _unframed(received: Received) -> tuple[tuple[str, str], ...]:
+    """Return the headers that hold for the decoded body."""
+    out = set(_FRAMING)
+    length, body = received.header("content-length"), sum(map(len, received.chunks))
+    if received.header("content-encoding") or body not in (0, _number(length)):
+        out.add("content-length")
+    return tuple(one for one in received.headers if one[0].lower() not in out)
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdigit() else None
 
 
 def _received(value: Mapping[str, object]) -> Received:

@@ -134,6 +134,8 @@ def _wait(outcome: Outcome, attempt: int) -> float | None:
     if outcome.status not in _AGAIN and outcome.status < FIRST_FAULT:
         return None
     named = retry_after(outcome.header("retry-after"))
+    precise = retry_after(outcome.header("retry-after-ms"))  # what OpenAI says beside
+    named = named if precise is None else precise / 1000
     if named is None:
         return backoff(attempt)
     return named if named <= PATIENCE else None

@@ -42,7 +42,7 @@ def objects(body: str) -> Iterator[dict[str, object]]:
     for _, data in events(body):
         try:
             message = json.loads(data)
-        except ValueError:  # [DONE]
+        except (ValueError, RecursionError):  # [DONE]
             continue
         if isinstance(message, dict):
             yield cast("dict[str, object]", message)
