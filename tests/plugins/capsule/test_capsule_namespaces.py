@@ -10,8 +10,17 @@ from typing import Any
 import pytest
 
 import escapes
-from machines import NOBODY, PROGRAM, reachable_python, run_python, strong, without
-from muniment_plugins.capsule import Capsule, Policy, native, walls
+from machines import (
+    LANDLOCK,
+    NOBODY,
+    PROGRAM,
+    patched_worker,
+    reachable_python,
+    run_python,
+    strong,
+    without,
+)
+from muniment_plugins.capsule import Capsule, Policy, native, starting, walls
 
 INSIDE = """
 import errno, json, os, socket, sys
@@ -155,6 +164,55 @@ try: namespaces.enter(System(), plan)
 except OSError as error: print(json.dumps(error.errno))
 """
     assert run_python(INSIDE + script) == 5
+
+
+@granted
+def test_a_worker_that_is_left_half_way_runs_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It ends, and the program gets an interpreter for itself."""
+    worker = patched_worker(
+        tmp_path,
+        "import muniment_plugins.capsule.namespaces as namespaces",
+        "own, genuine = os.getpid(), namespaces._Entry._pivot",
+        "def pivot(entry):",
+        "    if os.getpid() == own and sys.argv[2] == 'warm':",
+        "        raise OSError(5, 'a disk fell off')",
+        "    genuine(entry)",
+        "namespaces._Entry._pivot = pivot",
+    )
+    monkeypatch.setattr(starting, "WORKER", worker)
+    execution = Capsule().run(PROGRAM, None)
+    assert (execution.status, execution.metrics) == ("ok", {"n": 1})
+    assert execution.layers["namespaces"] == ENTERED
+
+
+WAYS_OUT = """
+import escapes
+body = f'''
+def ask(path):
+    try: os.stat(path)
+    except OSError as error: return error.errno
+others = [("host", {os.getpid()}), ("worker", os.getppid()), ("first", 1)]
+ways = ("root/etc/passwd", "cwd/etc/passwd", "fd/0")
+found = {{f"{{name}} {{way}}": ask(f"/proc/{{pid}}/{{way}}")
+         for name, pid in others for way in ways}}
+return {{**found, "own": ask("/proc/self/root/etc/passwd")}}
+'''
+policy = Policy(allowed_imports=escapes.MODULES, allow_dangerous=True)
+print(json.dumps(escapes.run(body, escapes.Unread(policy)).metrics))
+"""
+
+
+@granted
+@strong
+@pytest.mark.parametrize("taken", [[], LANDLOCK], ids=["all walls", "no Landlock"])
+def test_no_way_leads_out_through_proc(taken: list[int]) -> None:
+    """The roots and descriptors of other processes are theirs."""
+    found = without(taken, WAYS_OUT)
+    assert found.pop("own") == errno.ENOENT
+    assert len(found) == 9
+    assert set(found.values()) == {errno.EACCES}
 
 
 @granted
