@@ -23,7 +23,7 @@ from muniment_plugins.harness.cases import Case
 from muniment_plugins.harness.execution import Made, run_code
 from muniment_plugins.harness.freezing import thaw_members
 from muniment_plugins.harness.properties import Property
-from muniment_plugins.harness.references import Function, recall, refer
+from muniment_plugins.harness.references import Function, Named, plain, recall, refer
 from muniment_plugins.harness.refusals import HarnessRefused
 from muniment_plugins.harness.relations import Relation, Seen
 from muniment_plugins.harness.requiring import is_amount
@@ -125,7 +125,7 @@ class TestProperties:
             "rtol": relation.rtol,
             "equal_nan": prop.equal_nan,
             "arguments": thaw_members(prop.arguments),
-            "function": None if own is None else refer(own),
+            "function": None if own is None else refer(plain(own)),
         }
 
     def _variants(
@@ -177,7 +177,7 @@ class TestProperties:
         """Return the step that *described* says."""
         named = cast("Mapping[str, Mapping[str, object]]", described["transforms"])
         return cls(
-            {name: recall(one) for name, one in named.items()},
+            {name: Named(recall(one), one) for name, one in named.items()},
             cast("float", described["tolerance"]),
             cast("int", described["permutations"]),
             cast("float", described["rtol"]),

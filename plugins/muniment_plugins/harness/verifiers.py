@@ -13,7 +13,8 @@ Rules:
 - Called with settings it is another verifier; settings that its function does not take
   are refused. A function that has a parameter ``claim`` or ``seed`` is given the claim
   that was stated, and a seed of the run.
-- A verdict says who judged, with the digest of its source, on what, and what it said.
+- A verdict says who judged, with the digest of its source, on what, and what it said. A
+  replay imports the verifier, and finds the verdict changed where the source is.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from muniment.values import encode
 from muniment_plugins.harness.acceptance import judge_claim
 from muniment_plugins.harness.claims import Claim
 from muniment_plugins.harness.freezing import thaw_members
-from muniment_plugins.harness.references import Function, recall, refer
+from muniment_plugins.harness.references import Function, Named, plain, recall, refer
 from muniment_plugins.harness.refusals import HarnessRefused
 from muniment_plugins.harness.samples import Measured, Trial
 
@@ -42,6 +43,7 @@ __all__ = [
 ]
 
 _GIVEN = ("claim", "seed")
+_REFERENCE = ("import", "source")
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +119,9 @@ class Verifier:
 
         """
         settings = cast("Mapping[str, object]", described["settings"])
+        recorded = {one: described[one] for one in _REFERENCE if one in described}
         # A decorated function is found as the verifier that it became.
-        function = cls.of(recall(described)).function
+        function = Named(cls.of(recall(recorded)).function, recorded)
         return cls(function, dict(settings), cast("bool", described["compares"]))
 
 
@@ -149,7 +152,8 @@ class Hypothesis:
             encode(result)
         except ValueRefused as error:
             _refuse(error.message, error.remedy, f"hypothesis {self.name}")
-        judge = refer(self.verifier.function)
+        # The source as it is now: a plan only knows what it was.
+        judge = refer(plain(self.verifier.function))
         others = [] if baseline is trial else baseline.inputs
         return {
             "hypothesis": self.name,
@@ -221,7 +225,7 @@ meets_claim = Verifier(judge_claim)
 
 def _parameters(function: Function) -> Mapping[str, inspect.Parameter]:
     try:
-        return inspect.signature(function).parameters
+        return inspect.signature(plain(function)).parameters
     except (TypeError, ValueError):  # a builtin tells nothing of itself
         return {}
 

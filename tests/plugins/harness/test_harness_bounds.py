@@ -123,6 +123,7 @@ def test_5_2_allowed_modules_lead_nowhere_else(begun: Begun, number: str) -> Non
     with pytest.raises(BoundedExecutionError) as caught:
         run(begun, code, allowed_imports=[name], resources=limits)
     assert caught.value.rule in (
+        "capsule/dunder",
         "capsule/attribute",
         "capsule/import",
         "capsule/raised",

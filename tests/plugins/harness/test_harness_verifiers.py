@@ -60,6 +60,7 @@ def as_samples(metrics: Mapping[str, Any]) -> Samples:
     return Samples(rows)
 
 
+CLAIM = Claim("c", "A claim", {"must_pass": True})
 NOTHING = Trial("baseline", Samples({}))
 
 
@@ -249,11 +250,13 @@ def test_a_verifier_may_ask_for_claim_and_seed() -> None:
 
 def test_a_verifier_is_made_again_from_its_description() -> None:
     """Import path, settings and what it compares with are all that a plan keeps."""
-    for one in (metamorphic, meets_claim(metric="rmse"), meets_claim):
-        assert Hypothesis.from_json(Hypothesis("h", one).describe()).verifier == one
+    for one in (metamorphic, meets_claim(direction="increase"), meets_claim):
+        made = Hypothesis.from_json(Hypothesis("h", one).describe()).verifier
+        assert made.describe() == one.describe()
+        assert made.judge({"a_pass": [True]}, {"a_pass": [True]}, claim=CLAIM)
     module = sys.modules[__name__]
     described = {**small.describe(), "import": f"{module.__name__}:small"}
-    assert Verifier.from_json(described) == small
+    assert Verifier.from_json(described).judge({}, {"n": [1]}) == {"passed": True}
     assert small.compares
     assert not metamorphic.compares
     assert not verifier(compares=False)(small.function).compares
