@@ -13,7 +13,14 @@ import click
 
 from muniment_cli.completing import complete_runs
 
-__all__ = ["examples", "json_option", "jsonl_option", "run_argument"]
+__all__ = [
+    "command_argument",
+    "examples",
+    "json_option",
+    "jsonl_option",
+    "pairs",
+    "run_argument",
+]
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -39,3 +46,24 @@ def jsonl_option(function: F) -> F:
 def run_argument(function: F) -> F:
     """Add the argument RUN (an id or a unique prefix) as the parameter ``run``."""
     return click.argument("run", metavar="RUN", shell_complete=complete_runs)(function)
+
+
+def command_argument(function: F) -> F:
+    """Add what stands behind ``--``, a command line, as ``command_line``."""
+    argument = click.argument(
+        "command_line", metavar="[-- COMMAND…]", nargs=-1, type=click.UNPROCESSED
+    )
+    return argument(function)
+
+
+def pairs(texts: tuple[str, ...], option: str) -> dict[str, str]:
+    """Return the ``KEY=VALUE`` *texts* of the option *option* as a dictionary."""
+    found: dict[str, str] = {}
+    for text in texts:
+        key, equals, value = text.partition("=")
+        if not key or not equals:
+            raise click.UsageError(f"--{option} takes KEY=VALUE, not {text!r}")
+        if key in found:
+            raise click.UsageError(f"--{option} {key} is given twice")
+        found[key] = value
+    return found

@@ -2,12 +2,14 @@
 
 Rules: one that is named is taken; else plugins are asked, else it is imported by its
 recorded name, from the working directory, from the directory that the ledger belongs
-to, or from where its file stands below them.
+to, or from where its file stands below them. A program that takes a command line (it has
+``commanded``) is given the one behind ``--``.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, cast
 
 from muniment_cli.targets import Program, load_source, search_here
 
@@ -17,13 +19,23 @@ if TYPE_CHECKING:
 __all__ = ["recalled"]
 
 
-def recalled(ledger: Ledger, run: str, named: str | None) -> Program:
+def recalled(
+    ledger: Ledger, run: str, named: str | None, command: Sequence[str] = ()
+) -> Program:
     """Return the program of *run*, or the one that was *named*.
+
+    Args:
+        ledger: the ledger that holds the run.
+        run: the run's id.
+        named: ``FILE`` or ``MODULE:NAME`` of another program.
+        command: the command line of a recorded program.
 
     Raises:
         CannotTellError: it cannot be imported; the message says what to give.
+        UsageError: a command line is given to a program that takes none.
 
     """
+    from muniment.errors import UsageError
     from muniment.reading import events_of_run
     from muniment.resuming import program_of
 
@@ -33,4 +45,15 @@ def recalled(ledger: Ledger, run: str, named: str | None) -> Program:
     described = started.raw.get("program")
     file = described.get("file") if isinstance(described, dict) else None
     search_here(ledger.path.parent.parent, file)
-    return program_of(ledger, run, started, None)
+    program = program_of(ledger, run, started, None)
+    commanded = getattr(program, "commanded", None)
+    if commanded is not None:
+        return cast("Program", commanded(command))
+    if command:
+        raise UsageError(
+            "the run's program takes no command line",
+            rule="replay/command",
+            place=f"run {run}",
+            remedy="leave out what stands behind `--`",
+        )
+    return program

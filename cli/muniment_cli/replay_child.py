@@ -1,10 +1,11 @@
 """The child process that a replay runs in: no network, no key, an answer in JSON.
 
-    stdin   {"ledger":"…","run":"01JD…","mode":"strict","program":null}
+    argv    {"ledger":"…","run":"01JD…","mode":"strict","program":null,"command":[]}
     stdout  {"report":{…},"network":false}  or  {"refusal":{"kind":"cannot tell",…}}
 
 Rules: the network goes first, before anything is imported that could start a thread.
-What the program prints goes to stderr. The ledger is opened read-only.
+What the program prints goes to stderr; it reads the stdin of the command. The ledger is
+opened read-only.
 """
 
 from __future__ import annotations
@@ -12,19 +13,29 @@ from __future__ import annotations
 import json
 import os
 import sys
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypedDict, cast
 
 from muniment_cli.isolation import leave_network
 
 if TYPE_CHECKING:
     from muniment.replaying import Mode
 
-__all__ = ["main"]
+__all__ = ["Order", "main"]
+
+
+class Order(TypedDict):
+    """What is to be replayed, and how."""
+
+    ledger: str
+    run: str
+    mode: str
+    program: str | None
+    command: list[str]
 
 
 def main() -> None:
-    """Read one order from stdin, and answer it on what was stdout."""
-    order = json.loads(sys.stdin.buffer.read())
+    """Read one order, and answer it on what was stdout."""
+    order = json.loads(sys.argv[1])
     answer = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     isolated = leave_network()
@@ -48,7 +59,7 @@ def _bug(error: Exception) -> dict[str, object]:
     }
 
 
-def _replayed(order: dict[str, str]) -> dict[str, object]:
+def _replayed(order: Order) -> dict[str, object]:
     from muniment.errors import MunimentError
     from muniment.ledger import Ledger
     from muniment.replaying import replay
@@ -56,8 +67,9 @@ def _replayed(order: dict[str, str]) -> dict[str, object]:
 
     try:
         with Ledger.open(order["ledger"], readonly=True) as ledger:
-            program = recalled(ledger, order["run"], order["program"])
-            report = replay(ledger, order["run"], program, cast("Mode", order["mode"]))
+            run, mode = order["run"], cast("Mode", order["mode"])
+            program = recalled(ledger, run, order["program"], order["command"])
+            report = replay(ledger, run, program, mode)
     except MunimentError as error:
         names = ("message", "rule", "place", "remedy")
         refusal = {name: getattr(error, name) for name in names}

@@ -42,6 +42,7 @@ SECTIONS: tuple[tuple[str, tuple[Entry, ...]], ...] = (
         "Run",
         (
             _own("run", "Run an experiment or a program, and record it."),
+            _own("record", "Run any program, and record its calls to models."),
             _own("resume", "Go on with a run that was cut off."),
             _own("replay", "Derive a run's results again, from its events alone."),
         ),

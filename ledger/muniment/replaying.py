@@ -149,8 +149,10 @@ def replay(
         if findings
         else "acceptable"
     )
+    recording = replaying.recording
+    guards = GUARDS if recording.guards is None else recording.guards
     report = ReplayReport(
-        run, mode, verdict, replaying.recording.compared, GUARDS, findings, digest
+        run, mode, verdict, recording.compared, guards, findings, digest
     )
     return record_verdict(ledger, report) if record else report
 

@@ -161,6 +161,8 @@ class Recording:
         self.compared = 0
         self.fence: Fence | None = None
         self.permit: Callable[[], AbstractContextManager[object]] | None = None
+        self.guards: tuple[str, ...] | None = None
+        """What a program keeps itself from in a replay, where that is its own affair."""
         self.decide: Callable[[str, object], str] | None = None
         """``repeat`` or ``refuse`` for a doubtful effect, by its kind and request."""
         self.strict = True

@@ -16,7 +16,12 @@ from typing import TYPE_CHECKING, cast
 import click
 
 from muniment_cli.context import Session, pass_session
-from muniment_cli.options import examples, json_option, run_argument
+from muniment_cli.options import (
+    command_argument,
+    examples,
+    json_option,
+    run_argument,
+)
 from muniment_cli.output import Cell, fields, hint, show_json
 from muniment_cli.showing import VERDICT_COLOURS, short
 
@@ -24,6 +29,7 @@ if TYPE_CHECKING:
     from muniment.canonical import JsonValue
     from muniment.errors import MunimentError
     from muniment.replaying import ReplayReport, Verdict
+    from muniment_cli.replay_child import Order
 
 __all__ = ["command"]
 
@@ -38,9 +44,11 @@ _SECRET = ("MUNIMENT_KEY",)
     epilog=examples(
         "muniment replay 01JD3Z8M6Q",
         "muniment replay 01JD3Z8M6Q --program triage.py:triage --no-record --json",
+        "muniment replay 01JD3Z8M6Q -- python agent.py",
     ),
 )
 @run_argument
+@command_argument
 @click.option(
     "--mode",
     type=click.Choice(["strict", "bounded", "observational"]),
@@ -56,9 +64,10 @@ _SECRET = ("MUNIMENT_KEY",)
 @click.option("--no-record", is_flag=True, help="Do not record the verdict.")
 @json_option
 @pass_session
-def command(
+def command(  # noqa: PLR0913, PLR0917 - click hands over one for each option
     session: Session,
     run: str,
+    command_line: tuple[str, ...],
     mode: str,
     program: str | None,
     no_record: bool,
@@ -67,12 +76,19 @@ def command(
     """Derive a run's results again from its events, and compare.
 
     The program runs again with network, subprocesses and file writes shut; effects are
-    answered from the record. Exit code 0 when the verdict accepts the run, 1 when it
+    answered from the record. A program that `muniment record` recorded is given its
+    command line again, behind `--`; it is kept from the network. Exit code 0 when the verdict accepts the run, 1 when it
     diverged, 3 when that cannot be told.
     """
     with session.open() as ledger:
         place, chosen = ledger.path, ledger.run_id(run)
-    order = {"ledger": str(place), "run": chosen, "mode": mode, "program": program}
+    order: Order = {
+        "ledger": str(place),
+        "run": chosen,
+        "mode": mode,
+        "program": program,
+        "command": list(command_line),
+    }
     answer = _asked(order)
     report = _report(cast("Document", answer["report"]))
     unrecorded = "--no-record" if no_record else ""
@@ -86,7 +102,7 @@ def command(
     return report.exit_code
 
 
-def _asked(order: dict[str, str | None]) -> Document:
+def _asked(order: Order) -> Document:
     """Let a child replay, and return its answer.
 
     Raises:
@@ -97,8 +113,7 @@ def _asked(order: dict[str, str | None]) -> Document:
 
     environment = {k: v for k, v in os.environ.items() if k not in _SECRET}
     child = subprocess.run(  # noqa: S603 - this interpreter, with our own text
-        [sys.executable, "-P", "-c", _CHILD],
-        input=json.dumps(order).encode(),
+        [sys.executable, "-P", "-c", _CHILD, json.dumps(order)],
         stdout=subprocess.PIPE,
         env=environment,
         check=False,

@@ -10,7 +10,12 @@ from collections.abc import Callable
 import click
 
 from muniment_cli.context import Session, pass_session
-from muniment_cli.options import examples, json_option, run_argument
+from muniment_cli.options import (
+    command_argument,
+    examples,
+    json_option,
+    run_argument,
+)
 
 __all__ = ["command"]
 
@@ -20,9 +25,11 @@ __all__ = ["command"]
     epilog=examples(
         "muniment resume 01JD3Z8M6Q",
         "muniment resume 01JD3Z8M6Q --program triage.py:triage --repeat-doubtful",
+        "muniment resume 01JD3Z8M6Q -- python agent.py",
     ),
 )
 @run_argument
+@command_argument
 @click.option("--take-over", is_flag=True, help="Although its owner may be alive.")
 @click.option(
     "--repeat-doubtful",
@@ -36,9 +43,10 @@ __all__ = ["command"]
 )
 @json_option
 @pass_session
-def command(
+def command(  # noqa: PLR0913, PLR0917 - click hands over one for each option
     session: Session,
     run: str,
+    command_line: tuple[str, ...],
     take_over: bool,
     repeat_doubtful: bool,
     program: str | None,
@@ -47,7 +55,8 @@ def command(
     """Go on with a run that was cut off.
 
     Effects that completed are answered from the record, not performed again. A failed
-    run performs again the effect that it failed by.
+    run performs again the effect that it failed by. A program that `muniment record`
+    recorded is given its command line again, behind `--`.
     """
     from muniment_cli.recalling import recalled
     from muniment_cli.targets import is_async
@@ -60,7 +69,7 @@ def command(
     with session.open(write=True) as ledger:
         chosen = ledger.run_id(run)
         with aside:
-            called = recalled(ledger, chosen, program)
+            called = recalled(ledger, chosen, program, command_line)
             with progress_of_run(ledger):
                 if is_async(called):
                     going = ledger.aresume(

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Literal, TypedDict, cast
 import click
 
 from muniment_cli.context import Session, pass_session
-from muniment_cli.options import examples, json_option
+from muniment_cli.options import examples, json_option, pairs
 from muniment_cli.output import hint
 
 if TYPE_CHECKING:
@@ -88,9 +88,9 @@ def command(  # noqa: PLR0913, PLR0917 - click hands over one for each option
     from muniment_cli.verdicts import progress_of_run, show_outcomes
 
     wanted: Wanted = {
-        "params": {key: _value(text) for key, text in _pairs(params, "param").items()},
+        "params": {key: _value(text) for key, text in pairs(params, "param").items()},
         "name": name,
-        "labels": _pairs(labels, "label"),
+        "labels": pairs(labels, "label"),
         "tenant": tenant,
         "mode": "dry" if dry else "live",
     }
@@ -202,18 +202,6 @@ def _check_params(program: Program, params: dict[str, object]) -> None:
         raise click.UsageError(
             f"the program does not fit its -p: {error}; it takes {takes}"
         ) from error
-
-
-def _pairs(texts: tuple[str, ...], option: str) -> dict[str, str]:
-    pairs: dict[str, str] = {}
-    for text in texts:
-        key, equals, value = text.partition("=")
-        if not key or not equals:
-            raise click.UsageError(f"--{option} takes KEY=VALUE, not {text!r}")
-        if key in pairs:
-            raise click.UsageError(f"--{option} {key} is given twice")
-        pairs[key] = value
-    return pairs
 
 
 def _value(text: str) -> JsonValue:

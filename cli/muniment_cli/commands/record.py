@@ -1,0 +1,157 @@
+"""``muniment record``: any program, unchanged, with its HTTP calls recorded.
+
+Rules: stdin, stdout and stderr are the program's, and so is the exit code; what muniment
+has to say is one line on stderr, at the end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from muniment_cli.context import Session, pass_session
+from muniment_cli.options import examples, pairs
+from muniment_cli.output import complain, hint
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from muniment.executing import Done
+    from muniment.ledger import Ledger
+    from muniment_plugins.providers.recorder.program import RecordedProgram
+
+__all__ = ["command"]
+
+
+@click.command(
+    "record",
+    context_settings={"allow_interspersed_args": False},
+    epilog=examples(
+        "muniment record -- python agent.py --ticket T-1",
+        "muniment record --name triage --label team=search -- ./agent.py",
+    ),
+)
+@click.option("--name", metavar="NAME", help="What the run is called.")
+@click.option(
+    "--label", "labels", multiple=True, metavar="KEY=VALUE", help="A label of the run."
+)
+@click.option("--tenant", default="default", show_default=True, help="Whose run it is.")
+@click.option(
+    "--volatile",
+    multiple=True,
+    metavar="HEADER",
+    help="A header that differs between equal requests; it is not recorded.",
+)
+@click.option("-q", "--quiet", is_flag=True, help="Do not say which run it is.")
+@click.argument(
+    "command_line",
+    metavar="[--] COMMAND…",
+    nargs=-1,
+    required=True,
+    type=click.UNPROCESSED,
+)
+@pass_session
+def command(  # noqa: PLR0913, PLR0917 - click hands over one for each option
+    session: Session,
+    name: str | None,
+    labels: tuple[str, ...],
+    tenant: str,
+    volatile: tuple[str, ...],
+    quiet: bool,
+    command_line: tuple[str, ...],
+) -> int:
+    """Run a program as it is, and record what it asks models.
+
+    Calls over httpx, requests, urllib3 and aiohttp, and so those of most SDKs, are
+    effects of one run, in every Python that the program starts. Keys and other secrets
+    are taken out before anything is written. The exit code is the program's.
+    """
+    from muniment_plugins.providers.recorder.describing import described
+    from muniment_plugins.providers.recorder.program import Killed, RecordedProgram
+
+    _require_command(command_line[0])
+    program = RecordedProgram(command_line, _warn)
+    with session.open(write=True) as ledger:
+        _require_plugin(ledger)
+        before = ledger.head.size
+        try:
+            done = asyncio.run(
+                ledger.aexecute(
+                    program,
+                    params=described(command_line, volatile),
+                    name=name or _title(command_line),
+                    labels=pairs(labels, "label"),
+                    tenant=tenant,
+                )
+            )
+        except (Killed, KeyboardInterrupt) as end:
+            if not quiet:
+                _say_interrupted(ledger, before, command_line)
+            return getattr(end, "code", 130)
+        if not quiet:
+            _say(ledger, done)
+    return _code(done, program)
+
+
+def _require_command(name: str) -> None:
+    from muniment.errors import UsageError
+
+    if shutil.which(name) is None:
+        raise UsageError(
+            "there is no such command",
+            rule="record/command",
+            place=name,
+            remedy="give a program that can be executed, such as `python agent.py`",
+        )
+
+
+def _require_plugin(ledger: Ledger) -> None:
+    from muniment.errors import CannotTellError
+
+    if "providers" not in ledger.plugins.versions:
+        raise CannotTellError(
+            "the plugin that records programs may not load",
+            rule="record/plugin",
+            place="plugin providers",
+            remedy="allow it in MUNIMENT_PLUGINS",
+        )
+
+
+def _title(command_line: Sequence[str]) -> str:
+    from muniment_plugins.providers.recorder.describing import script_of
+
+    return Path(script_of(command_line) or command_line[0]).name
+
+
+def _warn(message: str) -> None:
+    complain("warning", message)
+
+
+def _say(ledger: Ledger, done: Done) -> None:
+    from muniment.records import RunRecord
+
+    record = ledger.project(RunRecord, run=done.run_id)
+    calls = [f"{number} {kind}" for kind, number in sorted(record.effects.items())]
+    told = ", ".join(calls) or "no calls"
+    hint(f"run {done.run_id}: {done.status}, {told}")
+
+
+def _say_interrupted(ledger: Ledger, before: int, command_line: Sequence[str]) -> None:
+    for event in ledger.events(type="run.started", from_seq=before):
+        line = shlex.join(command_line)
+        hint(f"run {event.run}: interrupted")
+        hint(f"`muniment resume {event.run} -- {line}` goes on with it")
+
+
+def _code(done: Done, program: RecordedProgram) -> int:
+    """Return the program's exit code; raise what muniment itself ended it by."""
+    from muniment_plugins.providers.recorder.program import ProgramFailed
+
+    if done.error is not None and not isinstance(done.error, ProgramFailed):
+        raise done.error
+    return program.exit_code

@@ -1,0 +1,118 @@
+"""What a run records about the program that it is, before it begins.
+
+    {"command": ["python", "agent.py", "--api-key", "[redacted]"], "directory": "desk",
+     "program": {"file": "agent.py", "digest": "sha256:…"}, "python": "3.13.1",
+     "variables": ["HOME", "OPENAI_API_KEY", "PATH"], "volatile": []}
+
+Rules: the values of environment variables are never recorded, nor is what the command
+line repeats of one whose name says that it holds a secret.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shutil
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from muniment.canonical import sha256_tag
+from muniment_plugins.providers.redaction import MASK, SECRET_NAMES, Redaction
+
+__all__ = ["described", "script_of"]
+
+_PYTHON = re.compile(r"^(?:python|pypy)[\d.]*(?:\.exe)?$")
+_SECRET_VARIABLE = re.compile(r"(?i)(?:key|token|secret|password|passwd|credential)s?$")
+_SHORTEST = 6
+_TAKES_A_VALUE = ("-W", "-X", "--check-hash-based-pycs")
+"""Options of Python with a value of their own."""
+
+
+def described(
+    command: Sequence[str], volatile: Iterable[str] = ()
+) -> dict[str, object]:
+    """Return what is recorded of *command* and of where it starts."""
+    script = script_of(command)
+    program: dict[str, str] | None = None
+    if script is not None:
+        program = {"file": script.name, "digest": sha256_tag(script.read_bytes())}
+    return {
+        "command": _redacted(command),
+        "directory": Path.cwd().name,
+        "program": program,
+        "python": _python(command[0]),
+        "variables": sorted(os.environ),
+        "volatile": sorted(volatile),
+    }
+
+
+def script_of(command: Sequence[str]) -> Path | None:
+    """Return the file that *command* runs: a script, or what an interpreter is given."""
+    first = shutil.which(command[0])
+    if not _PYTHON.match(Path(command[0]).name):
+        found = None if first is None else Path(first)
+        return found if found is not None and _is_script(found) else None
+    skip = False
+    for argument in command[1:]:
+        if skip:
+            skip = False
+        elif argument in _TAKES_A_VALUE:
+            skip = True
+        elif argument.startswith(("-c", "-m")) or argument == "-":
+            return None
+        elif not argument.startswith("-"):
+            return Path(argument) if Path(argument).is_file() else None
+    return None
+
+
+def _is_script(file: Path) -> bool:
+    try:
+        with file.open("rb") as stream:
+            return stream.read(2) == b"#!"
+    except OSError:
+        return False
+
+
+def _python(name: str) -> str | None:
+    """Return the version of the Python that is started, where that can be seen."""
+    found = shutil.which(name)
+    if found is None or not _PYTHON.match(Path(name).name):
+        return None
+    if Path(found).resolve() == Path(sys.executable).resolve():
+        return platform.python_version()
+    try:
+        settings = (Path(found).parent.parent / "pyvenv.cfg").read_text()
+    except OSError:
+        return None
+    version = re.search(r"^version(?:_info)?\s*=\s*([\d.]+)", settings, re.MULTILINE)
+    return None if version is None else version[1].rstrip(".")
+
+
+def _redacted(command: Sequence[str]) -> list[str]:
+    """Return *command* without secrets: its own, those of options, known shapes."""
+    secrets = [
+        value
+        for name, value in os.environ.items()
+        if _SECRET_VARIABLE.search(name) and len(value) >= _SHORTEST
+    ]
+    redaction = Redaction.knowing(*secrets)
+    told: list[str] = []
+    masked = False
+    for argument in command:
+        name, equals, _ = argument.partition("=")
+        secret = _is_secret(name)
+        if masked:
+            told.append(MASK)
+        elif secret and equals:
+            told.append(f"{name}={MASK}")
+        else:
+            told.append(redaction.text(argument))
+        masked = secret and not equals and not masked
+    return told
+
+
+def _is_secret(option: str) -> bool:
+    name = option.lstrip("-").lower().replace("-", "_")
+    return option.startswith("-") and (name in SECRET_NAMES or name in ("token", "key"))

@@ -1,0 +1,148 @@
+"""Puts the recorder into the program: into its HTTP libraries, as they are imported.
+
+    import httpx        →  over_httpx.patch(httpx, client)
+
+Rules:
+
+- No library is imported that the program does not import, and none is loaded to record
+  one that it does not have.
+- In a replay the network is shut in the program and in the Pythons that it starts:
+  what would reach it is refused, and told to the recorder. Sockets of this machine
+  that have no address in any network stay open, as processes use them among each other.
+- This runs in the program's own interpreter: the standard library only.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from importlib.machinery import ModuleSpec
+
+    from muniment_plugins.providers.recorder.wire import Client
+
+__all__ = ["begin"]
+
+_PATCHES = {
+    "aiohttp": "over_aiohttp",
+    "httpx": "over_httpx",
+    "httpx2": "over_httpx",
+    "urllib3.connectionpool": "over_urllib3",
+}
+"""The library that is imported → the module that records it."""
+
+_REACHING = ("socket.connect", "socket.sendto", "socket.sendmsg")
+_ASKING = ("socket.getaddrinfo", "socket.gethostbyname")
+_HERE = (None, "", "localhost", "127.0.0.1", "::1", "0.0.0.0", b"localhost")  # noqa: S104 - names, not bound
+_INTERNET = (2, 10, 23, 30)
+"""AF_INET, and AF_INET6 as Linux, Windows and macOS number it."""
+
+
+def begin(address: str, offline: bool) -> None:
+    """Record this process from here on; without the network where *offline*."""
+    modules = _Modules(address)
+    modules.client().tell(hello=os.getpid())
+    sys.meta_path.insert(0, _Finder(modules))
+    if offline:
+        _shut(modules.client(), address)
+
+
+class _Modules:
+    """The modules beside this one, by name; loaded when they are asked for."""
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+        self._client: Any = None
+
+    def client(self) -> Client:
+        """Return what speaks to the recorder."""
+        if self._client is None:
+            self._client = self.load("wire").Client(self._address)
+        return self._client  # type: ignore[no-any-return]  # loaded by path
+
+    def load(self, name: str) -> Any:
+        """Return the module *name*."""
+        known = f"_muniment_{name}"
+        if known not in sys.modules:
+            from importlib.machinery import SourceFileLoader  # noqa: PLC0415 - late
+
+            folder = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120
+            module = ModuleType(known)
+            path = module.__file__ = os.path.join(folder, f"{name}.py")  # noqa: PTH118
+            sys.modules[known] = module
+            SourceFileLoader(known, path).exec_module(module)
+        return sys.modules[known]
+
+
+class _Finder:
+    """Finds the libraries that are recorded, where everybody finds them."""
+
+    def __init__(self, modules: _Modules) -> None:
+        self._modules = modules
+        self._finding: set[str] = set()
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: object = None
+    ) -> ModuleSpec | None:
+        """Return where the module *name* is, with a loader that also patches it."""
+        if name not in _PATCHES or name in self._finding:
+            return None
+        self._finding.add(name)
+        try:
+            for finder in sys.meta_path:
+                spec = None if finder is self else finder.find_spec(name, path, target)  # type: ignore[arg-type]
+                if spec is not None and spec.loader is not None:
+                    spec.loader = _Loader(spec.loader, self._modules)  # type: ignore[assignment]
+                    return spec
+        finally:
+            self._finding.discard(name)
+        return None
+
+
+class _Loader:
+    """Loads a module as its own loader does, and then patches it."""
+
+    def __init__(self, loader: Any, modules: _Modules) -> None:
+        self._loader = loader
+        self._modules = modules
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        """Make the module as its loader does."""
+        return self._loader.create_module(spec)  # type: ignore[no-any-return]
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Run the module; nothing shows afterwards that it went through here."""
+        loader = self._loader
+        module.__loader__ = loader
+        if module.__spec__ is not None:
+            module.__spec__.loader = loader
+        loader.exec_module(module)
+        recorder = self._modules.load(_PATCHES[module.__name__])
+        recorder.patch(module, self._modules.client(), self._modules.load("wire"))
+
+
+def _shut(client: Client, address: str) -> None:
+    """Keep this process from the network."""
+    recorder = address.partition("@")[2]
+
+    def refuse(event: str, arguments: tuple[Any, ...]) -> None:
+        if event in _REACHING:
+            family, to = int(arguments[0].family), arguments[1]
+            if family not in _INTERNET or _spelled(to) == recorder:
+                return
+        elif event in _ASKING and arguments[0] not in _HERE:
+            to = arguments[0]
+        else:
+            return
+        client.tell(tried=[event, str(to)])
+        raise ConnectionRefusedError(f"a replay has no network: {event} {to}")
+
+    sys.addaudithook(refuse)
+
+
+def _spelled(to: Any) -> str:
+    return f"{to[0]}:{to[1]}" if isinstance(to, tuple) else str(to)

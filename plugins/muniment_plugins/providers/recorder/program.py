@@ -1,0 +1,258 @@
+"""A recorded program, as a program of a run: started, answered, and its end awaited.
+
+    ledger.aexecute(RecordedProgram(command), params=described(command))
+    replay(ledger, run, RecordedProgram(command))
+
+Rules:
+
+- The program has our stdin, stdout and stderr, and the environment without the ledger's
+  key. Exit code 0 completes the run, any other fails it; a signal from outside (Ctrl-C,
+  kill) interrupts it, so that it can be resumed.
+- What the terminal sends goes to the program, which decides; what is sent to this
+  process alone is passed on.
+- In a replay the program is kept from the network, not from files and processes, and
+  the report says so.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+import signal
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from muniment.errors import CannotTellError, RefusedError, UsageError
+from muniment_plugins.providers.recorder.serving import Server
+
+if TYPE_CHECKING:
+    from asyncio.subprocess import Process
+    from types import FrameType
+
+    from muniment.lanes import Lane
+
+__all__ = ["Killed", "ProgramFailed", "RecordedProgram"]
+
+KEY_VARIABLES = ("MUNIMENT_KEY",)
+"""What the program does not get to see."""
+
+PATIENCE = 5.0
+"""Seconds that a program has to end after it was told to."""
+
+_LONGEST_PLACE = 90
+"""Addresses of sockets hold a hundred bytes or so."""
+
+_FROM_OUTSIDE = {"SIGHUP", "SIGINT", "SIGKILL", "SIGQUIT", "SIGTERM"}
+"""Signals that say nothing about the program."""
+
+_GUARDS = ("sockets",)
+
+
+class ProgramFailed(Exception):
+    """The program ended with an exit code other than 0."""
+
+
+class Killed(BaseException):
+    """The program was ended by a signal from outside; *code* is what a shell says."""
+
+    def __init__(self, name: str, code: int) -> None:
+        super().__init__(f"the program was ended by {name}")
+        self.code = code
+
+
+class RecordedProgram:
+    """A command whose HTTP calls are the effects of a run."""
+
+    def __init__(
+        self,
+        command: Sequence[str] = (),
+        notice: Callable[[str], None] | None = None,
+        recorded: Sequence[str] = (),
+    ) -> None:
+        """Run *command*; *notice* is told what a person should know.
+
+        *recorded* is how the command was written down, and only shown.
+        """
+        self.command = tuple(command)
+        self.notice = notice
+        self.recorded = tuple(recorded)
+        self.exit_code = 0
+        """How it ended, as a shell says it."""
+
+    def commanded(self, command: Sequence[str]) -> RecordedProgram:
+        """Return the program that *command* is, for the same run.
+
+        Raises:
+            CannotTellError: *command* is empty; what is recorded is never executed.
+
+        """
+        chosen = RecordedProgram(command, self.notice, self.recorded)
+        chosen.require_command()
+        return chosen
+
+    def require_command(self) -> None:
+        """Refuse to run what nobody gave.
+
+        Raises:
+            CannotTellError: there is no command.
+
+        """
+        if not self.command:
+            raise CannotTellError(
+                "a recorded program runs again by a command line that is given",
+                rule="replay/command",
+                remedy=f"put it behind two dashes: `-- {shlex.join(self.recorded)}`",
+            )
+
+    async def __call__(
+        self,
+        run: Lane,
+        volatile: Iterable[str] = (),
+        **_: object,
+    ) -> dict[str, object]:
+        """Run the command to its end.
+
+        Raises:
+            ProgramFailed: its exit code is not 0.
+            Killed: it was ended from outside.
+            UsageError: there is no such command.
+
+        """
+        self.require_command()
+        server = Server(run, volatile)
+        with run.unguarded(*_GUARDS), _private_directory() as directory:
+            address = await server.listen(directory)
+            try:
+                code = await self._ended(server, address, run.mode)
+            finally:
+                await server.close()
+        for event, what in server.tried:
+            with suppress(RefusedError):  # the guard of the replay keeps it
+                sys.audit(event, what)
+        return self._result(server, code)
+
+    async def _ended(self, server: Server, address: str, mode: str) -> int:
+        """Return the exit code of the command, negative where a signal ended it."""
+        process = await self._started(address, mode)
+        waiting = asyncio.ensure_future(process.wait())
+        try:
+            with _forwarding(process, mode):
+                ends: set[asyncio.Future[Any]] = {waiting, server.stopped}
+                await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+            if server.stopped.done():
+                server.stopped.result()
+            return await waiting
+        finally:
+            await _end(process, waiting)
+
+    async def _started(self, address: str, mode: str) -> Process:
+        try:
+            return await asyncio.create_subprocess_exec(
+                *self.command, env=_environment(address, offline=mode == "replay")
+            )
+        except OSError as error:
+            raise UsageError(
+                f"it cannot be started: {error.strerror or error}",
+                rule="record/command",
+                place=self.command[0],
+                remedy="give a program that can be executed, such as `python agent.py`",
+            ) from error
+
+    def _result(self, server: Server, code: int) -> dict[str, object]:
+        if not server.greeted and self.notice is not None:
+            self.notice(
+                "no Python of the program told that it is recorded: calls of other "
+                "programs, and of `python -I`, `-E` and `-S`, are not"
+            )
+        if code == -signal.SIGINT or code == 128 + signal.SIGINT:
+            raise KeyboardInterrupt
+        self.exit_code = code if code >= 0 else 128 - code
+        name = _signal_name(code)
+        if name in _FROM_OUTSIDE:
+            raise Killed(name, self.exit_code)
+        if code:
+            how = f"was ended by {name}" if code < 0 else f"ended with exit code {code}"
+            raise ProgramFailed(f"the program {how}") from server.failure
+        return {"exit_code": 0}
+
+
+def _signal_name(code: int) -> str:
+    try:
+        return signal.Signals(-code).name if code < 0 else ""
+    except ValueError:
+        return f"signal {-code}"
+
+
+def _environment(address: str, *, offline: bool) -> dict[str, str]:
+    """Return the environment of the program."""
+    found = {k: v for k, v in os.environ.items() if k not in KEY_VARIABLES}
+    injected = str(Path(__file__).parent / "injected")
+    paths = [injected, found["PYTHONPATH"]] if found.get("PYTHONPATH") else [injected]
+    found["PYTHONPATH"] = os.pathsep.join(paths)
+    found["MUNIMENT_RECORDER"] = address
+    found.pop("MUNIMENT_OFFLINE", None)
+    return {**found, "MUNIMENT_OFFLINE": "1"} if offline else found
+
+
+@contextmanager
+def _private_directory() -> Generator[Path]:
+    """Give a directory that only this user may enter, with a short name."""
+    short = len(tempfile.gettempdir()) < _LONGEST_PLACE - len(
+        "/muniment-12345678/recorder"
+    )
+    place = None if short or not Path("/tmp").is_dir() else "/tmp"  # noqa: S108 - mkdtemp
+    with tempfile.TemporaryDirectory(prefix="muniment-", dir=place) as directory:
+        yield Path(directory)
+
+
+@contextmanager
+def _forwarding(process: Process, mode: str) -> Generator[None]:
+    """Let the program decide about signals while it runs."""
+    if mode == "replay" or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def forward(number: int, _: FrameType | None) -> None:
+        if number == signal.SIGINT and _has_terminal():
+            return  # the terminal interrupted the program, too
+        with suppress(ProcessLookupError):
+            process.send_signal(number)
+
+    names = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
+    numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
+    before = {number: signal.signal(number, forward) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _has_terminal() -> bool:
+    """Tell whether Ctrl-C goes to this process and to those that it started."""
+    try:
+        terminal = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY)
+    except OSError:
+        return False
+    try:
+        return os.tcgetpgrp(terminal) == os.getpgrp()
+    except OSError:
+        return False
+    finally:
+        os.close(terminal)
+
+
+async def _end(process: Process, waiting: asyncio.Future[int]) -> None:
+    """See to it that the program has ended."""
+    for stop in (process.terminate, process.kill):
+        if process.returncode is not None:
+            return
+        with suppress(ProcessLookupError):
+            stop()
+        await asyncio.wait({waiting}, timeout=PATIENCE)
