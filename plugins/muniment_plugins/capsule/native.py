@@ -81,6 +81,10 @@ class System:
         self._syscall = self._prototype(self._long, *arguments)(
             self._address("syscall")
         )
+        arguments = (self._integer, self._pointer, self._pointer)
+        self._handled = self._prototype(None, *arguments)
+        sigaction = self._prototype(self._integer, *arguments)
+        self._sigaction = sigaction(self._address("sigaction"))
         self._numbers = {**_EVERYWHERE, **_NUMBERS[architecture()]}
 
     def call(self, name: str, *arguments: int | bytes) -> int:
@@ -112,8 +116,7 @@ class System:
         It is called with the signal, and the addresses of its ``siginfo_t`` and of what
         it interrupted; once, since it is taken away before it is called.
         """
-        arguments = (self._integer, self._pointer, self._pointer)
-        held = self._prototype(None, *arguments)(handle)
+        held = self._handled(handle)
         where = bytes(self.array(8).from_address(self.c.addressof(held)))
         # The mask of signals is empty; flags and restorer follow.
         return held, where + bytes(128) + _ONCE.to_bytes(16, "little")
@@ -125,11 +128,7 @@ class System:
             OSError: it cannot be caught.
 
         """
-        arguments = (self._integer, self._pointer, self._pointer)
-        function = self._prototype(self._integer, *arguments)(
-            self._address("sigaction")
-        )
-        if function(number, action, None):
+        if self._sigaction(number, action, None):
             raise self._error("sigaction")
 
     def _prototype(self, result: Any, *arguments: Any) -> Any:

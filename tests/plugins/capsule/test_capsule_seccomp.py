@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muniment_plugins.capsule import seccomp
+from muniment_plugins.capsule import native, seccomp
 from muniment_plugins.capsule.syscalls import ARCHITECTURES, TABLE, answers, name_of
 
 AUDIT = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
@@ -162,6 +162,20 @@ def test_flags_of_the_open_file_stay(
     """Fcntl passes for the descriptor; F_SETFL, F_SETOWN, F_SETSIG, seals do not."""
     verdict = answer("fcntl", architecture, 1, command)
     assert verdict == (seccomp.ALLOW if passes else REFUSED)
+
+
+@both
+def test_the_calls_of_the_child_itself_have_the_numbers_of_the_table(
+    architecture: str,
+) -> None:
+    """What a child asks before it is locked in is what its program may not ask after."""
+    own = {**native._NUMBERS[architecture], **native._EVERYWHERE}
+    answered = answers(architecture)
+    named = {name_of(architecture, number): number for number in answered}
+    assert {name for name in own if own[name] in answered} == own.keys() & named.keys()
+    for name, number in own.items():
+        assert named.get(name, number) == number
+        assert answered.get(number, "trap") == "trap"
 
 
 def test_no_call_is_answered_twice() -> None:
