@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from machines import LANDLOCK, strong, without
 from muniment_plugins.capsule import Capsule, Policy, execute_code
 from muniment_plugins.capsule.clocks import INSTANT, stated
 from muniment_plugins.capsule.guard import build_views
@@ -254,6 +255,21 @@ def test_a_program_sees_the_frozen_clock() -> None:
     }, execution.error
     assert execution.environment["clock"] == "frozen"
     assert execution.environment["now"] == "2000-01-01T00:00:00Z"
+
+
+@strong
+def test_the_clock_stands_where_no_file_opens() -> None:
+    """What a frozen clock needs is loaded before the walls, without Landlock too."""
+    then = (
+        f"policy = Policy(allowed_imports=('dataclasses', 'datetime', 'time'), clock='frozen')\n"
+        f"import datetime\n"
+        f"execution = Capsule(policy).run({PROGRAM!r}, datetime.datetime(1999, 12, 1))\n"
+        "print(json.dumps(execution.to_json()))"
+    )
+    found = without(LANDLOCK, then)
+    assert found["status"] == "ok", found["error"]
+    assert found["level"] == "os-partial"
+    assert found["metrics"]["text"] == "2000-01-01T00:00:00Z"
 
 
 def test_the_clock_runs_unless_it_is_frozen() -> None:

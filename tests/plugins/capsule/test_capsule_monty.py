@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import os
 import random
+import signal
 import sys
+import threading
+import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +25,7 @@ from muniment_plugins.capsule import (
     check_code,
     execute_code,
 )
+from muniment_plugins.capsule.validation import Validated
 
 pytest.importorskip("pydantic_monty")
 
@@ -282,3 +288,81 @@ def test_a_worker_that_cannot_start_is_told(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("MONTY_BIN", "/nonexistent/monty")
     with pytest.raises(CannotTellError, match="no worker of Monty"):
         run("return {}")
+
+
+class Unread(Capsule):
+    """Runs what it has not read: only the engine stands in the way."""
+
+    def validate(self, code: str, entrypoint: str = "fit_and_eval") -> Validated:
+        """Return the program as it is."""
+        return Validated(code, entrypoint, ())
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return {'x': open('/etc/passwd').read()}",
+        "open('/tmp/muniment-escape', 'w').write('x')\nreturn {}",
+        "import os\nreturn {'x': os.listdir('/')}",
+        "import os\nreturn {'x': str(os.environ)}",
+        "import os\nreturn {'x': os.getenv('MUNIMENT_SECRET', None) + ''}",
+        "import os\nos.system('true')\nreturn {}",
+        "import os\nos.kill(os.getppid(), 0)\nreturn {}",
+        "import pathlib\nreturn {'x': pathlib.Path('/etc/passwd').read_text()}",
+        "import pathlib\nreturn {'x': [str(p) for p in pathlib.Path('/').iterdir()]}",
+        "import socket\nreturn {'x': socket.socket()}",
+        "import subprocess\nreturn {'x': subprocess.run(['true'])}",
+        "import ctypes\nreturn {}",
+        "return {'x': ().__class__.__base__.__subclasses__()}",
+        "return {'x': (lambda: 1).__globals__['__builtins__']}",
+        "return {'x': print.__self__.open('/etc/passwd').read()}",
+        "return {'x': eval('open(\"/etc/passwd\").read()')}",
+    ],
+)
+def test_the_engine_has_nothing_of_the_host(
+    body: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without the language layer too, a program gets no file, process or variable."""
+    monkeypatch.setenv("MUNIMENT_SECRET", "canary")
+    indented = body.replace("\n", "\n    ")
+    capsule = Unread(Policy(engine="monty", time_s=5))
+    execution = capsule.run(f"def fit_and_eval(data):\n    {indented}\n", None)
+    assert execution.status in ("error", "rejected"), execution.metrics
+    assert not Path("/tmp/muniment-escape").exists()  # noqa: S108 - that nothing is there
+
+
+def workers() -> list[int]:
+    """Return the processes of this one that are workers of Monty."""
+    tasks = Path("/proc/self/task").glob("*/children")
+    numbers = [int(n) for task in tasks for n in task.read_text().split()]
+    return [n for n in numbers if Path(f"/proc/{n}/comm").read_text() == "monty\n"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="finds the worker in /proc")
+def test_an_engine_that_dies_is_no_fault_of_the_caller() -> None:
+    """The end of the worker is the end of the program, and told as such."""
+
+    def kill() -> None:
+        while not workers():
+            time.sleep(0.01)
+        time.sleep(0.2)
+        for number in workers():
+            os.kill(number, signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    code = "def fit_and_eval(data):\n    while True: pass\n"
+    execution = Unread(Policy(engine="monty", time_s=30)).run(code, None)
+    killer.join()
+    assert rule(execution) == ("killed", "capsule/engine")
+    assert run("return {}").status == "ok"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="finds the worker in /proc")
+def test_a_worker_ends_with_its_execution() -> None:
+    """Nothing runs on after the verdict."""
+    assert run("while True: pass", time_s=0.2).status == "timeout"
+    deadline = time.monotonic() + 10
+    while workers() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not workers()
