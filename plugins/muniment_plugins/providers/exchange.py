@@ -185,14 +185,20 @@ class Exchange:
         """
         if isinstance(outcome, Received):
             outcome = replace(outcome, headers=_unframed(outcome))
-        self.live = outcome
+        self.live = outcome  # and from here on nothing but what may be written
         if isinstance(outcome, Fault):
             message = self.redaction.text(outcome.message)
             raise ConnectionFailed(
                 f"{outcome.name}: {message}",
                 {"fault": {"name": outcome.name, "message": message}},
             )
-        value = self._recorded(outcome)
+        chunks = self.redaction.chunks(outcome.chunks)
+        headers = [list(one) for one in self.redaction.headers(outcome.headers)]
+        value: dict[str, object] = {
+            "status": outcome.status,
+            "headers": headers,
+            "chunks": [_readable(chunk) for chunk in chunks],
+        }
         if outcome.fault is not None:
             message = self.redaction.text(outcome.fault.message)
             name = outcome.fault.name
@@ -200,22 +206,13 @@ class Exchange:
             raise AnswerCutOff(f"{name}: {message}", value)
         if outcome.status >= FIRST_ERROR:
             raise AnswerRefused(f"status {outcome.status}", value)
-        return {**value, **self._about(outcome)}
+        body = b"".join(chunks).decode("utf-8", "replace")
+        return {**value, **self._about(outcome.header("content-type"), body)}
 
-    def _recorded(self, received: Received) -> dict[str, object]:
-        headers = [list(one) for one in self.redaction.headers(received.headers)]
-        chunks = self.redaction.chunks(received.chunks)
-        return {
-            "status": received.status,
-            "headers": headers,
-            "chunks": [_readable(chunk) for chunk in chunks],
-        }
-
-    def _about(self, received: Received) -> dict[str, object]:
+    def _about(self, content_type: str, body: str) -> dict[str, object]:
         if self.dialect is None:
             return {}
-        body = b"".join(self.redaction.chunks(received.chunks))
-        told = about(received.header("content-type"), body.decode("utf-8", "replace"))
+        told = about(content_type, body)
         told.setdefault("model", self.dialect.model)
         usage = cast("dict[str, int]", told.get("usage", {}))
         price = cost(self.dialect.provider, str(told["model"]), usage)
@@ -244,9 +241,8 @@ class Exchange:
         data = cast("dict[str, object]", data)
         if "status" not in data:
             return _fault(data, failure)
-        if self.kind == "http" and isinstance(self.live, Received):
-            return replace(self.live, failure=failure)
-        found = _received(data)
+        live = self.live if self.kind == "http" else None
+        found = live if isinstance(live, Received) else _received(data)
         cut = _fault(data, failure) if "fault" in data else None
         return replace(found, failure=failure, fault=cut)
 

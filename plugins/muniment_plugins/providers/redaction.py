@@ -27,11 +27,12 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 __all__ = [
     "MASK",
-    "PATTERNS",
     "SECRET_HEADERS",
     "SECRET_NAMES",
+    "SHAPES",
     "Headers",
     "Redaction",
+    "Shape",
 ]
 
 Headers = Iterable[tuple[str, str]]
@@ -85,34 +86,56 @@ def _any(names: Iterable[str]) -> str:
     return "|".join(re.escape(name) for name in names)
 
 
-PATTERNS: tuple[re.Pattern[str], ...] = tuple(
-    re.compile(pattern, re.ASCII | re.DOTALL)
-    for pattern in (
-        r"\bsk-[\w-]{16,}",  # OpenAI, Anthropic, DeepSeek, OpenRouter
-        r"\b[spr]k_(?:live|test)_\w{16,}",  # Stripe
-        r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b",  # AWS
-        r"\bgh[oprsu]_\w{30,}",  # GitHub
-        r"\bgithub_pat_\w{22,}",
-        r"\bglpat-[\w-]{20,}",  # GitLab
-        r"\bxox[a-z]-[\w-]{10,}",  # Slack
-        r"\bAIza[\w-]{35}",  # Google
-        r"\bya29\.[\w-]{20,}",
-        r"\bhf_[A-Za-z0-9]{30,}",  # Hugging Face
-        r"\bgsk_[A-Za-z0-9]{20,}",  # Groq
-        r"\bxai-[A-Za-z0-9]{20,}",
-        r"\br8_[A-Za-z0-9]{30,}",  # Replicate
-        r"\bpypi-Ag[\w-]{40,}",
-        r"\bnpm_[A-Za-z0-9]{36}",
-        r"\b\d{8,10}:[\w-]{35}\b",  # Telegram
-        r"\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,}",  # JSON Web Tokens
-        r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?-----END [A-Z ]*PRIVATE KEY-----",
-        r"(?<=://)[^/\s:@\"]*:([^/\s:@\"]+)(?=@)",  # a password in a URL
-        r"(?i)\b(?:bearer|basic)\s+([\w.~+/=-]{16,})",
-        rf"(?i)\\?\"(?:{_any(SECRET_NAMES)})\\?\"\s*:\s*\\?\"([^\"\\]+)",
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What a kind of secret looks like; where there is a group, it is the secret."""
+
+    hints: tuple[str, ...]
+    """In lower case; a text without any of them holds no such secret."""
+    pattern: re.Pattern[str]
+
+    @classmethod
+    def of(cls, hints: str | Iterable[str], pattern: str) -> Shape:
+        """Return the shape with *hints*, one where they are a text."""
+        found = (hints,) if isinstance(hints, str) else tuple(hints)
+        return cls(found, re.compile(pattern, re.ASCII | re.DOTALL))
+
+
+_WORD = r"(?<![A-Za-z0-9_])"
+SHAPES: tuple[Shape, ...] = (
+    Shape.of("sk-", rf"{_WORD}sk-[\w-]{{16,}}"),  # OpenAI, Anthropic, OpenRouter
+    Shape.of(("_live_", "_test_"), rf"{_WORD}[spr]k_(?:live|test)_\w{{16,}}"),  # Stripe
+    Shape.of(("akia", "asia"), rf"{_WORD}(?:AKIA|ASIA)[0-9A-Z]{{16}}\b"),  # AWS
+    Shape.of(("ghp_", "gho_", "ghs_", "ghu_", "ghr_"), rf"{_WORD}gh[oprsu]_\w{{30,}}"),
+    Shape.of("github_pat_", rf"{_WORD}github_pat_\w{{22,}}"),
+    Shape.of("glpat-", rf"{_WORD}glpat-[\w-]{{20,}}"),  # GitLab
+    Shape.of("xox", rf"{_WORD}xox[a-z]-[\w-]{{10,}}"),  # Slack
+    Shape.of("aiza", rf"{_WORD}AIza[\w-]{{35}}"),  # Google
+    Shape.of("ya29.", rf"{_WORD}ya29\.[\w-]{{20,}}"),
+    Shape.of("hf_", rf"{_WORD}hf_[A-Za-z0-9]{{30,}}"),  # Hugging Face
+    Shape.of("gsk_", rf"{_WORD}gsk_[A-Za-z0-9]{{20,}}"),  # Groq
+    Shape.of("xai-", rf"{_WORD}xai-[A-Za-z0-9]{{20,}}"),
+    Shape.of("r8_", rf"{_WORD}r8_[A-Za-z0-9]{{30,}}"),  # Replicate
+    Shape.of("pypi-ag", rf"{_WORD}pypi-Ag[\w-]{{40,}}"),
+    Shape.of("npm_", rf"{_WORD}npm_[A-Za-z0-9]{{36}}"),
+    Shape.of(":aa", rf"{_WORD}\d{{8,10}}:AA[\w-]{{33}}\b"),  # Telegram
+    Shape.of("eyj", rf"{_WORD}eyJ[\w-]{{8,}}\.eyJ[\w-]{{8,}}\.[\w-]{{8,}}"),  # JWT
+    Shape.of(
+        "private key-----",
+        r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?:[^-]|-(?!----))*"
+        r"-----END [A-Z ]*PRIVATE KEY-----",
+    ),
+    Shape.of("://", r"://[^/\s:@\"]*:([^/\s:@\"]+)(?=@)"),  # a password in a URL
+    Shape.of(("bearer", "basic"), r"(?i)\b(?:bearer|basic)\s+([\w.~+/=-]{16,})"),
+    Shape.of(
+        SECRET_NAMES,
+        rf"(?i)\"(?:{_any(SECRET_NAMES)})\\?\"\s*:\s*\\?\"([^\"\\]+)",
+    ),
+    Shape.of(
+        [f"{name}=" for name in _PARAMETERS],
         rf"(?i)(?:^|[?&])(?:{_any(_PARAMETERS)})=([^&\s\"#]+)",
-    )
+    ),
 )
-"""Shapes of secrets; where there is a group, it is the secret."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,10 +207,12 @@ class Redaction:
 
     def _spans(self, text: str) -> Iterator[tuple[int, int]]:
         """Yield where the secrets stand, from left to right, none within another."""
+        lowered = text.lower()
         found = [
             match.span(match.re.groups)
-            for pattern in PATTERNS
-            for match in pattern.finditer(text)
+            for shape in SHAPES
+            if any(hint in lowered for hint in shape.hints)
+            for match in shape.pattern.finditer(text)
             if match[match.re.groups] != MASK
         ]
         for secret in self.known:
