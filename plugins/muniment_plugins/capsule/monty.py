@@ -19,6 +19,7 @@ Loaded for programs that ask for it; needs the extra ``muniment[monty]``.
 from __future__ import annotations
 
 import datetime as dt
+import functools
 import math
 import platform
 import sys
@@ -128,8 +129,7 @@ def refuse_missing(program: Validated) -> None:
         CannotTellError: no worker could be started.
 
     """
-    with _session(Policy()) as session:
-        missing = [name for name in program.imports if not _has(session, name)]
+    missing = [name for name in program.imports if not _has(name)]
     if missing:
         raise BoundedExecutionError(
             f"Monty has no module {', '.join(missing)}",
@@ -138,9 +138,12 @@ def refuse_missing(program: Validated) -> None:
         )
 
 
-def _has(session: MontySession, module: str) -> bool:
+@functools.cache
+def _has(module: str) -> bool:
+    """Tell whether this version has *module*, by asking it once."""
     try:
-        session.feed_run(f"import {module}")
+        with _session(Policy()) as session:
+            session.feed_run(f"import {module}")
     except MontyRuntimeError:
         return False
     return True
