@@ -23,6 +23,7 @@ from muniment_plugins.capsule.landlock import version
 
 __all__ = [
     "LANDLOCK",
+    "NAMESPACES",
     "NOBODY",
     "PROGRAM",
     "SECCOMP",
@@ -124,6 +125,7 @@ def patched_worker(place: Path, *statements: str) -> Path:
 
 
 LANDLOCK = [444, 445, 446]
+NAMESPACES = {"x86_64": [272, 308], "aarch64": [97, 268]}.get(os.uname().machine, [])
 SECCOMP = {"x86_64": [317], "aarch64": [277]}.get(os.uname().machine, [])
 
 

@@ -1,0 +1,5 @@
+"""Reads what other processes were started with."""
+# wants: call
+
+def fit_and_eval(data):
+    return {"through": open(f"/proc/{data['pid']}/cmdline").read()}

@@ -1,0 +1,9 @@
+"""Makes another process slow."""
+# wants: signal
+
+import os
+
+
+def fit_and_eval(data):
+    os.setpriority(os.PRIO_PROCESS, data["pid"], 19)
+    return {}

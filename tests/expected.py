@@ -1,0 +1,70 @@
+"""What is known to show although a layer stands, of every attack that shows anything.
+
+    IN_SPITE_OF_THE_SYSTEM["metadata/stat_size"]    {"metadata"}
+
+Rules: the lists are exact, so that whatever closes or opens fails a test. Behind the
+walls only what stays inside of the process may stand here. Without them, the language
+layer alone is no wall, and this is how far from one it is.
+"""
+
+from __future__ import annotations
+
+__all__ = ["IN_SPITE_OF_THE_LANGUAGE", "IN_SPITE_OF_THE_SYSTEM"]
+
+
+def _read(tables: dict[str, str]) -> dict[str, set[str]]:
+    """Return the effects of each attack; a table has families, and names after each."""
+    found: dict[str, set[str]] = {}
+    for effects, table in tables.items():
+        family = ""
+        for word in table.split():
+            if word.endswith(":"):
+                family = word.removesuffix(":")
+            else:
+                found[f"{family}/{word}"] = set(effects.split())
+    return found
+
+
+IN_SPITE_OF_THE_SYSTEM = _read(
+    {
+        "forged": """
+    forged_results: frame_on_the_pipe patched_worker
+""",
+        "inside": """
+    decorators_and_metaclasses: abc_hook set_name
+    descriptors: class_cell dict_slot property_fget slots_member
+    dunders: class_assignment init_subclass
+    environment_secrets: own_stack
+    evaluated_text: numpy_bmat string_annotation
+    format_strings: format_globals format_map formatter_class fstring_expression
+        getattr_format mapped_format match_method methodcaller nested_spec numpy_char
+        pandas_str subclass_format unbound_format variable_format
+    frames_and_tracebacks: name_error_suggestion
+    guard_tampering: garbage hook_of_audit type_instance type_subclass view_class
+        view_table walls_of_python worker_frame worker_modules
+    pivots: collections_sys decimal_numbers enum_sys functools_cache_clear
+        heapq_doc_runner itemgetter_globals methodcaller numpy_array_interface
+        numpy_as_strided random_system re_enum_sys statistics_sys
+        struct_through_ctypes typing_sys update_wrapper_globals wraps_globals
+""",
+        "metadata": """
+    metadata: linecache lstat path_getsize pathlib stat_size statx through_proc
+    pivots: zoneinfo_path
+""",
+    }
+)
+IN_SPITE_OF_THE_LANGUAGE = _read(
+    {
+        "read": """
+    evaluated_text: enum_convert
+    pivots: argparse_prefix pandas_io_common pyarrow_os_file shlex_source
+        sklearn_vectorizer
+""",
+        "write": """
+    evaluated_text: dataframe_query query_by_match query_in_parts where_is_a_term
+    pivots: gzip_write numpy_ctypeslib numpy_f2py pandas_agg_name pandas_apply_name
+        pandas_groupby_apply pandas_show_versions scipy_wavfile sklearn_graphviz
+        sklearn_memory sklearn_pipeline_memory xml_write
+""",
+    }
+)

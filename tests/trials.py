@@ -1,0 +1,223 @@
+"""The modes in which every attack is tried, and which effects show in each.
+
+    python trials.py                 {"all layers": {"pivots/numpy_loadtxt": [], …}, …}
+
+Rules:
+
+- ``no capsule`` is the control: an attempt without effect there proves nothing.
+- ``all layers`` is a capsule as it is; ``OS only`` has neither validator nor guard,
+  plain built-in names and the genuine import; ``language only`` has no walls, only the
+  limits of a process.
+- Nothing of this needs a hole in the capsule: without a guard is a worker of its own,
+  without walls a request that asks for none.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Self
+
+from corpus import Attack, attacks
+from machines import patched_worker
+from muniment.errors import RefusedError
+from muniment_plugins.capsule import Capsule, Execution, Policy, starting, supervisor
+from muniment_plugins.capsule.starting import Surroundings
+from muniment_plugins.capsule.validation import Validated
+from theatre import BOUND, Seen, Theatre, Trial
+
+__all__ = [
+    "BEHIND_WALLS",
+    "MODES",
+    "Tries",
+    "Unguarded",
+    "Unwalled",
+    "report",
+]
+
+MODES = ("no capsule", "all layers", "OS only", "language only")
+BEHIND_WALLS = MODES[1:3]
+
+_TIME_S, _SHORT_S = 5.0, 0.3
+_GRACE_S = 0.3
+_PATIENCE_S = 30.0
+_MEM_MB = 64
+
+
+class Unguarded(Capsule):
+    """Runs what nobody has read; the worker takes the guard away too."""
+
+    def validate(self, code: str, entrypoint: str = "fit_and_eval") -> Validated:
+        """Accept anything; load what the policy lists."""
+        return Validated(code, entrypoint, self.policy.allowed_imports)
+
+
+class Unwalled(Capsule):
+    """Reads and guards, and has no walls around it."""
+
+    def _surroundings(self, program: Validated) -> Surroundings:
+        genuine = super()._surroundings(program)
+        around = {**json.loads(genuine.text), "walls": {}}
+        return replace(genuine, text=json.dumps(around))
+
+
+_GUARDLESS = (
+    "import builtins, functools",
+    "import muniment_plugins.capsule.program as program",
+    "shown = functools.partial(print, flush=True)",
+    "program.safe_builtins = lambda *_: {**vars(builtins), 'print': shown}",
+    "program.build_views = lambda *_: {}",
+)
+"""What makes a worker give programs plain names and the genuine import."""
+
+
+@contextlib.contextmanager
+def started_by(worker: Path) -> Iterator[None]:
+    """Have *worker* started where a child is asked for."""
+    genuine, starting.WORKER = starting.WORKER, worker
+    try:
+        yield
+    finally:
+        starting.WORKER = genuine
+
+
+class Tries:
+    """A theatre, and a host without a capsule beside it, which starts when asked."""
+
+    def __enter__(self) -> Self:
+        """Open the theatre."""
+        self.stack = contextlib.ExitStack()
+        self.theatre = self.stack.enter_context(Theatre())
+        place = Path(self.stack.enter_context(tempfile.TemporaryDirectory()))
+        place.chmod(0o755)
+        self.guardless = patched_worker(place, *_GUARDLESS)
+        self.naive: subprocess.Popen[str] | None = None
+        self.stack.callback(setattr, supervisor, "GRACE_S", supervisor.GRACE_S)
+        supervisor.GRACE_S = _GRACE_S
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Close it."""
+        if self.naive is not None and self.naive.stdin and self.naive.stdout:
+            self.naive.stdin.close()
+            self.naive.wait()
+            self.naive.stdout.close()
+        self.stack.close()
+
+    def effects(self, attack: Attack, mode: str) -> set[str]:
+        """Return which effects of *attack* show in *mode*."""
+        with self.theatre.trial() as trial:
+            seen = self._seen(attack, mode, trial)
+            if attack.waits:
+                _wait_for(trial, attack.waits)
+            return trial.effects(seen, attack.wants)
+
+    def _seen(self, attack: Attack, mode: str, trial: Trial) -> Seen:
+        if mode == "no capsule":
+            return self._uncontained(attack, trial)
+        kinds = {"OS only": Unguarded, "language only": Unwalled}
+        try:
+            policy = self.policy(attack, mode)
+        except RefusedError as error:
+            return Seen("rejected", str(error), "None", "")
+        capsule = kinds.get(mode, Capsule)(policy)
+        worker = self.guardless if mode == "OS only" else starting.WORKER
+        with started_by(worker):
+            execution = capsule.run(attack.code, trial.data)
+            if attack.wants == "leak":
+                execution = capsule.run(attack.code, trial.data, "check")
+        return _seen(execution)
+
+    def policy(self, attack: Attack, mode: str) -> Policy:
+        """Return the bounds in which *attack* is tried.
+
+        Raises:
+            RefusedError: it wants what no spec may list.
+
+        """
+        return Policy(
+            allow_dangerous=mode == "OS only",
+            allowed_imports=attack.allows,
+            env={"STAGE_INNER": self.theatre.inner},
+            max_output=BOUND,
+            mem_mb=_MEM_MB,
+            time_s=_SHORT_S if attack.wants == "time" else _TIME_S,
+        )
+
+    def _uncontained(self, attack: Attack, trial: Trial) -> Seen:
+        inner, outer = self.theatre.inner, self.theatre.outer
+        job = {
+            "after": attack.wants == "leak",
+            "code": attack.code,
+            "data": trial.data,
+            "env": {"STAGE_INNER": inner, "STAGE_SECRET": outer},
+            "time_s": _SHORT_S if attack.wants == "time" else _PATIENCE_S,
+        }
+        naive = self._host()
+        if naive.stdin is None or naive.stdout is None:
+            raise AssertionError("both are pipes")
+        naive.stdin.write(json.dumps(job) + "\n")
+        naive.stdin.flush()
+        found = json.loads(naive.stdout.readline())
+        return Seen(
+            contained=False,
+            max_rss_kb=found["max_rss_kb"],
+            metrics=found["metrics"],
+            signal=found["signal"],
+            status=found["status"],
+            stdout=found["stdout"],
+            text=f"{found['metrics']}\n{found['stdout']}",
+        )
+
+    def _host(self) -> subprocess.Popen[str]:
+        if self.naive is None:
+            self.naive = subprocess.Popen(
+                [sys.executable, Path(__file__).with_name("naive.py")],
+                env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+        return self.naive
+
+
+def _seen(execution: Execution) -> Seen:
+    metrics = repr(execution.metrics)
+    message = (execution.error or {}).get("message")
+    return Seen(
+        metrics=metrics,
+        status=execution.status,
+        stdout=execution.stdout,
+        text=f"{metrics}\n{execution.stdout}\n{message}",
+    )
+
+
+def _wait_for(trial: Trial, seconds: float) -> None:
+    """Give an effect that comes late its time."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline and trial.changes() == trial.before:
+        time.sleep(0.02)
+
+
+def report(modes: tuple[str, ...] = BEHIND_WALLS) -> dict[str, dict[str, list[str]]]:
+    """Try every attack in *modes*; return the effects that show."""
+    with Tries() as tries:
+        return {
+            mode: {
+                name: sorted(tries.effects(attack, mode))
+                for name, attack in attacks().items()
+            }
+            for mode in modes
+        }
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(report(tuple(sys.argv[1:]) or BEHIND_WALLS)))
