@@ -40,7 +40,7 @@ from muniment_plugins.harness.treatments import (
     described,
     undescribed,
 )
-from muniment_plugins.harness.verifiers import Hypothesis, judge_properties
+from muniment_plugins.harness.verifiers import Hypothesis
 
 if TYPE_CHECKING:
     from muniment.ledger import Ledger
@@ -154,7 +154,8 @@ class ExperimentProgram:
         pairs = list(self._judged(conditions))
         integrity = self._integrity(run) if pairs else None
         for hypothesis, condition in pairs:
-            said = condition.judge(hypothesis, conditions[0], integrity)
+            against = conditions[0] if _compares(hypothesis) else condition
+            said = condition.judge(hypothesis, against, integrity)
             if isinstance(said, Failed):
                 missed.append(said)
             else:
@@ -171,7 +172,7 @@ class ExperimentProgram:
         """
         baseline, *treated = conditions
         for hypothesis in self.hypotheses:
-            compares = hypothesis.verifier.function is not judge_properties
+            compares = _compares(hypothesis)
             for condition in treated if treated and compares else conditions:
                 if condition.whole and (baseline.whole or not compares):
                     yield hypothesis, condition
@@ -195,6 +196,11 @@ class ExperimentProgram:
         for function in (self.datasource, *models):
             if isinstance(function, Remembered):
                 recall(function.described)
+
+
+def _compares(hypothesis: Hypothesis) -> bool:
+    """Tell whether a verdict stands on the baseline, too."""
+    return hypothesis.verifier.compares
 
 
 def _failed(failures: list[Failed]) -> ExperimentFailed:

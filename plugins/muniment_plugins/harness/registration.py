@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, cast
 from muniment.canonical import sha256_tag
 from muniment.errors import ErasedError
 from muniment.events import BlobRef, Event
-from muniment_plugins.harness.references import refer
+from muniment_plugins.harness.references import Function, refer
 from muniment_plugins.harness.stating import IssueSpec, StateClaim
 from muniment_plugins.harness.synthesis import Synthesize, given_code
 from muniment_plugins.harness.treatments import BASELINE
@@ -36,7 +36,14 @@ if TYPE_CHECKING:
     from muniment_plugins.harness.pipelines import Pipeline
     from muniment_plugins.harness.programs import ExperimentProgram
 
-__all__ = ["KIND", "Integrity", "identity", "integrity_of", "registered"]
+__all__ = [
+    "KIND",
+    "Integrity",
+    "functions_of",
+    "identity",
+    "integrity_of",
+    "registered",
+]
 
 KIND = "experiment.registered"
 _ID = 16
@@ -57,8 +64,7 @@ class Integrity:
 
 def registered(program: ExperimentProgram, replicates: int) -> dict[str, object]:
     """Return the data of ``experiment.registered``."""
-    pipelines = _pipelines(program)
-    steps = [step for pipeline in pipelines for step in pipeline]
+    steps = [step for pipeline in _pipelines(program) for step in pipeline]
     claims = [one.claim.to_json() for one in steps if isinstance(one, StateClaim)]
     specs = [
         one.spec.to_json()
@@ -79,7 +85,7 @@ def registered(program: ExperimentProgram, replicates: int) -> dict[str, object]
         "specs": _unique(specs),
         "hypotheses": [one.describe() for one in program.hypotheses],
         "code": sorted(code),
-        "functions": _unique(_functions(program, pipelines)),
+        "functions": _unique([refer(one) for one in functions_of(program)]),
     }
 
 
@@ -99,14 +105,15 @@ def _pipelines(program: ExperimentProgram) -> list[Pipeline]:
     ]
 
 
-def _functions(program: ExperimentProgram, pipelines: list[Pipeline]) -> list[Row]:
+def functions_of(program: ExperimentProgram) -> list[Function]:
+    """Return every function that the program calls, as far as the plan says it."""
     found: list[object] = [program.datasource]
-    for step in (one for pipeline in pipelines for one in pipeline):
+    for step in (one for pipeline in _pipelines(program) for one in pipeline):
         found += [getattr(step, name, None) for name in ("llm", "repair", "function")]
         found += cast("Row", getattr(step, "transforms", {})).values()
     found += [one.apply for one in program.treatments]
     found += [one.verifier.function for one in program.hypotheses]
-    return [refer(one) for one in found if callable(one)]
+    return [one for one in found if callable(one)]
 
 
 def _unique(rows: Sequence[Row]) -> list[object]:

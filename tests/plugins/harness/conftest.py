@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -19,6 +21,8 @@ from muniment_plugins.harness import (
     run_metamorphic_tests,
     specify_claim,
 )
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
 
 CODE = """
 import math

@@ -1,0 +1,153 @@
+"""However an experiment is spread, it is the same experiment."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import errands
+from in_process import harness_ledger
+from muniment.errors import UsageError
+from muniment.ledger import Ledger
+from muniment.replaying import replay
+from muniment_plugins.harness import (
+    Claim,
+    Experiment,
+    Spec,
+    bounded_synthesis,
+    execute_capsule,
+    generate_spec,
+    metamorphic,
+    run_metamorphic_tests,
+    specify_claim,
+)
+from muniment_plugins.harness.building import ExperimentBuilder
+from muniment_plugins.harness.processes import Processes
+
+PERM = {"name": "perm", "transform": "permute_rows", "metric": "total"}
+LOCAL = ["serial", "threads", "processes"]
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Iterator[Ledger]:
+    """Give the test a ledger with the harness and a capsule in this process."""
+    with harness_ledger(tmp_path / "work" / "ledger.db") as made:
+        yield made
+
+
+def builder(source: Callable[..., object] = errands.rows) -> ExperimentBuilder:
+    """Return an experiment that uses everything that other processes may be asked."""
+    return (
+        Experiment.builder("spread")
+        .datasource(source)
+        .add_step(specify_claim(claim=Claim("c", "A claim")))
+        .add_step(errands.stepped(share=0.8))
+        .add_step(generate_spec(spec=Spec(properties=[PERM])))
+        .add_step(bounded_synthesis(llm=errands.model))
+        .add_step(execute_capsule())
+        .add_step(run_metamorphic_tests(permutations=2))
+        .treatment("half", errands.half)
+        .treatment("whole", {"share": 1.0})
+        .hypothesis("metamorphic", verifier=metamorphic)
+    )
+
+
+@pytest.mark.parametrize("executor", LOCAL)
+def test_the_result_is_the_same(ledger: Ledger, executor: str) -> None:
+    """Metrics, verdicts and digest do not depend on the executor."""
+    result = builder().build().run(replicates=4, executor=executor, ledger=ledger)
+    assert result.errors == ()
+    assert result.metrics.baseline.metrics["total"] == [10, 10, 10, 10]
+    assert result.metrics.treatments["half"].metrics["kept"] == [3, 2, 2, 2]
+    assert result.metrics.treatments["whole"].metrics["total"] == [10, 11, 12, 13]
+    serial = builder().build().run(replicates=4, ledger=ledger)
+    assert result.result_digest == serial.result_digest
+    assert replay(ledger, result.run_id).result_digest == serial.result_digest
+
+
+@pytest.mark.parametrize("executor", LOCAL)
+def test_every_call_is_where_it_belongs(ledger: Ledger, executor: str) -> None:
+    """Condition, replicate and step of each LLM call are those that it was made for."""
+    result = builder().build().run(replicates=4, executor=executor, ledger=ledger)
+    calls = list(ledger.events(run=result.run_id, type="llm.completed"))
+    assert len(calls) == 12
+    for event in calls:
+        value = ledger.resolve(event)["value"]
+        assert isinstance(value, dict)
+        condition, _, number = str(event.scope).split("/")
+        assert value["calls"][0]["place"] == f"{condition} {number} 1"
+        assert value["usage"] == {"tokens": 7}
+    gathered = result.record.conditions
+    assert {n: len(one.llm_calls) for n, one in gathered.items()} == {
+        "baseline": 4,
+        "half": 4,
+        "whole": 4,
+    }
+
+
+@pytest.mark.parametrize("executor", LOCAL)
+def test_a_failure_is_the_same(ledger: Ledger, executor: str) -> None:
+    """What a function raises has its name, its place and its digest everywhere."""
+    failed = builder(errands.broken).build()
+    result = failed.run(replicates=3, executor=executor, ledger=ledger)
+    assert [str(one) for one in result.errors] == [
+        f"{name}, replicate 1, datasource: LookupError: no such rows [effect/data]"
+        for name in ("baseline", "half", "whole")
+    ]
+    assert result.metrics.baseline.metrics["n"] == [4, 4]
+    serial = failed.run(replicates=3, ledger=ledger)
+    assert result.result_digest == serial.result_digest
+
+
+@pytest.mark.parametrize("executor", LOCAL)
+def test_a_coroutine_function_is_awaited(ledger: Ledger, executor: str) -> None:
+    """A model that is an async function works under every executor."""
+    awaited = builder().build()
+    steps = [*awaited.program.pipeline][:3]
+    built = (
+        Experiment.builder()
+        .datasource(errands.rows)
+        .pipeline([*steps, bounded_synthesis(llm=errands.amodel), execute_capsule()])
+        .build()
+    )
+    result = built.run(replicates=2, executor=executor, ledger=ledger)
+    assert result.errors == ()
+    assert result.metrics.baseline.metrics["n"] == [4, 4]
+
+
+def test_processes_are_others(ledger: Ledger) -> None:
+    """Functions run in as many processes as there are workers, none of them this one."""
+    code = "def fit_and_eval(data): return {'pid': data[0]}"
+    built = (
+        Experiment.builder()
+        .datasource(errands.here)
+        .add_step(specify_claim(claim=Claim("c", "t")))
+        .add_step(generate_spec(spec=Spec()))
+        .add_step(bounded_synthesis(code=code))
+        .add_step(execute_capsule())
+        .build()
+    )
+    result = built.run(replicates=6, executor=Processes(workers=2), ledger=ledger)
+    pids = set(result.metrics.baseline.metrics["pid"])
+    assert os.getpid() not in pids
+    assert 1 <= len(pids) <= 2
+
+
+@pytest.mark.parametrize("executor", ["processes", "dask"])
+def test_a_lambda_is_refused_there(ledger: Ledger, executor: str) -> None:
+    """What cannot be imported is refused before anything is written, with the remedy."""
+    built = builder(lambda ctx: [1, 2, 3, 4]).build()  # noqa: ARG005 - on purpose
+    size = ledger.head.size
+    with pytest.raises(UsageError, match=r"put it into a module.*or use the threads"):
+        built.run(executor=executor, ledger=ledger)
+    assert ledger.head.size == size
+    assert built.run(executor="threads", ledger=ledger).ok
+
+
+def test_an_unknown_executor_is_refused(ledger: Ledger) -> None:
+    """A misspelt name is misuse that lists the known ones."""
+    with pytest.raises(UsageError, match=r"no executor is called 'thread'.*threads"):
+        builder().build().run(executor="thread", ledger=ledger)
