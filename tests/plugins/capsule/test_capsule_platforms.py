@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import datetime as dt
 import math
 import os
 import sys
@@ -218,6 +219,53 @@ def test_a_system_without_limits_says_so(monkeypatch: pytest.MonkeyPatch) -> Non
     """A child that cannot limit itself states that, instead of limits."""
     monkeypatch.setattr(limits, "resource", None)
     assert list(limits.apply_limits(1, 1)) == ["missing"]
+
+
+BARE = """
+import os, sys
+for name in ("fcntl", "grp", "pwd", "resource", "termios"):
+    sys.modules[name] = None
+for name in ("fork", "getuid", "killpg", "register_at_fork", "setsid", "uname", "wait4"):
+    delattr(os, name)
+for name in ("O_CLOEXEC", "O_NONBLOCK", "O_PATH"):
+    delattr(os, name)
+import _signal
+for name in ("ITIMER_PROF", "SIGKILL", "SIGPROF", "SIGXCPU", "pthread_sigmask"):
+    delattr(_signal, name)
+os.name = "nt"
+os.O_BINARY = 0
+if __name__ == "__main__":
+    sys.platform = "win32"
+    windows = type(sys)("msvcrt")
+    windows.open_osfhandle = lambda handle, flags: handle
+    sys.modules["msvcrt"] = windows
+"""
+
+
+@pytest.mark.usefixtures("belted")
+def test_a_child_needs_nothing_that_only_posix_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the calls of POSIX taken away, a child still answers, and states no limits."""
+    text = starting.WORKER.read_text().replace("__file__", repr(str(starting.WORKER)))
+    bare = tmp_path / "worker.py"
+    head, future, rest = text.partition("from __future__ import annotations\n")
+    bare.write_text(f"{head}{future}{BARE}{rest}")
+    monkeypatch.setattr(starting, "WORKER", bare)
+    monkeypatch.setattr(starting, "_belt", lambda: None)
+    monkeypatch.setattr(running, "machine", lambda: machine.Machine("process", {}))
+    allowed = ("dataclasses", "datetime", "json", "math", "random", "re", "time")
+    code = (
+        "import dataclasses, datetime, json, math, random, re, time\n"
+        "def fit_and_eval(data):\n"
+        "    print(data)\n"
+        "    return {'n': random.random(), 'now': time.time()}\n"
+    )
+    policy = Policy(allowed_imports=allowed, clock="frozen")
+    execution = Capsule(policy).run(code, dt.date(2020, 1, 1))
+    assert (execution.status, execution.level) == ("ok", "process"), execution.error
+    assert "missing" in execution.layers["rlimits"]  # type: ignore[operator]
+    assert execution.stdout == "2020-01-01\n"
 
 
 class Belt(Seatbelt):
