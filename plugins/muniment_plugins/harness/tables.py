@@ -197,7 +197,7 @@ def _taken_columns(table: Mapping[object, object], order: Order) -> object:
 
 def _taken(part: Any, positions: list[int]) -> object:
     if _is_rows(part):
-        return _like(part, [part[at] for at in positions])
+        return _like(part, list(map(part.__getitem__, positions)))
     if hasattr(part, "iloc"):
         return _counted_anew(part, part.iloc[positions])
     return part.take(positions) if hasattr(part, "num_rows") else part[positions]

@@ -21,6 +21,7 @@ Rules:
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
@@ -47,6 +48,7 @@ Expect = Callable[[object], object]
 
 _NUMBERS = "iuf"
 _LABELS = "biuU"
+_SHUFFLED = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,8 +316,17 @@ def _permuted(length: int, seed: int | None) -> list[int]:
     positions = list(range(length))
     if seed is None:
         return positions[::-1]
-    random.Random(seed).shuffle(positions)  # noqa: S311 - an order, no secret
-    return positions
+    source = random.Random(seed)  # noqa: S311 - an order, no secret
+    if length <= _SHUFFLED:
+        source.shuffle(positions)
+        return positions
+    # Shuffling a million takes a second. A grid with its rows and its columns shuffled,
+    # read down the columns, separates all neighbours as well.
+    width = math.isqrt(length)
+    rows, columns = list(range(0, length, width)), list(range(width))
+    source.shuffle(rows)
+    source.shuffle(columns)
+    return [at for column in columns for row in rows if (at := row + column) < length]
 
 
 def _reordered(order: list[int]) -> Expect:

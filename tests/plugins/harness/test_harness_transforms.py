@@ -43,6 +43,18 @@ def test_rows_are_kept_and_moved(rows: list[int]) -> None:
     assert bool(orders) == (len(set(rows)) > 1)
 
 
+@pytest.mark.parametrize("length", [4096, 4097, 4160, 4161, 5000, 10007])
+def test_many_rows_are_kept_and_moved(length: int) -> None:
+    """Long data is permuted whole, too: no two neighbours stay neighbours for long."""
+    rows = list(range(length))
+    first, *others = made("permute_rows", rows, 3)
+    assert first == rows[::-1]
+    for order in others:
+        assert sorted(order) == rows
+        beside = sum(abs(one - two) == 1 for one, two in itertools.pairwise(order))
+        assert beside < length / 100
+
+
 @given(st.lists(st.tuples(st.integers(), st.text()), min_size=2))
 def test_aligned_parts_keep_their_pairs(pairs: list[tuple[int, str]]) -> None:
     """Parts that are permuted together still pair the same elements."""
