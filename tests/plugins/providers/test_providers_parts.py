@@ -116,6 +116,17 @@ def test_hearing(cuts: list[int]) -> None:
     assert "".join(heard) == "echo: a ü 漢 c"
 
 
+def test_hearing_anew() -> None:
+    """What a stream that was cut off left behind is not heard with the next one."""
+    heard: list[str] = []
+    ear = Ear(Listener(heard.append), lambda event: str(event["say"]))
+    ear.hear(b'data: {"say": "a"}\n\ndata: {"say": "\xc3')
+    ear.again()
+    ear.hear(b'data: {"say": "b"}\n\n')
+
+    assert heard == ["a", "b"]
+
+
 @pytest.mark.parametrize(
     ("path", "body", "expected"),
     [
