@@ -153,7 +153,7 @@ def _changed(
     standing = _standing(said, others)
     for name in ("code", "functions", "hypotheses", "claims", "specs"):
         if standing is not None and standing[name] != said[name]:
-            yield f"the {name} are not those that were registered"
+            yield f"not what was registered: {name}"
     known = cast("list[str]", said["code"])
     for event in events:
         if event.type == "synthesis.attempted":

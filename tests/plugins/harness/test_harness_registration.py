@@ -1,0 +1,162 @@
+"""What is going to be run is stated before, and a verdict says if that held."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from in_process import harness_ledger
+from muniment.ledger import Ledger
+from muniment.replaying import replay
+from muniment_plugins.harness import (
+    Case,
+    Claim,
+    Experiment,
+    Spec,
+    bounded_synthesis,
+    execute_capsule,
+    generate_spec,
+    metamorphic,
+    run_metamorphic_tests,
+    specify_claim,
+)
+from muniment_plugins.harness.registration import integrity_of
+
+PERM = {"name": "perm", "transform": "permute_rows", "metric": "total"}
+CODE = "def fit_and_eval(data): return {'total': sum(data), 'n': len(data)}"
+OTHER = CODE + "  # differently"
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Iterator[Ledger]:
+    """Give the test a ledger with the harness and a capsule in this process."""
+    with harness_ledger(tmp_path / "work" / "ledger.db") as made:
+        yield made
+
+
+def drawn(ctx: Mapping[str, Any]) -> list[int]:
+    """Return rows that differ for every seed."""
+    return [ctx["seed"], 2, 3]
+
+
+def same(_: object) -> list[int]:
+    """Return always the same rows."""
+    return [1, 2, 3]
+
+
+def experiment(code: str = CODE, source: Any = drawn, name: str = "sum") -> Experiment:
+    """Return an experiment under a name."""
+    return (
+        Experiment.builder(name)
+        .datasource(source)
+        .add_step(specify_claim(claim=Claim("c", "The sum")))
+        .add_step(generate_spec(spec=Spec(properties=[PERM])))
+        .add_step(bounded_synthesis(code=code))
+        .add_step(execute_capsule())
+        .add_step(run_metamorphic_tests(permutations=2))
+        .hypothesis("metamorphic", verifier=metamorphic)
+        .build()
+    )
+
+
+def status(ledger: Ledger, run: str) -> str:
+    """Return what the verdict of *run* says, which its events say again."""
+    (verdict,) = ledger.events(run=run, type="verdict.reached")
+    said = str(verdict.data["integrity"])
+    assert integrity_of(ledger, run).status == said
+    return said
+
+
+def test_a_run_registers_itself_first(ledger: Ledger) -> None:
+    """Claim, spec, hypotheses, code and replicates are stated before any replicate."""
+    result = experiment().run(replicates=2, ledger=ledger)
+    events = list(ledger.events(run=result.run_id))
+    assert [one.type for one in events[:3]] == [
+        "run.started",
+        "experiment.registered",
+        "replicate.started",
+    ]
+    said = ledger.resolve(events[1])
+    assert (said["experiment"], said["replicates"]) == ("sum", 2)
+    assert said["claims"] == [{"id": "c", "text": "The sum", "acceptance": {}}]
+    assert said["conditions"] == ["baseline"]
+    assert [one["name"] for one in said["hypotheses"]] == ["metamorphic"]  # type: ignore[attr-defined]
+    assert status(ledger, result.run_id) == "valid"
+    assert str(result.integrity) == "valid"
+
+
+def test_a_repetition_is_valid(ledger: Ledger) -> None:
+    """The same plan on the same data is no new look; digests stay equal."""
+    first = experiment(source=same).run(ledger=ledger)
+    second = experiment(source=same).run(ledger=ledger)
+    assert status(ledger, second.run_id) == "valid"
+    assert first.result_digest == second.result_digest
+
+
+def test_other_code_than_was_registered(ledger: Ledger) -> None:
+    """A registration apart from any run binds the runs of its name."""
+    event = experiment().register(replicates=1, ledger=ledger)
+    assert (event.run, event.type) == (None, "experiment.registered")
+    assert status(ledger, experiment().run(ledger=ledger).run_id) == "valid"
+    result = experiment(OTHER).run(ledger=ledger)
+    assert status(ledger, result.run_id) == "changed_code"
+    assert "not what was registered: code" in str(result.integrity)
+    other = experiment(OTHER, name="another").run(ledger=ledger)
+    assert status(ledger, other.run_id) != "changed_code"
+
+
+def test_more_replicates_than_were_registered(ledger: Ledger) -> None:
+    """To go on measuring until it fits shows."""
+    experiment().register(replicates=2, ledger=ledger)
+    assert status(ledger, experiment().run(replicates=2, ledger=ledger).run_id) == (
+        "valid"
+    )
+    more = experiment().run(replicates=3, ledger=ledger)
+    assert status(ledger, more.run_id) == "extra_replicates"
+    assert "3 replicates ran, 2 were registered" in str(more.integrity)
+
+
+def test_another_number_of_replicates_after_a_look(ledger: Ledger) -> None:
+    """Without any registration apart, a second run with another number shows."""
+    first = experiment().run(replicates=1, ledger=ledger)
+    more = experiment().run(replicates=4, ledger=ledger)
+    assert status(ledger, more.run_id) == "extra_replicates"
+    assert f"run {first.run_id} had looked at it with 1" in str(more.integrity)
+
+
+def test_data_that_another_plan_had_seen(ledger: Ledger) -> None:
+    """Another plan for the same claim on the same data shows; on fresh data it is fine."""
+    first = experiment(source=same).run(ledger=ledger)
+    second = experiment(OTHER, source=same).run(ledger=ledger)
+    assert status(ledger, second.run_id) == "reused_data"
+    assert f"run {first.run_id} had seen this data" in str(second.integrity)
+    fresh = experiment(OTHER, source=drawn).run(ledger=ledger)
+    assert status(ledger, fresh.run_id) == "valid"
+
+
+def test_steps_without_a_registration(ledger: Ledger) -> None:
+    """A run that only calls the steps stated nothing before it executed."""
+    built = experiment()
+
+    def program(run: Any) -> object:
+        return dict(built.program.pipeline(Case(data=[1, 2, 3]), run).metrics)
+
+    done = ledger.execute(program)
+    assert done.ok
+    assert integrity_of(ledger, done.run_id).status == "no_registration"
+
+
+def test_the_status_is_no_part_of_the_result(ledger: Ledger) -> None:
+    """A replay accepts a run whatever came before or after it."""
+    first = experiment().run(ledger=ledger)
+    more = experiment().run(replicates=2, ledger=ledger)
+    assert more.integrity.status == "extra_replicates"
+    for run in (first, more):
+        report = replay(ledger, run.run_id)
+        assert (report.verdict, report.result_digest) == (
+            "acceptable",
+            run.result_digest,
+        )
