@@ -26,6 +26,7 @@ import muniment
 from muniment.canonical import JsonValue
 from muniment_plugins.capsule import native, seccomp
 from muniment_plugins.capsule.protocol import is_object
+from muniment_plugins.capsule.trapping import SIGSYS
 
 __all__ = ["describe", "level_of", "missing", "plan", "unmet_walls"]
 
@@ -33,6 +34,7 @@ _LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib")
 _FILES = ("/etc/ld.so.cache",)
 _ZONES = "/usr/share/zoneinfo"
 _NAMESPACES = ("ipc", "mnt", "net", "user", "uts")
+_TRAPPED = 1 << (SIGSYS - 1)
 _CAPABILITIES = ("CapAmb", "CapEff", "CapInh", "CapPrm")
 
 
@@ -91,6 +93,7 @@ def unmet_walls(pid: int, stated: Mapping[str, object]) -> list[str]:
         "namespaces": _stands(stated, "namespaces") and _is_apart(pid, found),
         "no_new_privs": found.get("NoNewPrivs") == "1",
         "seccomp": found.get("Seccomp") == "2" and filters[0] > filters[1],
+        "trap": bool(int(found.get("SigCgt", "0"), 16) & _TRAPPED),
         "undumpable": _is_undumpable(pid),
     }
     return [

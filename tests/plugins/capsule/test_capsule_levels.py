@@ -109,6 +109,7 @@ LIES = {
     "namespaces": {"mount": "private root"},
     "no_new_privs": {"set": True},
     "seccomp": {"filter": "open"},
+    "trap": {"set": True},
 }
 
 
