@@ -9,6 +9,8 @@ Rules:
 - The handler is put in place before the filter, which refuses to have it replaced.
 - It is called once. Where it fails, for want of memory, it makes a forbidden call itself,
   which ends the process by the signal: that says that there was one, and not which.
+  Where it cannot even begin, at the limit of recursion, the call counts as refused, and
+  the next one ends the process so.
 
 The child imports this module. See sigaction(2), SYS_SECCOMP.
 """

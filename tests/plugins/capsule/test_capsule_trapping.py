@@ -118,6 +118,20 @@ def test_a_child_without_memory_says_less() -> None:
 
 
 @strong
+def test_a_child_at_the_limit_of_recursion_makes_no_call_either() -> None:
+    """There the handler may not begin; the next forbidden call ends the child."""
+    deep = (
+        "def sink():\n"
+        "    try: sink()\n"
+        f"    except RecursionError: {EXEC}\n"
+        "try: sink()\n"
+        "except (OSError, RecursionError): pass\n"
+    )
+    frame, ended = locked(deep + EXEC)
+    assert ended == -signal.SIGSYS or (ended == 0 and f'"{EXECVE}"' in frame)
+
+
+@strong
 def test_a_handler_that_is_tampered_with_lets_nothing_through() -> None:
     """Whatever a program makes of the handler, the kernel does not make the call."""
     refused = f"{IGNORING}\ntry: {EXEC}\nexcept OSError: pass\n"
