@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Explanation", "explain"]
 
+_STATED = 3
+"""How many facts about failures are said; more of them say the same."""
+
 _ENDS = frozenset({"run.started", "run.resumed", "run.interrupted"}) | {
     "run.completed",
     "run.failed",
@@ -59,19 +62,32 @@ def explain(ledger: Ledger, run: str) -> Explanation:
     if last.type == "run.completed" and judged is not None:
         return _judged(ledger, run, judged)
     if last.type == "run.completed":
-        return _completed(run)
+        return _completed(ledger, run, events)
     if last.type == "run.failed":
         return _failed(ledger, run, events, last)
     return _unfinished(ledger, run, events, last)
 
 
-def _completed(run: str) -> Explanation:
+def _completed(ledger: Ledger, run: str, events: list[Event]) -> Explanation:
     said = Explanation(run, "completed", "the program returned")
-    said.next = [
+    verdicts = [event for event in events if event.type == "verdict.reached"]
+    failed = [event for event in verdicts if event.raw.get("passed") is False]
+    if failed:
+        said.because += f"; {len(failed)} of {len(verdicts)} verdicts failed"
+    for event in failed:
+        said.facts.append((f"verdict, event {event.seq}", _verdict(ledger, event)))
+        said.next.append((f"muniment events show {event.seq}", "prints the verdict"))
+    said.next += [
         (f"muniment runs show {run}", "prints its facts, effects and result"),
         (f"muniment replay {run}", "derives the result again"),
     ]
     return said
+
+
+def _verdict(ledger: Ledger, event: Event) -> str:
+    data = resolved(ledger, event)
+    where = f" of {event.scope}" if event.scope else ""
+    return f"{data.get('hypothesis')}{where}: {short(data.get('result'), 300)}"
 
 
 def _judged(ledger: Ledger, run: str, judged: Event) -> Explanation:
@@ -101,22 +117,53 @@ def _failed(ledger: Ledger, run: str, events: list[Event], last: Event) -> Expla
     said = Explanation(run, status, _text(data))
     said.facts.append(("ended at", f"event {last.seq}, {last.time}"))
     steps = _caused(events, data.get("cause"))
-    for step in steps:
+    for step in steps[:_STATED]:
         said.facts += _about(ledger, step)
         said.next.append((f"muniment events show {_seq(step)}", "prints the failure"))
+    if len(steps) > _STATED:
+        said.facts.append(("and", f"{len(steps) - _STATED} more effects that failed"))
+    stated = list(_stated(ledger, events))
+    for seq, name, words in stated:
+        said.facts.append((name, words))
+        said.next.append((f"muniment events show {seq}", "prints it"))
     if steps:
         said.next.append((f"muniment resume {run}", "performs what failed again"))
     elif status == "refused":
         said.next.append(
             (f"muniment runs show {run}", "prints what happened before the refusal")
         )
-    else:
+    elif not stated:
         said.facts.append(("raised by", "the program itself, not by an effect"))
+    if not steps and status != "refused":
         said.next.append(
             (f"muniment runs show {run}", "prints what happened before it")
         )
     said.next.append((f"muniment replay {run}", "runs into the same failure again"))
     return said
+
+
+def _stated(ledger: Ledger, events: list[Event]) -> Iterator[tuple[int, str, str]]:
+    """Yield seq, type and words of the first facts that say what failed, and why.
+
+    Such a fact has a message, with the rule that was broken and what to do about it.
+    """
+    said = 0
+    for event in events:
+        verb = event.type.rpartition(".")[2]
+        if verb not in ("failed", "refused", "unjudged") or event.type in _ENDS:
+            continue
+        if event.type.removesuffix("failed") + "requested" in ledger.port.types:
+            continue  # the failure of an effect is among the causes
+        if said == _STATED:
+            return
+        said += 1
+        data = resolved(ledger, event)
+        rule = f" [{data['rule']}]" if data.get("rule") else ""
+        line = f", line {data['line']}" if data.get("line") else ""
+        remedy = f"; {data['remedy']}" if data.get("remedy") else ""
+        where = f"{event.scope}: " if event.scope else ""
+        words = f"{where}{short(data.get('message', ''), 300)}{line}{rule}{remedy}"
+        yield event.seq, f"{event.type}, event {event.seq}", words
 
 
 def _unfinished(

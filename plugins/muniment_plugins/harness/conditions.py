@@ -37,6 +37,13 @@ __all__ = ["SEEDS", "Condition", "Failed", "is_held", "told"]
 SEEDS = 2**53
 """Seeds are smaller than this: integers that every JSON reader keeps exact."""
 
+_REMEDIES = {
+    "bounded_synthesis": "correct the code, widen the spec, or allow more attempts=",
+    "execute_capsule": "correct the code, or allow attempts= for its model",
+    "run_metamorphic_tests": "correct the property, or the code on such data",
+}
+"""What to do where the error itself does not say, by step."""
+
 
 @dataclass(frozen=True, slots=True)
 class Failed:
@@ -151,6 +158,7 @@ class Condition:
         if not failed.by_effect:
             fact = {"replicate": number, "step": step, **told(error)}
             fact["line"] = getattr(error, "line", None) or None
+            fact["remedy"] = getattr(error, "remedy", "") or _REMEDIES.get(step)
             lane.record("replicate.failed", fact)
 
     @property
@@ -177,6 +185,7 @@ class Condition:
             if not is_held(error):
                 raise
             missed = {"hypothesis": hypothesis.name, **told(error)}
+            missed["remedy"] = getattr(error, "remedy", "") or None
             self.lane.record("hypothesis.unjudged", missed)
             return Failed(f"{self.name}, hypothesis {hypothesis.name}", error)
         self.lane.record("verdict.reached", {**fact, "integrity": integrity})

@@ -99,6 +99,8 @@ class ReplicateFailed(EventData):
     message: Annotated[str, BLOB]
     rule: str | None = None
     line: int | None = None
+    remedy: Annotated[str | None, BLOB] = None
+    """What to do about it."""
 
 
 class HypothesisUnjudged(EventData):
@@ -108,6 +110,8 @@ class HypothesisUnjudged(EventData):
     error_type: str
     message: Annotated[str, BLOB]
     rule: str | None = None
+    remedy: Annotated[str | None, BLOB] = None
+    """What to do about it."""
 
 
 TYPES: tuple[EventType, ...] = (

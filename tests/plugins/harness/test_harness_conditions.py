@@ -29,7 +29,8 @@ from muniment_plugins.harness import (
     specify_claim,
 )
 from muniment_plugins.harness.building import ExperimentBuilder
-from muniment_plugins.harness.verifiers import Hypothesis
+from muniment_plugins.harness.references import Function
+from muniment_plugins.harness.verifiers import Hypothesis, Verifier
 
 PERM = {"name": "perm", "transform": "permute_rows", "metric": "total"}
 CODE = "def fit_and_eval(data): return {'total': sum(data), 'n': len(data)}"
@@ -230,10 +231,14 @@ def test_hypotheses_with_treatments(ledger: Ledger) -> None:
         apart = sum(baseline["n"]) - sum(condition["n"])
         return {"passed": apart > 0, "p_value": 1 / (1 + apart)}
 
+    judges: dict[str, Verifier | Function] = {
+        "metamorphic": metamorphic,
+        "fewer": fewer,
+    }
     built = (
         builder()
         .treatments({"two": {"data": [1, 2]}, "one": {"data": [1, 0, 3]}})
-        .hypotheses({"metamorphic": metamorphic, "fewer": fewer})
+        .hypotheses(judges)
         .build()
     )
     result = built.run(ledger=ledger)

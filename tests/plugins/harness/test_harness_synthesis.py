@@ -199,7 +199,12 @@ def test_a_name_without_a_model_is_refused() -> None:
 def test_a_model_proposes_the_spec(ledger: Ledger, models: Models) -> None:
     """A callable returns a Spec or its members, a provider their JSON."""
     members = {"allowed_imports": ["math"], "properties": [PERM]}
-    for llm in (lambda *_: Spec.of(members), lambda *_: (members, {"llm_call": {}})):
+    told: dict[str, object] = {"llm_call": {}}
+    proposers: list[Callable[..., object]] = [
+        lambda *_: Spec.of(members),
+        lambda *_: (members, told),
+    ]
+    for llm in proposers:
         proposed = generate_spec(llm=llm)
         result = experiment(proposed, code=RIGHT).run(ledger=ledger)
         (issued,) = ledger.events(run=result.run_id, type="spec.issued")

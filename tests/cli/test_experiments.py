@@ -1,0 +1,136 @@
+"""Experiments from the shell: what fails shows in the exit code, and is explained."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+MODULE = """
+from pathlib import Path
+
+from muniment_plugins.harness import (
+    Claim, Experiment, Spec, bounded_synthesis, execute_capsule, generate_spec,
+    metamorphic, run_metamorphic_tests, specify_claim,
+)
+
+PERM = {"name": "perm", "transform": "permute_rows", "metric": "total"}
+RIGHT = "def fit_and_eval(data): return {'total': sum(data)}"
+
+
+def rows(ctx):
+    return [1, 2, 3]
+
+
+def down(*_):
+    if not Path("up").exists():
+        raise ConnectionError("no route to host")
+    return RIGHT
+
+
+def misled(*_):
+    return {"allowed_import": ["os"]}
+
+
+def build(spec=None, **how):
+    spec = spec or generate_spec(spec=Spec(properties=[PERM]))
+    return (
+        Experiment.builder("shell")
+        .datasource(rows)
+        .add_step(specify_claim(claim=Claim("c", "t")))
+        .add_step(spec)
+        .add_step(bounded_synthesis(**how))
+        .add_step(execute_capsule())
+        .add_step(run_metamorphic_tests())
+        .hypothesis("m", verifier=metamorphic)
+        .build()
+    )
+
+
+fine = build(code=RIGHT)
+refused = build(code="import os\\ndef fit_and_eval(data): return {'total': 1}")
+crashed = build(code="def fit_and_eval(data): return {'total': 1 / 0}")
+wrong = build(code="def fit_and_eval(data): return {'total': data[0]}")
+asked = build(llm=down)
+proposed = build(spec=generate_spec(llm=misled), code=RIGHT)
+"""
+
+_numbers = itertools.count()
+
+Run = Callable[[str], tuple[int, str]]
+
+
+@pytest.fixture
+def run(shell: Any, work: Path) -> Run:
+    """Return what runs an experiment of the module; exit code and explanation."""
+    assert shell("init").code == 0
+    module = f"experiments_{next(_numbers)}.py"
+    (work / module).write_text(MODULE)
+
+    def call(name: str) -> tuple[int, str]:
+        ran = shell("run", f"{module}:{name}", "--json")
+        explained = shell("runs", "explain", ran.json["run"])
+        assert explained.code == 0
+        return ran.code, explained.out
+
+    return call
+
+
+def test_what_went_well_exits_0(run: Run) -> None:
+    """A whole experiment whose verdicts hold is a success."""
+    code, said = run("fine")
+    assert code == 0
+    assert "the program returned" in said
+
+
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [
+        (
+            "refused",
+            [
+                "replicate.failed, event",
+                "Import not allowed: os, line 1 [capsule/import]",
+                "prints it",
+            ],
+        ),
+        (
+            "crashed",
+            ["ZeroDivisionError: division by zero", "read the message and the line"],
+        ),
+        (
+            "proposed",
+            ["spec.refused, event", "allowed_import means nothing here", "known: "],
+        ),
+        ("wrong", ["1 of 1 verdicts failed", "m of baseline", "metamorphic_ok"]),
+        (
+            "asked",
+            [
+                "failed with  ConnectionError: no route to host",
+                "muniment resume",
+                "performs what failed again",
+            ],
+        ),
+    ],
+)
+def test_what_went_wrong_exits_1_and_is_explained(
+    run: Run, name: str, parts: list[str]
+) -> None:
+    """Refused code, a crash, a refused spec, a refuted claim, a model that is down."""
+    code, said = run(name)
+    assert code == 1
+    for part in parts:
+        assert part in said, said
+
+
+def test_the_advice_works(run: Run, shell: Any, work: Path) -> None:
+    """``muniment resume``, as it was advised, goes on once the model is there again."""
+    _, said = run("asked")
+    (line,) = (one for one in said.splitlines() if "muniment resume" in one)
+    command = line.split("  ")[1].split()[1:]
+    assert shell(*command).code == 1
+    (work / "up").touch()
+    assert shell(*command).code == 0
