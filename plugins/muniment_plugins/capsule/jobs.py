@@ -28,6 +28,7 @@ from typing import Any
 
 from muniment.canonical import JsonValue
 from muniment.errors import CannotTellError
+from muniment_plugins.capsule.examining import Machine
 from muniment_plugins.capsule.protocol import frame
 from muniment_plugins.capsule.starting import (
     End,
@@ -167,6 +168,7 @@ class JobChild:
 
     def __init__(self, surroundings: Surroundings, spent_s: float = 0.0) -> None:
         self.spent_s = spent_s
+        self.found: Machine | None = None
         self.glance_s = math.inf
         self.pipes = Pipes.opened()
         self._job = _Job()

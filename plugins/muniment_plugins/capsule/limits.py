@@ -9,6 +9,7 @@ Rules:
 - Address space counts from what the interpreter and the allowed packages take already;
   the CPU timer (SIGPROF) ends the program at its time, to the tick; the CPU limit
   (SIGXCPU, whole seconds) stands behind it, soft below hard so that the reason shows.
+- The stack is grown beforehand: it counts as address space, and cannot grow beyond it.
 - The number of processes is not enforced for uid 0, which the statement says.
 
 The child imports this module: only small built-in modules at the top.
@@ -25,9 +26,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-__all__ = ["apply_limits", "unmet_limits"]
+__all__ = ["apply_limits", "grow_stack", "unmet_limits"]
 
 MAX_DESCRIPTORS = 32
+
+_STACK_LEVELS = 40_000
+_ENOUGH_STACK = 8 * 1024 * 1024
 
 # Windows has none: there a job of the parent's limits the child.
 resource: Any = __import__("resource") if os.name == "posix" else None
@@ -40,6 +44,23 @@ _PROC_NAMES = {
     "nofile": "Max open files",
     "nproc": "Max processes",
 }
+
+
+def grow_stack() -> None:
+    """Have the stack grow now: it cannot any more when memory is out.
+
+    A program that reaches its limit of memory would then end by a fault of its stack,
+    and nobody could tell why. The stack stays grown, in forks too.
+    """
+    if resource is None:
+        return
+    most, _ = resource.getrlimit(resource.RLIMIT_STACK)
+    if most != resource.RLIM_INFINITY and most < _ENOUGH_STACK:
+        return
+    nested: tuple[object, ...] = ()
+    for _ in range(_STACK_LEVELS):
+        nested = (nested,)
+    hash(nested)  # calls itself for each level, some fifty bytes of stack each
 
 
 def apply_limits(time_s: float, mem_mb: int) -> dict[str, object]:

@@ -1,53 +1,28 @@
-"""What this machine gives: a child locks itself in and tries to get out, once.
+"""What this machine gives, asked once per process.
 
     machine().level   "os-strong"
     machine().probe   {"connect": "EPERM", "exec": "SIGSYS", "read": "EACCES", …}
 
 Rules:
 
-- The level is what the child's layers give, and no more than its attempts confirm: one
-  that succeeds where it must not makes it ``process``, whatever the layers say.
+- It is what the first worker's probe child found: see `examining`.
 - Windows is not asked: a job bounds a child, and walls nothing off.
-- It is asked once per process, and says beforehand what can be required; each child
-  is checked again before its program runs.
+- It says beforehand what can be required; each child is checked again before its
+  program runs.
 """
 
 from __future__ import annotations
 
 import functools
-import json
 import os
-import signal
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 
-from muniment.canonical import JsonValue
-from muniment_plugins.capsule import walls
+from muniment_plugins.capsule.examining import Machine
 from muniment_plugins.capsule.pool import pool
 from muniment_plugins.capsule.starting import Surroundings
-from muniment_plugins.capsule.supervisor import Outcome, supervise
 
 __all__ = ["Machine", "machine", "probe_machine"]
 
-_TIME_S = 5
-_MEM_MB = 64
-_HARMLESS = frozenset({"stat"})
-_BELTED = frozenset({"stat", "thread"})
-"""What a profile of macOS lets pass: threads are held by it like the first one."""
 _NOT_HERE = {"wall": "none is made for this system"}
-_LONGEST = 32
-
-
-@dataclass(frozen=True, slots=True)
-class Machine:
-    """The strongest level here, and what the probe child could and could not do.
-
-    ``missing`` has the walls that could not be raised, and what the system answered.
-    """
-
-    level: str
-    probe: Mapping[str, JsonValue]
-    missing: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 @functools.cache
@@ -57,44 +32,7 @@ def machine() -> Machine:
 
 
 def probe_machine() -> Machine:
-    """Lock a child in, let it try, and judge."""
+    """Return what a worker without packages found, or its substitute."""
     if os.name != "posix":
         return Machine("process", {}, _NOT_HERE)
-    request: dict[str, JsonValue] = {
-        "clock": "real",
-        "code": None,
-        "data": None,
-        "imports": [],
-        "limits": {"mem_mb": _MEM_MB, "time_s": _TIME_S},
-        "max_output": _LONGEST,
-        "seed": 0,
-    }
-    with pool().child(Surroundings.of((), {})) as child:
-        outcome = supervise(
-            child,
-            json.dumps(request).encode(),
-            bounds=(_TIME_S, _MEM_MB),
-            max_output=_LONGEST,
-            to_death=True,
-        )
-    return _judge(outcome)
-
-
-def _judge(outcome: Outcome) -> Machine:
-    found: dict[str, JsonValue] | None = (outcome.answer or {}).get("ok")
-    if not found:
-        return Machine("process", {"missing": outcome.reason or "no answer"})
-    probe = {**found, "exec": _exec_outcome(outcome)}
-    level = outcome.level
-    harmless = _BELTED if outcome.raised else _HARMLESS
-    open_doors = {key for key, seen in probe.items() if seen == "allowed"} - harmless
-    if open_doors and level.startswith("os-"):
-        level = "process"
-    missing = walls.missing(outcome.stated or {})
-    return Machine(level, dict(sorted(probe.items())), missing)
-
-
-def _exec_outcome(outcome: Outcome) -> str:
-    if outcome.signal:
-        return signal.Signals(outcome.signal).name
-    return outcome.stdout.decode(errors="replace") or "allowed"
+    return pool().examined(Surroundings.of((), {}))

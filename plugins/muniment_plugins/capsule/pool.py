@@ -9,8 +9,9 @@ Rules:
 - Programs share a worker only where everything around them is the same: packages from
   outside the standard library, environment, paths, walls. Modules of the standard
   library are loaded as they are asked for, and stay.
-- After `MOST_USES` executions a worker is replaced: its children share one layout of
+- After `MOST_USES` programs a worker is replaced: its children share one layout of
   memory, which nobody should have time to learn.
+- The first child of a worker is a probe, whose findings stand beside every program.
 - Where forking is not safe, since a package started threads, or not known to be safe,
   which is everywhere but on Linux, each execution has an interpreter for itself.
 - A process that was forked from this one starts workers of its own.
@@ -24,12 +25,14 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from typing import TypeVar
 
 from muniment_plugins.capsule import starting
+from muniment_plugins.capsule.examining import Machine, examine
 from muniment_plugins.capsule.starting import Alone, Child, Surroundings
-from muniment_plugins.capsule.warm import Forked, Unforkable, Worker
+from muniment_plugins.capsule.warm import Unforkable, Worker
 
 __all__ = ["MOST_IDLE", "MOST_USES", "Pool", "pool"]
 
@@ -37,6 +40,7 @@ MOST_IDLE = 8
 MOST_USES = 1000
 
 _Key = tuple[object, ...]
+_T = TypeVar("_T")
 
 
 class Pool:
@@ -56,7 +60,8 @@ class Pool:
 
         """
         key, began = _key(surroundings), time.monotonic()
-        forked = self._fork(key, surroundings)
+        imports = surroundings.imports
+        forked = self._have(key, surroundings, lambda worker: worker.fork(imports))
         if forked is None:
             yield alone(surroundings, time.monotonic() - began)
             return
@@ -66,10 +71,24 @@ class Pool:
         except BaseException:
             worker.close()
             raise
-        if child.is_lost or worker.uses >= MOST_USES:
+        if child.is_lost or worker.uses > MOST_USES:
             worker.close()
         else:
             self._give_back(key, worker)
+
+    def examined(self, surroundings: Surroundings) -> Machine:
+        """Return what a probe child in these surroundings found.
+
+        Raises:
+            CannotTellError: no process could be started.
+
+        """
+        key = _key(surroundings)
+        had = self._have(key, surroundings, lambda worker: worker.found)
+        if had is None or had[1] is None:
+            return examine(alone(surroundings))
+        self._give_back(key, had[0])
+        return had[1]
 
     def close(self) -> None:
         """End every idle worker."""
@@ -83,9 +102,10 @@ class Pool:
             worker.forget()
         self._idle = []
 
-    def _fork(
-        self, key: _Key, surroundings: Surroundings
-    ) -> tuple[Worker, Forked] | None:
+    def _have(
+        self, key: _Key, surroundings: Surroundings, use: Callable[[Worker], _T]
+    ) -> tuple[Worker, _T] | None:
+        """Return an examined worker and what its *use* gives; None where there is none."""
         if sys.platform != "linux" or key in self._unforkable:
             return None
         # What waited may have been killed meanwhile; what is new has an excuse less.
@@ -93,7 +113,9 @@ class Pool:
             waiting = self._take(key)
             worker = waiting or Worker(surroundings)
             try:
-                return worker, worker.fork(surroundings.imports)
+                if worker.found is None:
+                    worker.found = examine(worker.fork(()))
+                return worker, use(worker)
             except Unforkable as error:
                 worker.close()
                 if error.lasting:

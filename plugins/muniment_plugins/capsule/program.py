@@ -18,7 +18,7 @@ import time
 
 from muniment_plugins.capsule.decoding import decode_plain
 from muniment_plugins.capsule.guard import build_views, guarded_import, safe_builtins
-from muniment_plugins.capsule.limits import apply_limits
+from muniment_plugins.capsule.limits import apply_limits, grow_stack
 from muniment_plugins.capsule.lockdown import Readied, load_late, prepare
 from muniment_plugins.capsule.protocol import (
     Unsendable,
@@ -28,6 +28,8 @@ from muniment_plugins.capsule.protocol import (
     render_metrics,
     send,
 )
+from muniment_plugins.capsule.tightening import tighten
+from muniment_plugins.capsule.trapping import PROGRAM
 
 TYPE_CHECKING = False  # typing itself costs more than a bare interpreter's start
 if TYPE_CHECKING:
@@ -49,9 +51,11 @@ __all__ = [
     "serve_alone",
 ]
 
-PROGRAM = "<program>"
 MODULE = "program"
 MAX_MESSAGE = 4096
+RESERVE = 512 * 1024
+"""Memory that is kept for saying that there is no more."""
+_SAID = {"memory": "the memory is used up"}
 OUTPUT = 1
 _LONG_S = 3600
 
@@ -67,6 +71,7 @@ class Prepared:
         self._loaded: set[str] = set()
         self._views: dict[tuple[str, ...], dict[str, View]] = {}
         sys.path.extend(around["paths"])
+        grow_stack()
 
     def load(self, imports: list[str]) -> bool:
         """Load *imports* and make their views; tell whether any was new."""
@@ -74,6 +79,7 @@ class Prepared:
         for name in new:
             __import__(name)
         load_late(self.system, new)
+        tighten()
         self._loaded.update(new)
         together = tuple(imports)
         if new or together not in self._views:
@@ -94,13 +100,13 @@ class Prepared:
         """Return what is open for `lock`."""
         return self.readied.descriptors() if self.readied is not None else []
 
-    def lock(self, parent: int) -> dict[str, object]:
+    def lock(self, parent: int, answers: int) -> dict[str, object]:
         """Lock this process in; return what stands."""
         self.ready()
         if self.readied is None:
             missing = {"missing": "no walls are made for this system"}
             return {"landlock": missing, "seccomp": missing}
-        return self.readied.lock(parent)
+        return self.readied.lock(parent, answers)
 
 
 def serve_alone(results: int) -> NoReturn:
@@ -131,7 +137,7 @@ def serve(prepared: Prepared, results: int, parent: int) -> NoReturn:
     sys.dont_write_bytecode = True
     null = os.open(os.devnull, os.O_RDONLY)
     limits = apply_limits(**request["limits"])
-    walls = prepared.lock(parent)
+    walls = prepared.lock(parent, results)
     layers = {"import_guard": True, "rlimits": limits, **walls}
     send(results, f'{{"layers":{render(layers)}}}')
     _await_go(null)
@@ -212,12 +218,17 @@ def _run(
     results: int,
 ) -> None:
     """Run the program and send what became of it."""
+    reserve = bytearray(RESERVE)
     try:
         compiled = compile(code, PROGRAM, "exec", dont_inherit=True)
         exec(compiled, namespace)  # noqa: S102 - what this process is for
         text = render_metrics(namespace[entrypoint](data))
     except BaseException as error:  # noqa: BLE001 - whatever it raises is its result
-        text = failure(_rule_of(error), error)
+        del reserve
+        # What the error holds is not let go of before: that can be the end of a process
+        # whose memory is out.
+        send(results, failure(_rule_of(error), error))
+        _end()
     send(results, text)
 
 
@@ -235,7 +246,7 @@ def failure(rule: str, error: BaseException) -> str:
             "failed": {
                 "column": column,
                 "line": line,
-                "message": _message(error),
+                "message": _message(error) or _SAID.get(rule, ""),
                 "rule": rule,
                 "type": type(error).__name__[:200],
             }

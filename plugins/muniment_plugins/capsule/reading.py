@@ -209,6 +209,8 @@ class Reader:
 
     def _match_class(self, node: ast.MatchClass, _parent: ast.AST | None) -> None:
         for name in node.kwd_attrs:
+            if name == "format":
+                refuse(node, "format", "Forbidden call: format on text", _F_STRING)
             self._check_attribute(node, name)
 
     def _match_as(self, node: ast.MatchAs, _parent: ast.AST | None) -> None:
@@ -234,6 +236,7 @@ class Reader:
             self.read(inner, at=node)
 
 
+_F_STRING = "use an f-string"
 _PLAIN = "use plain statements, functions and classes"
 _NO_BUILTIN = "compute with values; the capsule has no files and no evaluation"
 _NO_DUNDER = "use operators, built-in functions, or super().__init__()"
@@ -299,8 +302,8 @@ def _check_format(node: ast.Attribute, parent: ast.AST | None) -> None:
     if called and isinstance(value, ast.Constant) and isinstance(value.value, str):
         if not _walks(value.value):
             return
-        refuse(node, "format", "Forbidden call: format with fields", "use an f-string")
-    refuse(node, "format", "Forbidden call: format on text", "use an f-string")
+        refuse(node, "format", "Forbidden call: format with fields", _F_STRING)
+    refuse(node, "format", "Forbidden call: format on text", _F_STRING)
 
 
 def _walks(text: str) -> bool:

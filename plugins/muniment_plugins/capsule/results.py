@@ -97,10 +97,11 @@ def judge_end(number: int, last_words: str) -> tuple[str, dict[str, JsonValue]]:
         last_words: the end of its standard error.
 
     """
+    if not number and "MemoryError" in last_words:
+        return "limit", error_of("memory", "the memory is used up")
     if not number:
         message = f"the child ended without an answer: {last_words.strip()[-500:]}"
-        kind = "limit" if "MemoryError" in last_words else "killed"
-        return kind, error_of("memory" if kind == "limit" else "protocol", message)
+        return "killed", error_of("protocol", message)
     name = signal.Signals(number).name if number < signal.NSIG else str(number)
     if name in _TIMERS:
         return "timeout", error_of("cpu", f"the CPU time is over ({name})")

@@ -63,7 +63,7 @@ FORBIDDEN_NAMES = words(
 
 FORBIDDEN_ATTRIBUTES = words(
     """
-    ag_await ag_code ag_frame ag_running cffi co_code co_consts co_names cr_await
+    _convert_ ag_await ag_code ag_frame ag_running cffi co_code co_consts co_names cr_await
     cr_code cr_frame cr_origin cr_running ctypes dump eval exec f_back f_builtins f_code
     f_globals f_lasti f_lineno f_locals f_trace format_map func_closure func_code
     func_defaults func_globals gi_code gi_frame gi_running gi_suspended gi_yieldfrom mro
@@ -73,7 +73,8 @@ FORBIDDEN_ATTRIBUTES = words(
     """
 )
 """Frames, code objects and class graphs; evaluation of text; methods of arrays and
-tables that write files, which only a layer of the operating system could let pass."""
+tables that write files, which only a layer of the operating system could let pass; the
+method by which enumerations read the table of any module."""
 
 METHODS = frozenset(
     f"__{name}__"
@@ -106,7 +107,10 @@ WITHHELD = {
         savez_compressed show_config show_runtime source test
         """
     ),
-    "pandas": frozenset({"ExcelFile", "ExcelWriter", "HDFStore", "eval"}),
+    "pandas": words("ExcelFile ExcelWriter HDFStore eval show_versions test"),
+    "bz2": frozenset({"BZ2File", "open"}),
+    "gzip": frozenset({"GzipFile", "open"}),
+    "lzma": frozenset({"LZMAFile", "open"}),
     "random": frozenset({"SystemRandom"}),
     "scipy": frozenset({"LowLevelCallable", "load_npz", "save_npz"}),
     "sklearn": words(
@@ -120,8 +124,11 @@ WITHHELD = {
         register_parallel_backend show_versions
         """
     ),
+    "shlex": frozenset({"shlex"}),
     "string": frozenset({"Formatter"}),
+    "tokenize": frozenset({"open"}),
     "typing": words("ForwardRef evaluate_forward_ref get_type_hints"),
+    "zoneinfo": frozenset({"reset_tzpath"}),
 }
 """Public names that views of a module leave out: they reach files or evaluate text."""
 

@@ -25,7 +25,7 @@ from muniment.errors import RefusedError
 from muniment.values import encode
 from muniment_plugins.capsule.clocks import stated
 from muniment_plugins.capsule.execution import Execution, digest_of
-from muniment_plugins.capsule.machine import machine
+from muniment_plugins.capsule.machine import Machine, machine
 from muniment_plugins.capsule.policy import LEVELS, Policy, refuse_beyond
 from muniment_plugins.capsule.pool import pool
 from muniment_plugins.capsule.refusals import BoundedExecutionError
@@ -83,16 +83,17 @@ class Capsule:
         except BoundedExecutionError as error:
             return self._rejected(code, error)
         with pool().child(self._surroundings(program)) as child:
+            found = child.found or machine()
             outcome = supervise(
                 child,
                 self._request(program, encoded),
                 bounds=(self.policy.time_s, self.policy.mem_mb),
                 max_output=self.policy.max_output,
-                admit=self._admits,
+                admit=lambda level: self._admits(_weaker(level, found.level)),
             )
         if outcome.reason == "level":
-            refuse_beyond(self.policy, outcome.level)
-        return self._judged(code, outcome)
+            refuse_beyond(self.policy, _weaker(outcome.level, found.level))
+        return self._judged(code, outcome, found)
 
     def run_many(
         self,
@@ -157,7 +158,7 @@ class Capsule:
             code_digest=digest_of(code),
         )
 
-    def _judged(self, code: str, outcome: Outcome) -> Execution:
+    def _judged(self, code: str, outcome: Outcome, found: Machine) -> Execution:
         status, metrics, error = _judge(outcome)
         stated = outcome.stated or {}
         return Execution(
@@ -168,13 +169,13 @@ class Capsule:
                 **describe(stated),
                 **outcome.raised,
                 "allow_dangerous": self.policy.allow_dangerous,
-                "probe": dict(machine().probe),
+                "probe": dict(found.probe),
                 "subprocess": True,
                 "validation": True,
                 "verified_by_parent": stated != {} and outcome.unmet == [],
             },
             # What the probe disproved, no statement of a child brings back.
-            level=min(outcome.level, machine().level, key=LEVELS.index),
+            level=_weaker(outcome.level, found.level),
             seed=self.policy.seed,
             code_digest=digest_of(code),
             usage=outcome.usage,
@@ -182,6 +183,10 @@ class Capsule:
             stdout=outcome.stdout.decode(errors="replace"),
             stdout_truncated=outcome.stdout_truncated,
         )
+
+
+def _weaker(level: str, other: str) -> str:
+    return min(level, other, key=LEVELS.index)
 
 
 def _monty() -> Any:

@@ -30,6 +30,7 @@ from muniment_plugins.capsule.protocol import frame
 from muniment_plugins.capsule.walls import plan
 
 if TYPE_CHECKING:
+    from muniment_plugins.capsule.examining import Machine
     from muniment_plugins.capsule.seatbelt import Seatbelt
 
 __all__ = [
@@ -165,6 +166,11 @@ class Child(Protocol):
         ...
 
     @property
+    def found(self) -> Machine | None:
+        """What a probe child of the same worker found, where there was one."""
+        ...
+
+    @property
     def glance_s(self) -> float:
         """How often to ask whether it has `outgrown` its bounds."""
         ...
@@ -190,6 +196,7 @@ class Alone:
 
     def __init__(self, surroundings: Surroundings, spent_s: float = 0.0) -> None:
         self.spent_s = spent_s
+        self.found: Machine | None = None
         self._belt = _belt()
         self.glance_s = GLANCE_S if self._belt is not None else math.inf
         self.pipes = Pipes.opened()

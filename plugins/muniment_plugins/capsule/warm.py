@@ -25,6 +25,7 @@ import subprocess
 from typing import Any
 
 from muniment_plugins.capsule import starting
+from muniment_plugins.capsule.examining import Machine
 from muniment_plugins.capsule.protocol import is_object
 from muniment_plugins.capsule.starting import (
     End,
@@ -52,10 +53,12 @@ class Worker:
 
     def __init__(self, surroundings: Surroundings) -> None:
         self.uses = 0
+        self.found: Machine | None = None
+        """What its probe child found, once there was one."""
+        self._around = surroundings.text.encode()
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
             self._process = self._start(surroundings, theirs.fileno())
-            self._send(surroundings.text.encode())
         except BaseException:
             self._control.close()
             raise
@@ -79,6 +82,8 @@ class Worker:
             Unforkable: it is gone, could not load them, or cannot fork safely.
 
         """
+        if not self.uses:
+            self._send(self._around)
         self.uses += 1
         pipes = Pipes.opened()
         try:
@@ -146,6 +151,7 @@ class Forked:
 
     def __init__(self, worker: Worker, pid: int, pipes: Pipes) -> None:
         self._worker, self.pid, self.pipes = worker, pid, pipes
+        self.found = worker.found
         self.is_lost = False
 
     def hold(self, time_s: float, mem_mb: int) -> dict[str, Any]:

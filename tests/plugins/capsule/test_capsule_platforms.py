@@ -288,7 +288,7 @@ def belted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(native, "architecture", lambda: "")
     monkeypatch.setattr(starting, "_belt", Belt)
     monkeypatch.setattr(seatbelt, "resident", resident)
-    monkeypatch.setattr(pool.Pool, "_fork", lambda *_: None)
+    monkeypatch.setattr(pool.Pool, "_have", lambda *_: None)
     monkeypatch.setattr(supervisor, "_unmet", lambda *_: None)
     monkeypatch.setattr(limits, "_address_space", lambda: None)
 

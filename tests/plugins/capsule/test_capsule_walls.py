@@ -89,7 +89,7 @@ def test_an_execution_says_which_walls_stood() -> None:
 
 @strong
 def test_a_forbidden_call_is_named() -> None:
-    """Death by the filter is not mistaken for any other signal."""
+    """Whoever dies by the filter is told what it asked for, and where."""
     policy = Policy(allowed_imports=escapes.MODULES, allow_dangerous=True)
     execution = escapes.run("os.execv('/bin/true', ['true'])", escapes.Unread(policy))
     assert execution.error is not None
@@ -97,3 +97,5 @@ def test_a_forbidden_call_is_named() -> None:
         "killed",
         "capsule/system-call",
     )
+    assert "asked the system for execve" in str(execution.error["message"])
+    assert execution.error["line"] == 4
