@@ -12,6 +12,8 @@ sys.path.insert(0, str(Path(__file__).parents[2]))  # helpers import by plain na
 
 from model_prompts import KEY
 from model_server import ModelServer
+from muniment.ledger import Ledger
+from recording import Desk
 
 
 @pytest.fixture(autouse=True)
@@ -47,3 +49,15 @@ def places(server: ModelServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
     for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
         monkeypatch.setenv(name, KEY)
+
+
+@pytest.fixture
+def desk(tmp_path: Path, server: ModelServer, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    """Give the test a ledger, a server, and the command line beside them."""
+    place = tmp_path / "desk"
+    place.mkdir()
+    monkeypatch.chdir(place)
+    with Ledger.create(place / ".muniment" / "ledger.db"):
+        pass
+    variables = {"BASE": server.url, "PYTHONPATH": "", "NO_COLOR": "1"}
+    return Desk(place, server, variables)

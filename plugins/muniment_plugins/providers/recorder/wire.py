@@ -93,10 +93,10 @@ class Client:
     def exchange(self, sent: Sent, perform: Callable[[], Came]) -> Came:
         """Return the answer to *sent*; *perform* asks the server, if it has to be."""
         with self._connected() as stream:
-            stream.sendall(self._question(sent))
+            _send(stream, self._question(sent))
             frame, parts = _received(stream)
             if "perform" in frame:
-                stream.sendall(_told(perform()))
+                _send(stream, _told(perform()))
                 frame, parts = _received(stream)
         return _came(frame, parts)
 
@@ -125,17 +125,17 @@ class Client:
         self, sent: Sent, perform: Callable[[], Awaitable[Came]]
     ) -> Came:
         with self._connected() as stream:
-            stream.sendall(self._question(sent))
+            _send(stream, self._question(sent))
             frame, parts = _received(stream)
             if "perform" in frame:
-                stream.sendall(_told(await perform()))
+                _send(stream, _told(await perform()))
                 frame, parts = _received(stream)
         return _came(frame, parts)
 
     def tell(self, **frame: Any) -> None:
         """Say what needs no answer, but wait until it was heard."""
         with self._connected() as stream:
-            stream.sendall(pack({"token": self._token, **frame}))
+            _send(stream, pack({"token": self._token, **frame}))
             _received(stream)
 
     def _question(self, sent: Sent) -> bytes:
@@ -178,6 +178,13 @@ def _came(frame: dict[str, Any], parts: list[bytes]) -> Came:
     headers = [(name, value) for name, value in head["headers"]]
     fault = head["fault"]
     return Came(head["status"], headers, parts, None if fault is None else tuple(fault))
+
+
+def _send(stream: socket.socket, data: bytes) -> None:
+    try:
+        stream.sendall(data)
+    except OSError as error:
+        raise _gone() from error
 
 
 def _received(stream: socket.socket) -> tuple[dict[str, Any], list[bytes]]:

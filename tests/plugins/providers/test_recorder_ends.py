@@ -1,0 +1,181 @@
+"""Programs and recorders that are stopped in the middle, and what is left of the run."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+
+import pytest
+
+from model_server import Trouble
+from recorded_programs import PROGRAMS
+from recording import PYTHON, Desk
+
+SLOW = """
+import os, requests, signal, sys
+body = {"model": "m-1", "messages": [{"role": "user", "content": "first"}]}
+url = os.environ["BASE"] + "/v1/chat/completions"
+print(requests.post(url, json=body).status_code, flush=True)
+body["messages"][0]["content"] = "second"
+print(requests.post(url, json=body).status_code, flush=True)
+"""
+"""Makes two calls; the tests stop it while it waits for the second."""
+
+
+def until(ready: Callable[[], bool]) -> None:
+    """Wait until something is so."""
+    end = time.monotonic() + 60
+    while not ready():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+@pytest.fixture
+def waiting(desk: Desk) -> subprocess.Popen[str]:
+    """Start a recording, and wait until its second call is under way."""
+    desk.write("agent.py", SLOW)
+    desk.server.fail(Trouble(), Trouble(delay=20))
+    recorder = desk.started("record", "--", PYTHON, "agent.py")
+    until(lambda: len(desk.server.calls) == 2)
+    return recorder
+
+
+def program_of(recorder: subprocess.Popen[str]) -> int:
+    """Return the id of the process that is recorded."""
+    path = f"/proc/{recorder.pid}/task/{recorder.pid}/children"
+    with open(path, encoding="ascii") as file:  # noqa: PTH123 - of the kernel
+        return int(file.read().split()[0])
+
+
+def the_run(desk: Desk) -> str:
+    """Return the only run."""
+    (run,) = json.loads(desk.muniment("runs", "list", "--json").out)
+    return str(run["id"])
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_a_killed_program_interrupts_its_run(
+    desk: Desk, waiting: subprocess.Popen[str], number: signal.Signals
+) -> None:
+    """The run can be told from a complete one, and a resume asks only what is left."""
+    os.kill(program_of(waiting), number)
+    out, err = waiting.communicate(timeout=60)
+    assert waiting.returncode == 128 + number
+    assert out == "200\n"
+    run = the_run(desk)
+    assert f"run {run}: interrupted" in err
+    assert desk.facts(run).status == "interrupted"
+    assert desk.replay(run, PYTHON, "agent.py").code == 3
+    assert desk.holds
+    desk.server.calls.clear()
+    resumed = desk.muniment("resume", run, "--json", "--", PYTHON, "agent.py")
+    assert resumed.code == 0, resumed.err
+    assert [call.body["messages"][0]["content"] for call in desk.server.calls] == [
+        "second"
+    ]
+    assert desk.facts(run).status == "completed"
+    assert desk.replay(run, PYTHON, "agent.py").code == 0
+    assert desk.holds
+
+
+def test_ctrl_c_goes_to_the_program_and_interrupts(
+    desk: Desk, waiting: subprocess.Popen[str]
+) -> None:
+    """Ctrl-C ends program and recorder, and the run says *interrupted*."""
+    os.killpg(waiting.pid, signal.SIGINT)
+    waiting.communicate(timeout=60)
+    assert waiting.returncode == 130
+    assert desk.facts(the_run(desk)).status == "interrupted"
+    assert desk.holds
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals_to_the_recorder_are_passed_on(
+    desk: Desk, waiting: subprocess.Popen[str], number: signal.Signals
+) -> None:
+    """What only the recorder gets reaches the program, and ends both."""
+    os.kill(waiting.pid, number)
+    waiting.communicate(timeout=60)
+    assert waiting.returncode == 128 + number
+    assert desk.facts(the_run(desk)).status == "interrupted"
+
+
+def test_a_program_may_take_ctrl_c_as_its_end(desk: Desk) -> None:
+    """A program that catches Ctrl-C and returns completes its run."""
+    desk.write(
+        "agent.py",
+        "import time\n"
+        "try:\n"
+        "    print('up', flush=True)\n"
+        "    time.sleep(60)\n"
+        "except KeyboardInterrupt:\n"
+        "    print('bye')\n",
+    )
+    recorder = desk.started("record", "--", PYTHON, "agent.py")
+    assert recorder.stdout is not None
+    assert recorder.stdout.readline() == "up\n"
+    os.kill(program_of(recorder), signal.SIGINT)
+    out, _ = recorder.communicate(timeout=60)
+    assert (recorder.returncode, out) == (0, "bye\n")
+    assert desk.facts(the_run(desk)).status == "completed"
+
+
+def test_a_killed_recorder_leaves_an_open_run(
+    desk: Desk, waiting: subprocess.Popen[str]
+) -> None:
+    """Without its recorder the program gets no answer, and the run stays open."""
+    program = program_of(waiting)
+    waiting.kill()
+    _, err = waiting.communicate(timeout=60)
+    assert "does not record this program any more" in err
+    until(lambda: not os.path.exists(f"/proc/{program}"))  # noqa: PTH110 - of the kernel
+    run = the_run(desk)
+    assert desk.facts(run).status == "open"
+    assert desk.holds
+    desk.server.calls.clear()
+    resumed = desk.muniment("resume", run, "--", PYTHON, "agent.py")
+    assert resumed.code == 0, resumed.err
+    assert len(desk.server.calls) == 1
+
+
+def test_a_child_that_is_killed_is_a_cancelled_call(desk: Desk) -> None:
+    """Where the program goes on without a child, so does the run, and its replay."""
+    desk.write("child.py", SLOW.partition("body[")[0])
+    desk.write(
+        "agent.py",
+        "import subprocess, sys\n"
+        "try:\n"
+        "    subprocess.run([sys.executable, 'child.py'], timeout=3)\n"
+        "except subprocess.TimeoutExpired:\n"
+        "    print('too slow')\n",
+    )
+    desk.server.fail(Trouble(delay=20))
+    done = desk.record(PYTHON, "agent.py")
+    assert (done.code, done.out) == (0, "too slow\n")
+    (failed,) = desk.data(done.run, "llm.failed")
+    assert failed["reason"] == "cancelled"
+    again = desk.replay(done.run, PYTHON, "agent.py")
+    assert (again.code, again.err) == (0, "too slow\n"), again.out
+    assert desk.holds
+
+
+def test_a_resume_performs_the_call_again_that_failed_the_program(desk: Desk) -> None:
+    """A program that ended by a failed call asks it again, and no other."""
+    desk.write(
+        "agent.py", PROGRAMS["openai"].replace("OpenAI(", "OpenAI(max_retries=0, ")
+    )
+    desk.server.fail(Trouble(), Trouble(500))
+    done = desk.record(PYTHON, "agent.py")
+    assert done.code == 1
+    assert "InternalServerError" in done.err
+    assert desk.facts(done.run).status == "failed"
+    assert desk.replay(done.run, PYTHON, "agent.py").code == 0
+    desk.server.calls.clear()
+    resumed = desk.muniment("resume", done.run, "--", PYTHON, "agent.py")
+    assert resumed.code == 0, resumed.err
+    assert len(desk.server.calls) == 1
+    assert desk.facts(done.run).status == "completed"

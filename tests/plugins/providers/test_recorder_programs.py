@@ -1,0 +1,154 @@
+"""Unchanged programs: recorded as one run, replayed without server and network."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from model_server import Trouble
+from recorded_programs import CALLS, PROGRAMS
+from recording import PYTHON, Desk
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_program_is_one_run_that_replays_offline(desk: Desk, name: str) -> None:
+    """Every call is an effect, and a replay prints the same without any server."""
+    desk.write("agent.py", PROGRAMS[name])
+    done = desk.record(PYTHON, "agent.py")
+    assert done.code == 0, done.err
+    calls = len(desk.server.calls)
+    assert desk.facts(done.run).effects == CALLS[name]
+    assert sum(CALLS[name].values()) == calls
+    assert desk.facts(done.run).status == "completed"
+    desk.server_stops()
+    again = desk.replay(done.run, PYTHON, "agent.py")
+    assert (again.code, again.err) == (0, done.out), again.out
+    report = json.loads(again.out)
+    assert (report["verdict"], report["guards"]) == ("acceptable", ["sockets"])
+    assert report["compared"] == calls
+    assert len(desk.server.calls) == calls
+    assert desk.holds
+
+
+@pytest.mark.parametrize("name", ["openai", "aiohttp", "requests"])
+def test_a_changed_prompt_is_named(desk: Desk, name: str) -> None:
+    """A replay of a changed program says which request differs, where and how."""
+    desk.write("agent.py", PROGRAMS[name])
+    done = desk.record(PYTHON, "agent.py", "one")
+    desk.server_stops()
+    again = desk.replay(done.run, PYTHON, "agent.py", "other")
+    assert again.code == 1
+    first = json.loads(again.out)["first_divergence"]
+    assert first["field"] == "request.body.json.messages[0].content"
+    assert (first["what"], first["expected"], first["got"]) == (
+        "effect",
+        "one",
+        "other",
+    )
+
+
+def test_a_call_that_is_left_out_is_named(desk: Desk) -> None:
+    """A replay of a program that asks less says which request is missing."""
+    desk.write("agent.py", PROGRAMS["requests"])
+    done = desk.record(PYTHON, "agent.py")
+    desk.write("agent.py", "print('nothing')\n")
+    again = desk.replay(done.run, PYTHON, "agent.py")
+    first = json.loads(again.out)["first_divergence"]
+    assert (again.code, first["what"], first["expected"]) == (
+        1,
+        "missing",
+        "llm.requested",
+    )
+
+
+def test_a_program_without_calls_is_a_run(desk: Desk) -> None:
+    """A run without effects completes, says so, and replays."""
+    done = desk.record(PYTHON, "-c", "print(6 * 7)")
+    assert (done.code, done.out) == (0, "42\n")
+    assert done.err.endswith("completed, no calls\n")
+    assert desk.facts(done.run).effects == {}
+    assert desk.replay(done.run, PYTHON, "-c", "print(42)").code == 0
+    assert desk.holds
+
+
+def test_streams_and_exit_code_are_the_programs(desk: Desk) -> None:
+    """What is printed, read and returned goes through untouched."""
+    desk.write(
+        "agent.py",
+        "import sys\n"
+        "print(sys.stdin.read().upper(), end='')\n"
+        "print('aside', file=sys.stderr)\n"
+        "sys.exit(7)\n",
+    )
+    done = desk.record(PYTHON, "agent.py", stdin="word\n")
+    assert (done.code, done.out) == (7, "WORD\n")
+    assert done.err.splitlines()[0] == "aside"
+    assert desk.facts(done.run).status == "failed"
+    (failed,) = desk.data(done.run, "run.failed")
+    assert failed["message"] == "the program ended with exit code 7"
+    again = desk.replay(done.run, PYTHON, "agent.py", stdin="word\n")
+    assert again.code == 0, again.out
+    assert again.err == "WORD\naside\n"
+    other = desk.replay(done.run, PYTHON, "-c", "raise SystemExit(8)")
+    assert json.loads(other.out)["first_divergence"]["field"] == "message"
+    assert desk.holds
+
+
+def test_failures_of_the_server_are_recorded(desk: Desk) -> None:
+    """Statuses, cut streams and refused connections are answered as they came."""
+    text = PROGRAMS["requests"].partition("body = ")[0] + (
+        "import httpx\n"
+        "body = {'model': 'm-1', 'messages': said(WORD), 'stream': True}\n"
+        "url = BASE + '/v1/chat/completions'\n"
+        "print(requests.post(url, json=body).status_code)\n"
+        "for post in (requests.post, httpx.post):\n"
+        "    try:\n"
+        "        print(post(url, json=body).text)\n"
+        "    except Exception as error:\n"
+        "        print(type(error).__name__)\n"
+        "for post in (requests.get, httpx.get):\n"
+        "    try:\n"
+        "        post('http://127.0.0.1:9/')\n"
+        "    except Exception as error:\n"
+        "        print(type(error).__name__)\n"
+    )
+    desk.write("agent.py", text)
+    desk.server.fail(Trouble(429), Trouble(cut=2), Trouble(cut=2))
+    done = desk.record(PYTHON, "agent.py")
+    assert done.out.split() == [
+        "429",
+        "ChunkedEncodingError",
+        "RemoteProtocolError",
+        "ConnectionError",
+        "ConnectError",
+    ], done.err
+    assert desk.facts(done.run).failed_effects == 5
+    desk.server_stops()
+    again = desk.replay(done.run, PYTHON, "agent.py")
+    assert (again.code, again.err) == (0, done.out)
+    assert desk.holds
+
+
+def test_a_recorded_command_is_not_executed(desk: Desk) -> None:
+    """A replay without a command line says how to give it; a plain run takes none."""
+    done = desk.record(PYTHON, "-c", "print(1)")
+    again = desk.replay(done.run)
+    assert again.code == 3
+    assert "replay/command" in again.err
+    assert f"-- {PYTHON} -c 'print(1)'" in again.err
+    desk.write("plain.py", "def main(run):\n    return 1\n")
+    ran = desk.muniment("run", "plain.py", "--json")
+    plain = json.loads(ran.out)["run"]
+    refused = desk.replay(plain, PYTHON, "-c", "print(1)")
+    assert (refused.code, "replay/command" in refused.err) == (2, True)
+
+
+@pytest.mark.parametrize("name", ["no-such-program", "./agent.py"])
+def test_a_command_that_is_none_is_refused(desk: Desk, name: str) -> None:
+    """A command that is not there, or cannot be executed, is no run."""
+    desk.write("agent.py", "print(1)\n")
+    done = desk.record(name)
+    assert done.code == 2
+    assert f"error: {name}: there is no such command [record/command]" in done.err
+    assert "run 01" not in done.err
