@@ -61,6 +61,8 @@ class ModelServer:
 
     calls: list[Asked] = field(default_factory=list)
     troubles: list[Trouble] = field(default_factory=list)
+    asked: threading.Event = field(default_factory=threading.Event)
+    """Is set once anybody asked."""
     _http: ThreadingHTTPServer | None = None
 
     @property
@@ -128,6 +130,7 @@ class _Handler(BaseHTTPRequestHandler):
         headers = {name.lower(): value for name, value in self.headers.items()}
         path = self.path.partition("?")[0]
         server.calls.append(Asked(self.command, self.path, headers, body))
+        server.asked.set()
         trouble = server.troubles.pop(0) if server.troubles else Trouble()
         if trouble.delay:
             time.sleep(trouble.delay)

@@ -101,6 +101,10 @@ class Chat:
         choices: list[Json] = event.get("choices") or []
         return (part(choices[0], "delta").get("content") or "") if choices else ""
 
+    def ends(self, event: Json) -> bool:
+        """Tell whether *event* says that the answer is whole."""
+        return any(one.get("finish_reason") for one in event.get("choices") or ())
+
 
 def _join(calls: dict[int, Json], piece: Json) -> None:
     empty: Json = {"id": "", "function": {"name": "", "arguments": ""}}

@@ -4,6 +4,7 @@
     format.read(whole)       → Answer
     format.gather(events)    → the whole that the events of a stream amount to
     format.delta(event)      → the text that one event adds
+    format.ends(event)       → whether the answer is whole with it
 
 Rules: a format knows nothing of sending, of keys or of retries. Arguments of tools are
 JSON in a text; what is none stays a text.
@@ -45,6 +46,10 @@ class Format(Protocol):
 
     def delta(self, event: Json) -> str:
         """Return the text that *event* adds."""
+        ...
+
+    def ends(self, event: Json) -> bool:
+        """Tell whether *event* says that the answer is whole."""
         ...
 
 

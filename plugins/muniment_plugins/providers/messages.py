@@ -101,6 +101,10 @@ class Messages:
         delta = part(event, "delta")
         return delta.get("text", "") if delta.get("type") == "text_delta" else ""
 
+    def ends(self, event: Json) -> bool:
+        """Tell whether *event* says that the answer is whole."""
+        return event.get("type") == "message_stop"
+
 
 def _turns(messages: Iterable[Mapping[str, Any]]) -> list[Json]:
     turns: list[Json] = []

@@ -84,6 +84,10 @@ class Responses:
         added = event.get("type") == "response.output_text.delta"
         return event["delta"] if added else ""
 
+    def ends(self, event: Json) -> bool:
+        """Tell whether *event* says that the answer is whole."""
+        return event.get("type") in ("response.completed", "response.incomplete")
+
 
 def _items(message: Mapping[str, Any]) -> Iterator[Json]:
     if message["role"] == "tool":

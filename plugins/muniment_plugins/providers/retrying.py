@@ -4,32 +4,26 @@
 
 Rules:
 
-- Another attempt follows statuses 408, 409, 425, 429 and from 500 on, connections that
-  failed, timeouts, and answers that were cut off; nothing else.
+- Another attempt follows a flaw that passes, and nothing else.
 - The wait doubles from half a second to at most 30, less a random part of up to a half.
-  ``Retry-After`` counts instead, in seconds or as a date (RFC 9110, 10.2.3); a server
-  that wants more than two minutes is not waited for.
+  What a server says counts instead, up to two minutes; none waits for longer.
 - Every attempt is told to *note*, which records it, before anything follows.
 """
 
 from __future__ import annotations
 
 import random
-import time
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
 from typing import TypeAlias
 
 from muniment_plugins.providers.exchange import Outcome, Received
-from muniment_plugins.providers.redaction import Redaction
+from muniment_plugins.providers.flaws import Flaw
 from muniment_plugins.providers.refusals import CompletionFailed
 
-__all__ = ["Send", "Wait", "attempts", "backoff", "retry_after"]
+__all__ = ["Send", "Wait", "attempts", "backoff"]
 
 FIRST_WAIT, LONGEST_WAIT, PATIENCE = 0.5, 30.0, 120.0
-FIRST_ERROR, FIRST_FAULT = 400, 500
-_AGAIN = frozenset({408, 409, 425, 429})
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +39,7 @@ class Wait:
 
 
 Step: TypeAlias = Send | Wait
+Judge: TypeAlias = Callable[[Outcome], Flaw | None]
 Note: TypeAlias = Callable[[Mapping[str, object]], None]
 
 
@@ -54,27 +49,15 @@ def backoff(attempt: int, draw: Callable[[], float] = random.random) -> float:
     return longest * (1 - draw() / 2)
 
 
-def retry_after(value: str, now: Callable[[], float] = time.time) -> float | None:
-    """Return the seconds that a ``Retry-After`` header names, None where none does."""
-    try:
-        return max(0.0, float(value))
-    except ValueError:
-        pass
-    try:
-        return max(0.0, parsedate_to_datetime(value).timestamp() - now())
-    except (TypeError, ValueError, OverflowError):
-        return None
-
-
 def attempts(
-    limit: int, place: str, redaction: Redaction, note: Note
+    limit: int, place: str, judge: Judge, note: Note
 ) -> Generator[Step, Outcome | None, Received]:
     """Yield what to do next; return the answer.
 
     Args:
         limit: how many attempts there are, at least one.
         place: what errors say where they are.
-        redaction: what takes secrets out of what servers say.
+        judge: says what is wrong with an outcome, without secrets.
         note: records an attempt; durable when it returns.
 
     Raises:
@@ -87,25 +70,18 @@ def attempts(
         outcome = yield Send()
         if outcome is None:
             raise AssertionError("what was sent has an outcome")
-        told = _told(outcome, redaction)
-        if told is None and isinstance(outcome, Received):
-            note({"attempt": attempt, "status": outcome.status, **_request_id(outcome)})
-            return outcome
-        wait = _wait(outcome, attempt) if attempt < max(1, limit) else None
+        flaw = judge(outcome)
         status = outcome.status if isinstance(outcome, Received) else None
-        message = told or ""
-        note(
-            {
-                "attempt": attempt,
-                "status": status,
-                "message": message,
-                "wait_s": wait,
-                **_request_id(outcome),
-            }
-        )
+        known = {"attempt": attempt, "status": status, **_request_id(outcome)}
+        if flaw is None and isinstance(outcome, Received):
+            note(known)
+            return outcome
+        found = flaw or Flaw("no answer", passing=False)
+        wait = _wait(found, attempt) if attempt < max(1, limit) else None
+        note({**known, "message": found.message, "wait_s": wait})
         if wait is None:
             raise CompletionFailed(
-                f"{message} (attempt {attempt} of {max(1, limit)})",
+                f"{found.message} (attempt {attempt} of {max(1, limit)})",
                 place=place,
                 remedy=_remedy(status),
                 status=status,
@@ -114,31 +90,13 @@ def attempts(
         yield Wait(wait)
 
 
-def _told(outcome: Outcome, redaction: Redaction) -> str | None:
-    """Return what went wrong, None if nothing did."""
-    if not isinstance(outcome, Received):
-        return redaction.text(f"{outcome.name}: {outcome.message}")
-    if outcome.fault is not None:
-        fault = outcome.fault
-        return redaction.text(f"cut off by {fault.name}: {fault.message}")
-    if outcome.status < FIRST_ERROR:
-        return None
-    body = b"".join(redaction.chunks(outcome.chunks)).decode("utf-8", "replace")
-    return f"status {outcome.status}: {body[:500]}"
-
-
-def _wait(outcome: Outcome, attempt: int) -> float | None:
+def _wait(flaw: Flaw, attempt: int) -> float | None:
     """Return how long to wait for another attempt; None where there is none."""
-    if not isinstance(outcome, Received) or outcome.fault is not None:
-        return backoff(attempt)
-    if outcome.status not in _AGAIN and outcome.status < FIRST_FAULT:
+    if not flaw.passing:
         return None
-    named = retry_after(outcome.header("retry-after"))
-    precise = retry_after(outcome.header("retry-after-ms"))  # what OpenAI says beside
-    named = named if precise is None else precise / 1000
-    if named is None:
+    if flaw.after is None:
         return backoff(attempt)
-    return named if named <= PATIENCE else None
+    return flaw.after if flaw.after <= PATIENCE else None
 
 
 def _request_id(outcome: Outcome) -> dict[str, str]:

@@ -18,13 +18,14 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 from muniment.errors import UsageError
 from muniment.lanes import Lane, current_run
 from muniment_plugins.providers.chat import Chat
-from muniment_plugins.providers.exchange import Received
-from muniment_plugins.providers.formats import Format, Json
+from muniment_plugins.providers.exchange import Outcome, Received
+from muniment_plugins.providers.flaws import Flaw, flaw_of, is_streamed
+from muniment_plugins.providers.formats import Format
 from muniment_plugins.providers.listening import Ear
 from muniment_plugins.providers.messages import Messages
 from muniment_plugins.providers.prices import cost
@@ -105,7 +106,10 @@ class _Question:
         return f"{self.server.name}:{self.prompt.model}"
 
     def plan(self) -> Plan:
-        return attempts(self.prompt.attempts, self.place, self.redaction, self.note)
+        return attempts(self.prompt.attempts, self.place, self.judge, self.note)
+
+    def judge(self, outcome: Outcome) -> Flaw | None:
+        return flaw_of(outcome, self.redaction, self.format.ends)
 
     def note(self, attempt: Mapping[str, object]) -> None:
         self.ear.again()
@@ -120,7 +124,7 @@ class _Question:
             "utf-8", "replace"
         )
         try:
-            answer = self._read(received.header("content-type"), body)
+            answer = self._read(is_streamed(received), body)
         except (LookupError, TypeError, ValueError) as error:
             raise CompletionFailed(
                 f"the answer is not in the format of {self.format.path} "
@@ -135,14 +139,9 @@ class _Question:
         told = replace(answer, model=model, provider=self.server.name, cost=price)
         return told.to_json()
 
-    def _read(self, content_type: str, body: str) -> Answer:
-        if not content_type.startswith("text/event-stream"):
-            return self.format.read(json.loads(body))
-        events = list(objects(body))
-        for event in events:
-            if event.get("type") == "error" or "error" in event:
-                raise ValueError(json.dumps(event.get("error")))
-        return self.format.read(self.format.gather(cast("list[Json]", events)))
+    def _read(self, streamed: bool, body: str) -> Answer:
+        whole = self.format.gather(objects(body)) if streamed else json.loads(body)
+        return self.format.read(whole)
 
 
 def ask(lane: Lane, provider: str, prompt: Prompt, ear: Ear) -> dict[str, object]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import cast
+from typing import Any, cast
 
 __all__ = ["events", "objects"]
 
@@ -37,7 +37,7 @@ def events(body: str) -> Iterator[tuple[str, str]]:
             name = value
 
 
-def objects(body: str) -> Iterator[dict[str, object]]:
+def objects(body: str) -> Iterator[dict[str, Any]]:
     """Yield the JSON objects that the events of *body* hold; others are skipped."""
     for _, data in events(body):
         try:
@@ -45,4 +45,4 @@ def objects(body: str) -> Iterator[dict[str, object]]:
         except (ValueError, RecursionError):  # [DONE]
             continue
         if isinstance(message, dict):
-            yield cast("dict[str, object]", message)
+            yield cast("dict[str, Any]", message)

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from model_wire import anthropic, chat, responses
 from muniment_plugins.providers import dialects, sse
-from muniment_plugins.providers.exchange import Fault, Received
+from muniment_plugins.providers.exchange import Fault, Outcome, Received
+from muniment_plugins.providers.flaws import Flaw, flaw_of, retry_after
 from muniment_plugins.providers.listening import Ear, Listener
 from muniment_plugins.providers.prices import cost
 from muniment_plugins.providers.redaction import Redaction
@@ -23,10 +24,14 @@ from muniment_plugins.providers.retrying import (
     Wait,
     attempts,
     backoff,
-    retry_after,
 )
 
 OK = Received(200, (), (b"{}",))
+
+
+def judged(outcome: Outcome) -> Flaw | None:
+    """Return the flaw of *outcome*, a stream of which ends with ``{"end": true}``."""
+    return flaw_of(outcome, Redaction(), lambda event: "end" in event)
 
 
 @given(st.integers(1, 60), st.floats(0, 1, exclude_max=True))
@@ -66,7 +71,7 @@ def test_retry_after(value: str, seconds: float | None) -> None:
 def test_plan() -> None:
     """The plan asks, waits as told, and gives the answer; each attempt is noted."""
     noted: list[object] = []
-    plan = attempts(3, "p:m", Redaction(), lambda one: noted.append(one["attempt"]))
+    plan = attempts(3, "p:m", judged, lambda one: noted.append(one["attempt"]))
 
     assert isinstance(next(plan), Send)
     assert plan.send(Received(429, (("Retry-After", "9"),), ())) == Wait(9.0)
@@ -83,12 +88,60 @@ def test_plan() -> None:
 
 def test_no_patience() -> None:
     """A server that wants to be left alone for long is not waited for."""
-    plan = attempts(3, "p:m", Redaction(), lambda _: None)
+    plan = attempts(3, "p:m", judged, lambda _: None)
     next(plan)
     named = (("retry-after", str(PATIENCE + 1)),)
 
     with pytest.raises(CompletionFailed, match="attempt 1 of 3"):
         plan.send(Received(429, named, ()))
+
+
+def streamed(*events: str) -> Received:
+    """Return an answer that streams *events*."""
+    body = "".join(f"data: {one}\n\n" for one in events).encode()
+    return Received(200, (("Content-Type", "text/event-stream"),), (body,))
+
+
+@pytest.mark.parametrize(
+    ("outcome", "passing", "message"),
+    [
+        (OK, None, ""),
+        (streamed("{}", '{"end": true}', "[DONE]"), None, ""),
+        (streamed("{}"), True, "stopped before its end"),
+        (Received(200, (), (b'{"error": null, "status": "completed"}',)), None, ""),
+        (Received(200, (), (b'{"error": {"code": "server_error"}}',)), True, "server"),
+        (Received(200, (), (b'{"error": "no such model"}',)), False, "no such model"),
+        (streamed('{"error": {"type": "overloaded_error"}}'), True, "overloaded"),
+        (streamed('{"type": "error", "code": "bad", "message": "x"}'), False, "bad: x"),
+        (
+            streamed('{"response": {"error": {"code": "rate_limit_exceeded"}}}'),
+            True,
+            "rate_limit",
+        ),
+        (Received(418, (("retry-after", "1"),), ()), False, "status 418"),
+        (Fault("ReadTimeout", "timed out"), True, "timed out"),
+        (
+            Received(200, (), (), Fault("ReadError", "eof")),
+            True,
+            "cut off by ReadError",
+        ),
+    ],
+)
+def test_flaws(outcome: Outcome, passing: bool | None, message: str) -> None:
+    """What is wrong with an answer is found wherever servers say it."""
+    flaw = judged(outcome)
+
+    assert (flaw and flaw.passing) == passing
+    assert message in (flaw.message if flaw else "")
+
+
+def test_precise_wait() -> None:
+    """Milliseconds count before seconds."""
+    named = (("Retry-After", "1"), ("Retry-After-Ms", "250"))
+    flaw = judged(Received(429, named, ()))
+
+    assert flaw is not None
+    assert flaw.after == 0.25
 
 
 def test_events() -> None:

@@ -298,7 +298,7 @@ def test_timeout(server: ModelServer, ledger: Ledger) -> None:
     """A timeout of the library is raised again from the record."""
 
     def program(run: Lane) -> object:
-        with http_client(run, timeout=0.1) as http:
+        with http_client(run, timeout=httpx2.Timeout(30, read=0.1)) as http:
             try:
                 http.get(f"{server.url}/echo")
             except httpx2.ReadTimeout as error:
