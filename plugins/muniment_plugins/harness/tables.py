@@ -28,7 +28,7 @@ __all__ = [
     "take",
     "take_columns",
     "values_of",
-    "with_width",
+    "width_of",
 ]
 
 Order = Callable[[int], list[int]]
@@ -82,7 +82,7 @@ def take_columns(part: Any, positions: list[int]) -> object:
     return _like(part, [_like(row, [row[at] for at in positions]) for row in part])
 
 
-def with_width(part: object) -> int | None:
+def width_of(part: object) -> int | None:
     """Return how many columns the table *part* has; None if it has none."""
     shape = getattr(part, "shape", None)
     if shape is not None:
@@ -136,6 +136,8 @@ def values_of(data: Any) -> Iterable[object]:
             yield from data.iloc[:, at].tolist()
     elif hasattr(data, "reshape"):
         yield from data.reshape(-1).tolist()
+    elif hasattr(data, "shape"):
+        refuse_data(f"the values of a {type(data).__name__} cannot be told")
     else:
         yield data
 
@@ -225,6 +227,8 @@ def _with_part(data: Any, part: Any, change: Callable[[Any], Any]) -> object:
     if hasattr(data, "iloc"):
         frame = data.copy()
         frame[part] = change(frame[part].tolist())
+        if frame[part].dtype != data[part].dtype and frame[part].isna().any():
+            frame[part] = frame[part].convert_dtypes()
         return frame
     if hasattr(data, "shape"):
         column = change(data[:, part])
@@ -245,11 +249,14 @@ def _mapped_frame(frame: Any, change: Callable[[object], object], kinds: str) ->
     changed = frame.copy()
     for name, dtype in frame.dtypes.items():
         if dtype.kind in kinds:
-            changed[name] = [change(one) for one in frame[name].tolist()]
+            changed[name] = frame[name].map(change)
     return changed
 
 
 def _mapped_array(array: Any, change: Callable[[object], object], kinds: str) -> object:
+    if not hasattr(array, "dtype"):
+        kind = type(array).__name__
+        refuse_data(f"the values of a {kind} cannot be changed in place")
     if array.dtype.kind not in kinds:
         return array
     values = [change(one) for one in array.reshape(-1).tolist()]

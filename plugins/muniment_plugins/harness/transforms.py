@@ -38,7 +38,7 @@ from muniment_plugins.harness.tables import (
     take,
     take_columns,
     values_of,
-    with_width,
+    width_of,
 )
 
 __all__ = ["BUILT_IN", "Draw", "Transform", "Variant", "built_in"]
@@ -281,7 +281,7 @@ class ColumnPermute:
             part = 0
 
         def permute(table: object) -> object:
-            width = with_width(table)
+            width = width_of(table)
             if width is None:
                 refuse_data(f"a {type(table).__name__} has no columns that have orders")
             return take_columns(table, _permuted(width, seed))

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from muniment.values import encode
 from muniment_plugins.harness import HarnessRefused
 from muniment_plugins.harness.transforms import BUILT_IN, Permute, Variant, built_in
 from muniment_plugins.harness.variants import Own, different, same
@@ -143,6 +144,17 @@ def test_arrays_and_frames_are_scaled_as_lists_are() -> None:
     assert column["x"].tolist() == [2, 3, 4, 5]
 
 
+def test_missing_values_stay_missing() -> None:
+    """A column with gaps is scaled around them, and keeps a form that is recorded."""
+    frame = pd.DataFrame({"x": pd.array([1, None, 3], dtype="Int64"), "y": [1, 2, 3]})
+    for one in (*made("scale", frame), *made("scale", frame, part="x")):
+        assert one["x"].dtype == "Int64"
+        assert one["x"].isna().tolist() == [False, True, False]
+        assert one["x"][2] == 6
+        assert one["y"].dtype == "int64"
+        encode(one)
+
+
 def test_dropped_rows_are_drawn_and_aligned() -> None:
     """Each variant lacks other rows, of all parts the same."""
     variants = made("drop_rows", ([1, 2, 3, 4], [10, 20, 30, 40]), 8, count=2)
@@ -221,6 +233,8 @@ def test_columns_are_permuted_and_rows_stay() -> None:
         ("scale", [1], {"factor": "2"}, "'2' is no finite number"),
         ("scale", {"x": [1]}, {"part": "z"}, "a dict has no part 'z'"),
         ("scale", np.array([100], dtype=np.int8), {}, "int8 does not hold"),
+        ("scale", pa.table({"x": [1]}), {}, "a Table cannot be changed in place"),
+        ("relabel", pa.table({"x": [1]}), {}, "a Table cannot be told"),
         ("add_noise", [1], {"sd": 0}, "0 is no deviation"),
         ("relabel", ([1], [1.5]), {}, "1.5 is a float, and no label"),
         ("column_permute", [1, 2], {}, "a list has no columns"),
