@@ -21,13 +21,14 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from muniment.canonical import JsonValue
-from muniment.errors import RefusedError
+from muniment.errors import RefusedError, ValueRefused
 from muniment.values import encode
 from muniment_plugins.capsule.clocks import stated
 from muniment_plugins.capsule.execution import Execution, digest_of
 from muniment_plugins.capsule.machine import Machine, machine
 from muniment_plugins.capsule.policy import LEVELS, Policy, refuse_beyond
 from muniment_plugins.capsule.pool import pool
+from muniment_plugins.capsule.protocol import MAX_REQUEST
 from muniment_plugins.capsule.refusals import BoundedExecutionError
 from muniment_plugins.capsule.results import (
     ProtocolViolation,
@@ -69,7 +70,7 @@ class Capsule:
         Raises:
             RefusedError: the required level is out of reach (rule ``capsule/level``),
                 on this machine or, seen before the program ran, in this child.
-            ValueRefused: *data* has no exact form.
+            ValueRefused: *data* has no exact form, or takes more than 256 MiB as JSON.
             CannotTellError: no child could be started.
 
         """
@@ -132,7 +133,7 @@ class Capsule:
 
     def _request(self, program: Validated, data: JsonValue) -> bytes:
         policy = self.policy
-        return json.dumps(
+        request = json.dumps(
             {
                 "clock": policy.clock,
                 "code": program.code,
@@ -146,6 +147,14 @@ class Capsule:
             allow_nan=False,
             separators=(",", ":"),
         ).encode()
+        if len(request) > MAX_REQUEST:
+            raise ValueRefused(
+                f"program and data take {len(request)} bytes, allowed are {MAX_REQUEST}",
+                rule="capsule/data-size",
+                place="data",
+                remedy="pass a part of the data, or a summary",
+            )
+        return request
 
     def _rejected(self, code: str, error: BoundedExecutionError) -> Execution:
         return Execution(

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from muniment.errors import ValueRefused
 from muniment_plugins.capsule import (
     BoundedExecutionError,
     Capsule,
     Execution,
     Policy,
+    running,
     starting,
 )
 from muniment_plugins.capsule.limits import MAX_DESCRIPTORS
@@ -104,6 +106,18 @@ def test_the_size_of_an_integer(sign: int) -> None:
     largest = sign * ((1 << MAX_INTEGER_BITS) - 1)
     assert run(body, MAX_INTEGER_BITS).metrics == {"n": largest}
     assert reason(run(body, MAX_INTEGER_BITS + 1)) == ("error", "capsule/result")
+
+
+def test_the_size_of_the_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Data that is too large for the pipe is the caller's error, before anything runs."""
+    body, data = "return {'n': len(data)}", "x" * 1000
+    code = f"def fit_and_eval(data):\n    {body}\n"
+    program = CAPSULE.validate(code)
+    largest = len(CAPSULE._request(program, data))
+    monkeypatch.setattr(running, "MAX_REQUEST", largest)
+    assert run(body, data).metrics == {"n": 1000}
+    with pytest.raises(ValueRefused, match=f"{largest + 1} bytes, allowed are"):
+        run(body, data + "x")
 
 
 def refused(code: str) -> str | None:
