@@ -6,7 +6,7 @@ Rules:
 
 - The level is what the child's layers give, and no more than its attempts confirm: one
   that succeeds where it must not makes it ``process``, whatever the layers say.
-- Each worker has one such child before it has any other.
+- Each surroundings have one such child before there is any other, see `pool`.
 """
 
 from __future__ import annotations

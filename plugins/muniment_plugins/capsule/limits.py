@@ -26,12 +26,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from muniment_plugins.capsule.native import System
+
 __all__ = ["apply_limits", "grow_stack", "unmet_limits"]
 
 MAX_DESCRIPTORS = 32
 
-_STACK_LEVELS = 40_000
-_ENOUGH_STACK = 8 * 1024 * 1024
+_STACK = 4 * 1024 * 1024
+_STACK_OF_LEVEL = 100
+_LEAPS_SINCE = 5  # older kernels take a touch so far below for a fault
 
 # Windows has none: there a job of the parent's limits the child.
 resource: Any = __import__("resource") if os.name == "posix" else None
@@ -46,7 +49,7 @@ _PROC_NAMES = {
 }
 
 
-def grow_stack() -> None:
+def grow_stack(system: System | None) -> None:
     """Have the stack grow now: it cannot any more when memory is out.
 
     A program that reaches its limit of memory would then end by a fault of its stack,
@@ -55,12 +58,21 @@ def grow_stack() -> None:
     if resource is None:
         return
     most, _ = resource.getrlimit(resource.RLIMIT_STACK)
-    if most != resource.RLIM_INFINITY and most < _ENOUGH_STACK:
+    if most != resource.RLIM_INFINITY and most < 2 * _STACK:
+        return
+    if system is not None and int(os.uname().release.partition(".")[0]) >= _LEAPS_SINCE:
+        system.touch(_top_of_stack() - _STACK)
         return
     nested: tuple[object, ...] = ()
-    for _ in range(_STACK_LEVELS):
+    for _ in range(_STACK // _STACK_OF_LEVEL):
         nested = (nested,)
-    hash(nested)  # calls itself for each level, some fifty bytes of stack each
+    hash(nested)  # calls itself for each level
+
+
+def _top_of_stack() -> int:
+    with open("/proc/self/maps", "rb") as maps:  # noqa: PTH123 - pathlib is slow
+        before, _, _ = maps.read().partition(b"[stack]")
+    return int(before.rpartition(b"\n")[2].split()[0].partition(b"-")[2], 16)
 
 
 def apply_limits(time_s: float, mem_mb: int) -> dict[str, object]:

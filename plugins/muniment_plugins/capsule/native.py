@@ -100,6 +100,10 @@ class System:
             raise self._error(name)
         return result
 
+    def touch(self, address: int) -> None:
+        """Write a zero where there is nothing yet."""
+        self._simple("byte", "b").from_address(address).value = 0
+
     def at_address(self, data: bytes) -> tuple[object, int]:
         """Return a copy of *data* that must be kept, and where it lies."""
         held = self.array(len(data)).from_buffer_copy(data)

@@ -11,7 +11,8 @@ Rules:
   library are loaded as they are asked for, and stay.
 - After `MOST_USES` programs a worker is replaced: its children share one layout of
   memory, which nobody should have time to learn.
-- The first child of a worker is a probe, whose findings stand beside every program.
+- The first child in any surroundings is a probe, whose findings stand beside every
+  program that has the same around it.
 - Where forking is not safe, since a package started threads, or not known to be safe,
   which is everywhere but on Linux, each execution has an interpreter for itself.
 - A process that was forked from this one starts workers of its own.
@@ -50,6 +51,7 @@ class Pool:
         self._lock = threading.Lock()
         self._idle: list[tuple[_Key, Worker]] = []
         self._unforkable: set[_Key] = set()
+        self._found: dict[_Key, Machine] = {}
 
     @contextmanager
     def child(self, surroundings: Surroundings) -> Generator[Child]:
@@ -111,10 +113,11 @@ class Pool:
         # What waited may have been killed meanwhile; what is new has an excuse less.
         while True:
             waiting = self._take(key)
-            worker = waiting or Worker(surroundings)
+            worker = waiting or Worker(surroundings, self._found.get(key))
             try:
                 if worker.found is None:
                     worker.found = examine(worker.fork(()))
+                    self._found[key] = worker.found
                 return worker, use(worker)
             except Unforkable as error:
                 worker.close()

@@ -71,7 +71,7 @@ class Prepared:
         self._loaded: set[str] = set()
         self._views: dict[tuple[str, ...], dict[str, View]] = {}
         sys.path.extend(around["paths"])
-        grow_stack()
+        grow_stack(self.system)
 
     def load(self, imports: list[str]) -> bool:
         """Load *imports* and make their views; tell whether any was new."""

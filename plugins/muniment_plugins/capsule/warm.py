@@ -51,11 +51,13 @@ class Unforkable(Exception):
 class Worker:
     """A process that loads packages and forks children that run programs."""
 
-    def __init__(self, surroundings: Surroundings) -> None:
+    def __init__(
+        self, surroundings: Surroundings, found: Machine | None = None
+    ) -> None:
         self.uses = 0
-        self.found: Machine | None = None
-        """What its probe child found, once there was one."""
-        self._around = surroundings.text.encode()
+        self.found = found
+        """What a probe child in the same surroundings found, once there was one."""
+        self._around = _around(surroundings, found)
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
             self._process = self._start(surroundings, theirs.fileno())
@@ -140,6 +142,15 @@ class Worker:
         if not is_object(answer):
             raise Unforkable("the worker has ended")
         return answer
+
+
+def _around(surroundings: Surroundings, found: Machine | None) -> bytes:
+    """Return the first message: where others got in, nothing need be tried first."""
+    if found is None or "namespaces" in found.missing:
+        return surroundings.text.encode()
+    around = json.loads(surroundings.text)
+    walls = {**around["walls"], "tried": True} if around["walls"] else {}
+    return json.dumps({**around, "walls": walls}).encode()
 
 
 class Forked:
