@@ -52,7 +52,7 @@ def recalled(
     if command:
         raise UsageError(
             "the run's program takes no command line",
-            rule="replay/command",
+            rule="replay/no-command",
             place=f"run {run}",
             remedy="leave out what stands behind `--`",
         )
