@@ -73,7 +73,7 @@ class Pool:
         except BaseException:
             worker.close()
             raise
-        if child.is_lost or worker.uses > MOST_USES:
+        if child.is_lost or worker.uses >= MOST_USES:
             worker.close()
         else:
             self._give_back(key, worker)
@@ -118,6 +118,7 @@ class Pool:
                 if worker.found is None:
                     worker.found = examine(worker.fork(()))
                     self._found[key] = worker.found
+                    worker.uses = 0
                 return worker, use(worker)
             except Unforkable as error:
                 worker.close()

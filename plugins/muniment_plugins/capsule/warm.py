@@ -84,8 +84,7 @@ class Worker:
             Unforkable: it is gone, could not load them, or cannot fork safely.
 
         """
-        if not self.uses:
-            self._send(self._around)
+        self._send_around()
         self.uses += 1
         pipes = Pipes.opened()
         try:
@@ -124,6 +123,11 @@ class Worker:
         """Leave the worker to the process that started it; this one is its fork."""
         self._control.close()
         self._process.returncode = 0
+
+    def _send_around(self) -> None:
+        around, self._around = self._around, b""
+        if around:  # the first time
+            self._send(around)
 
     def _send(self, text: bytes, descriptors: tuple[int, ...] = ()) -> None:
         try:
