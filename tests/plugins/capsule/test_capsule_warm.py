@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -229,12 +230,12 @@ def test_a_worker_is_replaced_after_its_share(monkeypatch: pytest.MonkeyPatch) -
     assert len(seen) == 3
 
 
-def recording(seen: list[int]) -> Callable[[starting.Surroundings], Worker]:
+def recording(seen: list[int]) -> Callable[..., Worker]:
     """Return what makes workers and notes their numbers."""
     genuine = Worker
 
-    def make(surroundings: starting.Surroundings) -> Worker:
-        worker = genuine(surroundings)
+    def make(*arguments: Any) -> Worker:
+        worker = genuine(*arguments)
         seen.append(worker.pid)
         return worker
 
