@@ -174,11 +174,7 @@ def safe_builtins(
 
 
 def _getattr(target: object, name: str, /, *default: object) -> object:
-    if check_attribute(name) in ("format", "format_map") and isinstance(
-        target, (str, type)
-    ):
-        raise AttributeError(f"{name} is not available in a capsule")
-    return getattr(target, name, *default)
+    return getattr(target, check_attribute(name), *default)
 
 
 def _hasattr(target: object, name: str, /) -> bool:

@@ -32,19 +32,26 @@ LEVELS = ("none", "process", "engine", "os-partial", "os-strong")
 
 DANGEROUS = words(
     """
-    _thread ast asyncio atexit bdb builtins cProfile cffi cloudpickle code codecs codeop
-    compileall concurrent copyreg ctypes curses dbm dill dis distutils doctest
-    ensurepip faulthandler fcntl fileinput ftplib gc getpass glob grp http imaplib imp
-    importlib inspect io joblib linecache logging mailbox marshal mmap modulefinder
-    msvcrt multiprocessing netrc nntplib nt opcode os pathlib pdb pickle pickletools pip
-    pkgutil platform poplib posix profile psutil pty pwd py_compile pydoc readline
-    requests resource rlcompleter runpy sched select selectors setuptools shelve shutil
-    signal site smtplib socket socketserver sqlite3 ssl subprocess sys sysconfig syslog
-    tarfile tempfile termios test threading timeit tkinter trace traceback tracemalloc
-    tty types unittest urllib urllib3 venv warnings weakref webbrowser winreg wsgiref
-    xmlrpc zipapp zipfile zipimport muniment muniment_cli muniment_plugins
+    _thread aifc antigravity argparse ast asyncio atexit bdb builtins cProfile cffi cgi
+    cgitb cloudpickle code codecs codeop compileall concurrent configparser copyreg
+    crypt ctypes curses dbm dill dis distutils doctest ensurepip faulthandler fcntl
+    filecmp fileinput ftplib gc getpass gettext glob grp http idlelib imaplib imghdr imp
+    importlib inspect io joblib lib2to3 linecache logging mailbox mailcap marshal
+    mimetypes mmap modulefinder msvcrt multiprocessing netrc nis nntplib nt
+    numpy.ctypeslib numpy.distutils numpy.f2py numpy.lib.format numpy.lib.npyio
+    numpy.testing opcode optparse os ossaudiodev pandas.io pathlib pdb pickle
+    pickletools pip pkgutil platform poplib posix profile pstats psutil pty pwd
+    py_compile pyarrow pyclbr pydoc readline requests resource rlcompleter runpy sched
+    scipy.datasets scipy.io select selectors setuptools shelve shutil signal site
+    sklearn.externals smtplib sndhdr socket socketserver spwd sqlite3 ssl subprocess
+    sunau symtable sys sysconfig syslog tabnanny tarfile tempfile termios test threading
+    timeit tkinter trace traceback tracemalloc tty turtle turtledemo types unittest
+    urllib urllib3 uu venv warnings wave weakref webbrowser winreg wsgiref xml xmlrpc
+    zipapp zipfile zipimport muniment muniment_cli muniment_plugins
     """
 )
+"""Modules, with all that lies below them, that are refused unless asked for; private
+ones of the interpreter are as well."""
 
 _DAY_S = 86_400
 _LOADER_VARIABLES = ("DYLD_", "GCONV_", "LD_", "PYTHON")
@@ -124,7 +131,7 @@ class Policy:
                     place="Policy.allowed_imports",
                     remedy="list absolute dotted names such as 'sklearn.metrics'",
                 )
-            if not self.allow_dangerous and name.split(".")[0] in DANGEROUS:
+            if not self.allow_dangerous and _is_dangerous(name):
                 raise RefusedError(
                     f"the module {name} would open the capsule",
                     rule="capsule/dangerous-import",
@@ -177,6 +184,12 @@ def refuse_beyond(policy: Policy, reachable: str) -> None:
             place="Policy.require" if floor == policy.require else "MUNIMENT_REQUIRE",
             remedy="run it in a container or virtual machine, or lower the floor",
         )
+
+
+def _is_dangerous(name: str) -> bool:
+    parts = name.split(".")
+    above = {".".join(parts[:count]) for count in range(1, len(parts) + 1)}
+    return bool(above & DANGEROUS) or name.startswith("_")
 
 
 def _is_number(value: object) -> bool:

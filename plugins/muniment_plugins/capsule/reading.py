@@ -140,7 +140,7 @@ class Reader:
         for item in items:
             if not (isinstance(item, ast.Constant) and isinstance(item.value, str)):
                 refuse(node, "dunder", f"Forbidden name: {node.id}", _NO_NAMES)
-            self._check_attribute(item, item.value)
+            self._check_pattern(item, item.value)
 
     def _check_name(self, node: ast.AST, name: str | None) -> None:
         if name is None:
@@ -209,9 +209,13 @@ class Reader:
 
     def _match_class(self, node: ast.MatchClass, _parent: ast.AST | None) -> None:
         for name in node.kwd_attrs:
-            if name == "format":
-                refuse(node, "format", "Forbidden call: format on text", _F_STRING)
-            self._check_attribute(node, name)
+            self._check_pattern(node, name)
+
+    def _check_pattern(self, node: ast.AST, name: str) -> None:
+        """Check what a pattern reads; it may be the method of any text."""
+        if name == "format":
+            refuse(node, "format", "Forbidden call: format on text", _F_STRING)
+        self._check_attribute(node, name)
 
     def _match_as(self, node: ast.MatchAs, _parent: ast.AST | None) -> None:
         self._check_name(node, node.name)

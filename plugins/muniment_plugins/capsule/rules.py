@@ -63,13 +63,13 @@ FORBIDDEN_NAMES = words(
 
 FORBIDDEN_ATTRIBUTES = words(
     """
-    _convert_ ag_await ag_code ag_frame ag_running cffi co_code co_consts co_names cr_await
-    cr_code cr_frame cr_origin cr_running ctypes dump eval exec f_back f_builtins f_code
-    f_globals f_lasti f_lineno f_locals f_trace format_map func_closure func_code
-    func_defaults func_globals gi_code gi_frame gi_running gi_suspended gi_yieldfrom mro
-    tb_frame tb_lasti tb_lineno tb_next to_clipboard to_csv to_excel to_feather to_gbq
-    to_hdf to_html to_json to_latex to_markdown to_orc to_parquet to_pickle to_sql
-    to_stata to_string to_xml tofile
+    _convert_ ag_await ag_code ag_frame ag_running cffi co_code co_consts co_names
+    cr_await cr_code cr_frame cr_origin cr_running ctypes dump eval exec f_back
+    f_builtins f_code f_globals f_lasti f_lineno f_locals f_trace format_map
+    func_closure func_code func_defaults func_globals gi_code gi_frame gi_running
+    gi_suspended gi_yieldfrom mro tb_frame tb_lasti tb_lineno tb_next to_clipboard
+    to_csv to_excel to_feather to_gbq to_hdf to_html to_json to_latex to_markdown to_orc
+    to_parquet to_pickle to_sql to_stata to_string to_xml tofile
     """
 )
 """Frames, code objects and class graphs; evaluation of text; methods of arrays and
@@ -96,8 +96,10 @@ CLASS_VARIABLES = frozenset({"__match_args__", "__slots__"})
 READABLE = frozenset({"__name__", "__qualname__"})
 """Dunder attributes that may be read, never written."""
 
-WITHHELD = {
+WITHHELD: dict[str, frozenset[str]] = {
+    "abc": frozenset({"ABCMeta"}),
     "dataclasses": frozenset({"make_dataclass"}),
+    "enum": words("EnumDict EnumMeta EnumType global_enum"),
     "functools": frozenset({"singledispatchmethod"}),
     "json": frozenset({"dump", "load"}),
     "numpy": words(
@@ -130,7 +132,8 @@ WITHHELD = {
     "typing": words("ForwardRef evaluate_forward_ref get_type_hints"),
     "zoneinfo": frozenset({"reset_tzpath"}),
 }
-"""Public names that views of a module leave out: they reach files or evaluate text."""
+"""Public names that views of a module leave out: they reach files, evaluate text, or
+make classes with hooks that a class statement may not define."""
 
 
 def is_dunder(name: str) -> bool:

@@ -43,10 +43,14 @@ def _text(name: object) -> str:
 
 
 def check_attribute(name: object, *, reads: bool = True) -> str:
-    """Return *name* if a program may use it as an attribute."""
+    """Return *name* if a program may use it as an attribute.
+
+    The method ``format`` of texts walks through attributes of its own; the validator
+    lets it pass where the text is written out.
+    """
     text = _text(name)
     if (is_dunder(text) and not (reads and text in READABLE)) or (
-        text in FORBIDDEN_ATTRIBUTES
+        text in FORBIDDEN_ATTRIBUTES or (reads and text == "format")
     ):
         raise AttributeError(f"{text} is not available in a capsule")
     return text
@@ -63,9 +67,7 @@ def _operator(names: Mapping[str, Any]) -> dict[str, object]:
         return attribute(*paths)
 
     def methodcaller(name: str, /, *args: object, **kwargs: object) -> object:
-        if check_attribute(name) in ("format", "format_map"):
-            raise AttributeError(f"{name} is not available in a capsule")
-        return method(name, *args, **kwargs)
+        return method(check_attribute(name), *args, **kwargs)
 
     return {"attrgetter": attrgetter, "methodcaller": methodcaller}
 

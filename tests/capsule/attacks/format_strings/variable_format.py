@@ -4,7 +4,7 @@
 
 import random
 
-text = "{0.seed.__globals__[_os].environ[STAGE_INNER]}"
+text = "{0.randrange.__globals__[_os].environ[STAGE_INNER]}"
 
 
 def fit_and_eval(data):
