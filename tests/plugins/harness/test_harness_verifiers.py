@@ -75,6 +75,9 @@ def test_an_improvement_is_measured_and_tested() -> None:
     assert 10 < low < 20 < high < 30
     assert (result["pairs"], result["seed"], result["direction"]) == (4, 7, "decrease")
     assert verdict({"metric": "rmse", "min_improvement_pct": 25})["passed"] is False
+    worse = verdict({"min_improvement_pct": 15}, BEFORE, AFTER)
+    assert (worse["passed"], worse["p_value"]) == (False, 1.0)
+    assert worse["result"]["pct_improvement"] == pytest.approx(-25.0)
 
 
 @pytest.mark.parametrize(
@@ -184,6 +187,7 @@ def test_replicates_are_paired_by_number() -> None:
     assert paired(before, after, "n") == []
     assert before == {"m": [1, 2, 4]}
     assert paired({"m": [1]}, {"m": [2]}, "m") == [(1, 2)]
+    assert paired(before, {"m": [5, 6, 7]}, "m") == [(1, 5), (2, 6), (4, 7)]
     with pytest.raises(HarnessRefused, match="1 and 2 values of m"):
         paired({"m": [1]}, {"m": [1, 2]}, "m")
 
@@ -203,7 +207,8 @@ def test_p_values_of_small_samples_are_exact() -> None:
     assert paired_p_value([1.0, 2.0, 3.0], 0) == 1 / 8
     assert paired_p_value([-1.0, 2.0, 3.0], 0) == 2 / 8
     assert paired_p_value([0.0], 0) == 1
-    assert paired_p_value([1.0] * 20, 0) == pytest.approx(1e-4, abs=1e-4)
+    assert paired_p_value([1.0] * 20, 0) == 1 / 10_000
+    assert paired_p_value([1.0] * 13, 0) == 1 / 2**13
     mixed = [0.5, -0.4, 0.3, 0.6, -0.2, 0.1, 0.7, -0.1, 0.2, 0.3, 0.4, -0.3, 0.1]
     drawn = paired_p_value([*mixed, 0.0], 1)
     assert drawn == pytest.approx(paired_p_value(mixed, 0), abs=0.02)
@@ -222,6 +227,8 @@ def test_an_interval_covers_and_narrows() -> None:
     assert few[0] < many[0] < 2 < many[1] < few[1]
     assert bootstrap_interval([(0.0, 2.0)] * 3, mean, 1) == (2, 2)
     assert bootstrap_interval([(0.0, 2.0)], lambda _: None, 1) is None
+    uniform = [(0.0, float(n)) for n in range(1000)]
+    assert bootstrap_interval(uniform, lambda pairs: pairs[0][1], 1) == (28, 971)
 
 
 def test_own_verifiers_are_used_with_and_without_settings() -> None:
