@@ -19,8 +19,11 @@ __all__ = ["COMPANIONS"]
 _SUBMODULES = {
     "collections": "abc",
     "numpy": """
-        char exceptions fft lib lib.stride_tricks linalg ma polynomial random rec typing
+        char exceptions fft lib lib.stride_tricks linalg ma polynomial
+        polynomial.chebyshev polynomial.hermite polynomial.legendre
+        polynomial.polynomial random rec typing
     """,
+    "numpy.polynomial": "chebyshev hermite legendre polynomial",
     "pandas": "api api.types errors testing tseries tseries.offsets",
     "scipy": """
         cluster cluster.hierarchy cluster.vq constants fft integrate interpolate linalg

@@ -20,6 +20,7 @@ from muniment_plugins.capsule.rules import (
     CLASS_VARIABLES,
     FORBIDDEN_ATTRIBUTES,
     FORBIDDEN_NAMES,
+    HOOKS,
     METHODS,
     NODES,
     READABLE,
@@ -30,6 +31,7 @@ from muniment_plugins.capsule.rules import (
 __all__ = ["Reader"]
 
 _FUTURE = frozenset({"annotations"})
+_OF_SUPER = METHODS | {"__init_subclass__"}
 
 
 class Reader:
@@ -162,7 +164,7 @@ class Reader:
             )
         if loaded and node.attr in READABLE:
             return
-        if loaded and node.attr in METHODS and _is_super(node.value):
+        if loaded and node.attr in _OF_SUPER and _is_super(node.value):
             return
         if node.attr == "format":
             _check_format(node, parent)
@@ -175,7 +177,7 @@ class Reader:
             refuse(node, "attribute", f"Forbidden attribute: {name}", _NO_FRAME)
 
     def _function(self, node: ast.FunctionDef, parent: ast.AST | None) -> None:
-        if not (isinstance(parent, ast.ClassDef) and node.name in METHODS):
+        if not (isinstance(parent, ast.ClassDef) and node.name in METHODS | HOOKS):
             self._check_name(node, node.name)
         self._read_annotation(node.returns)
 

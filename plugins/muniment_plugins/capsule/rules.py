@@ -12,6 +12,7 @@ __all__ = [
     "CLASS_VARIABLES",
     "FORBIDDEN_ATTRIBUTES",
     "FORBIDDEN_NAMES",
+    "HOOKS",
     "METHODS",
     "NODES",
     "READABLE",
@@ -90,6 +91,15 @@ METHODS = frozenset(
     )
 )
 """Data-model methods that a class may define, and call through ``super()``."""
+
+HOOKS = frozenset(
+    f"__{name}__"
+    for name in words(
+        "class_getitem copy deepcopy delete get init_subclass set set_name"
+    )
+)
+"""Further methods that a class may define: descriptors, copies, hooks of classes. Not
+``__getattr__``: NumPy asks objects for addresses by name, and would get an answer."""
 
 CLASS_VARIABLES = frozenset({"__match_args__", "__slots__"})
 
