@@ -114,8 +114,11 @@ def _described(value: object, place: str) -> dict[str, object]:
         return {"value": value.to_json()}
     if callable(value):
         return {"function": refer(value)}
+    members = cast("Changes", value) if isinstance(value, Mapping) else {}
+    if any(callable(one) for one in members.values()):
+        return {"members": described(members, place)}
     try:
-        encode(value)
+        encode(cast("object", value))
     except ValueRefused as refusal:
         raise UsageError(
             f"{place}: {refusal.message}",
@@ -137,6 +140,8 @@ def undescribed(values: Mapping[str, object]) -> dict[str, object]:
 def _undescribed(said: Mapping[str, object]) -> object:
     if "function" in said:
         return Remembered(cast("Mapping[str, object]", said["function"]))
+    if "members" in said:
+        return undescribed(cast("Mapping[str, object]", said["members"]))
     return said["value"]
 
 

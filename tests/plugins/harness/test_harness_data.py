@@ -152,6 +152,30 @@ def test_treatments_change_what_is_tested(ledger: Ledger) -> None:
     assert replay(ledger, result.run_id).verdict == "acceptable"
 
 
+def turned(data: list[int]) -> list[int]:
+    """Return the rows from the last to the first."""
+    return data[::-1]
+
+
+def moved(data: list[int]) -> list[int]:
+    """Return the rows with the first one at the end."""
+    return [*data[1:], data[0]]
+
+
+def test_treatments_change_the_transforms(ledger: Ledger) -> None:
+    """Functions may stand in what a treatment changes, and a replay finds them."""
+    built = asked(
+        [1, 2, 3], "{'m': data[1]}", transforms={"own": turned}, transform="own"
+    ).treatment("moved", {"transforms": {"own": moved}})
+    result = built.build().run(ledger=ledger)
+    assert result.metrics.hypotheses[0].results == {
+        "baseline": {"metamorphic_ok": True, "p_pass": True},
+        "moved": {"metamorphic_ok": False, "p_pass": False},
+    }
+    report = replay(ledger, result.run_id)
+    assert (report.verdict, report.findings) == ("acceptable", ())
+
+
 def test_variants_are_named_and_not_written_again(ledger: Ledger) -> None:
     """Data is in the ledger once; what a built-in made of it follows from its seed."""
     data = list(range(1000))
