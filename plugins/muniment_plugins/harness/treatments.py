@@ -114,11 +114,11 @@ def _described(value: object, place: str) -> dict[str, object]:
         return {"value": value.to_json()}
     if callable(value):
         return {"function": refer(value)}
-    members = cast("Changes", value) if isinstance(value, Mapping) else {}
-    if any(callable(one) for one in members.values()):
+    members = _functions(value)
+    if members is not None:
         return {"members": described(members, place)}
     try:
-        encode(cast("object", value))
+        encode(value)
     except ValueRefused as refusal:
         raise UsageError(
             f"{place}: {refusal.message}",
@@ -127,6 +127,14 @@ def _described(value: object, place: str) -> dict[str, object]:
             remedy="give JSON values, NumPy arrays, Arrow tables or functions",
         ) from refusal
     return {"value": value}
+
+
+def _functions(value: object) -> Changes | None:
+    """Return a mapping that holds functions; None for everything else."""
+    if not isinstance(value, Mapping):
+        return None
+    members = cast("Changes", value)
+    return members if any(map(callable, members.values())) else None
 
 
 def undescribed(values: Mapping[str, object]) -> dict[str, object]:
