@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import ast
 import string
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ClassVar, NoReturn
 
-from muniment_plugins.capsule.refusals import refuse
+from muniment_plugins.capsule.refusals import BoundedExecutionError, refuse
 from muniment_plugins.capsule.rules import (
     CLASS_VARIABLES,
     FORBIDDEN_ATTRIBUTES,
@@ -26,11 +26,17 @@ from muniment_plugins.capsule.rules import (
     READABLE,
     SEPARATELY_NAMED,
     is_dunder,
+    words,
 )
 
 __all__ = ["Reader"]
 
+MAX_PARTS = 60_000
+MAX_DEPTH = 150
+
 _FUTURE = frozenset({"annotations"})
+
+_Look = Callable[[Any, Any, Any], None]
 _OF_SUPER = METHODS | {"__init_subclass__"}
 
 
@@ -43,22 +49,7 @@ class Reader:
         self.bound: set[str] = set()
         self.attributes: set[str] = set()
         self.renamed: set[ast.expr] = set()
-        self.looks: dict[str, Callable[[Any, ast.AST | None], None]] = {
-            "AnnAssign": self._annotated,
-            "Attribute": self._attribute,
-            "ClassDef": self._class,
-            "FunctionDef": self._function,
-            "Import": self._import,
-            "ImportFrom": self._import_from,
-            "MatchAs": self._match_as,
-            "MatchClass": self._match_class,
-            "MatchMapping": self._match_mapping,
-            "MatchStar": self._match_star,
-            "Name": self._name,
-            "arg": self._argument,
-            "comprehension": self._comprehension,
-            "keyword": self._keyword,
-        }
+        self.parts = 0
 
     def planned(self) -> set[str]:
         """Return what the program imports, and the submodules that it reaches by dot."""
@@ -71,15 +62,27 @@ class Reader:
 
     def read(self, tree: ast.AST, *, at: ast.AST | None = None) -> None:
         """Look at every node of *tree*, in the order of the source."""
-        for node, parent in _walk(tree):
-            kind = type(node).__name__
-            if kind not in NODES:
-                self._refuse_node(node if at is None else at, node, kind)
-            look = self.looks.get(kind)
+        stack: list[tuple[Any, Any, int]] = [(tree, None, 0)]
+        while stack:
+            node, parent, depth = stack.pop()
+            self.parts += 1
+            if depth >= MAX_DEPTH or self.parts > MAX_PARTS:
+                _refuse_size(depth)
+            shape = _SHAPES.get(type(node))
+            if shape is None:
+                self._refuse_node(node if at is None else at, node)
+            look, fields = shape
             if look is not None:
-                look(node, parent)
+                look(self, node, parent)
+            for name in fields:
+                inner: Any = getattr(node, name)
+                if inner.__class__ is list:
+                    stack += [(one, node, depth + 1) for one in reversed(inner) if one]
+                elif inner is not None:
+                    stack.append((inner, node, depth + 1))
 
-    def _refuse_node(self, at: ast.AST, node: ast.AST, kind: str) -> None:
+    def _refuse_node(self, at: ast.AST, node: ast.AST) -> NoReturn:
+        kind = type(node).__name__
         if kind == "AsyncFunctionDef":
             name = getattr(node, "name", "")
             refuse(at, "async", f"{name} must be a sync function", "use a plain def")
@@ -145,7 +148,7 @@ class Reader:
             self._check_pattern(item, item.value)
 
     def _check_name(self, node: ast.AST, name: str | None) -> None:
-        if name is None:
+        if name is None or (name[:2] != "__" and name not in FORBIDDEN_NAMES):
             return
         if name in FORBIDDEN_NAMES:
             refuse(node, "call", f"Forbidden name: {name}", _NO_BUILTIN)
@@ -230,7 +233,7 @@ class Reader:
 
     def _read_annotation(self, annotation: ast.expr | None) -> None:
         """Read text inside an annotation as the expression that it may become."""
-        if annotation is None:
+        if annotation is None or type(annotation) is ast.Name:
             return
         for node in ast.walk(annotation):
             if not (isinstance(node, ast.Constant) and isinstance(node.value, str)):
@@ -241,8 +244,53 @@ class Reader:
                 continue  # what does not parse cannot be evaluated either
             self.read(inner, at=node)
 
+    looks: ClassVar[dict[type[ast.AST], _Look]] = {
+        ast.AnnAssign: _annotated,
+        ast.Attribute: _attribute,
+        ast.ClassDef: _class,
+        ast.FunctionDef: _function,
+        ast.Import: _import,
+        ast.ImportFrom: _import_from,
+        ast.MatchAs: _match_as,
+        ast.MatchClass: _match_class,
+        ast.MatchMapping: _match_mapping,
+        ast.MatchStar: _match_star,
+        ast.Name: _name,
+        ast.arg: _argument,
+        ast.comprehension: _comprehension,
+        ast.keyword: _keyword,
+    }
+
 
 _F_STRING = "use an f-string"
+_NO_NODES = words(
+    """
+    arg asname attr conversion ctx id is_async kind kwd_attrs level module names op ops
+    rest simple type_comment type_ignores
+    """
+)
+"""Fields that hold text, numbers, or the operators and contexts that all may use."""
+
+
+def _shape(kind: type[ast.AST]) -> tuple[_Look | None, tuple[str, ...]]:
+    """Return who looks at nodes of *kind*, and their fields that hold nodes, backwards."""
+    named = kind.__name__ == "TypeAlias"  # where name is a node
+    fields = [
+        name
+        for name in kind._fields
+        if name not in _NO_NODES and (named or name != "name")
+    ]
+    if kind in {ast.Constant, ast.MatchSingleton}:
+        fields.remove("value")
+    return Reader.looks.get(kind), tuple(reversed(fields))
+
+
+_SHAPES = {
+    kind: _shape(kind)
+    for kind in (getattr(ast, name, None) for name in NODES)
+    if kind is not None  # some come with a later Python
+}
+
 _PLAIN = "use plain statements, functions and classes"
 _NO_BUILTIN = "compute with values; the capsule has no files and no evaluation"
 _NO_DUNDER = "use operators, built-in functions, or super().__init__()"
@@ -269,13 +317,18 @@ def _renamed(statement: ast.stmt) -> list[ast.expr]:
     return []
 
 
-def _walk(tree: ast.AST) -> Iterator[tuple[ast.AST, ast.AST | None]]:
-    stack: list[tuple[ast.AST, ast.AST | None]] = [(tree, None)]
-    while stack:
-        node, parent = stack.pop()
-        yield node, parent
-        children = [(child, node) for child in ast.iter_child_nodes(node)]
-        stack.extend(reversed(children))
+def _refuse_size(depth: int) -> NoReturn:
+    if depth >= MAX_DEPTH:
+        raise BoundedExecutionError(
+            f"the program is nested deeper than {MAX_DEPTH}",
+            rule="size",
+            remedy="name intermediate results, or use a loop",
+        )
+    raise BoundedExecutionError(
+        f"the program has more than {MAX_PARTS} parts",
+        rule="size",
+        remedy="pass large tables in as data",
+    )
 
 
 def _absolute(reader: Reader) -> str:

