@@ -19,14 +19,16 @@ Rules:
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from muniment.canonical import sha256_tag
-from muniment.errors import ErasedError
+from muniment.errors import CannotTellError, ErasedError
 from muniment.events import BlobRef, Event
-from muniment_plugins.harness.references import Function, refer
+from muniment_plugins.harness.references import Function, plain, refer
 from muniment_plugins.harness.stating import IssueSpec, StateClaim
 from muniment_plugins.harness.synthesis import Synthesize, given_code
 from muniment_plugins.harness.treatments import BASELINE
@@ -86,6 +88,7 @@ def registered(program: ExperimentProgram, replicates: int) -> dict[str, object]
         "hypotheses": [one.describe() for one in program.hypotheses],
         "code": sorted(code),
         "functions": _unique([refer(one) for one in functions_of(program)]),
+        "sources": _sources(program),
     }
 
 
@@ -114,6 +117,17 @@ def functions_of(program: ExperimentProgram) -> list[Function]:
     found += [one.apply for one in program.treatments]
     found += [one.verifier.function for one in program.hypotheses]
     return [one for one in found if callable(one)]
+
+
+def _sources(program: ExperimentProgram) -> dict[str, str]:
+    """Return digest → text of what is called, as far as its source is there."""
+    found: dict[str, str] = {}
+    for function in functions_of(program):
+        # A lambda of another process has none, and neither has a builtin.
+        with suppress(CannotTellError, OSError, TypeError):
+            text = inspect.getsource(plain(function))
+            found[sha256_tag(text.encode())] = text
+    return found
 
 
 def _unique(rows: Sequence[Row]) -> list[object]:

@@ -37,6 +37,8 @@ class ExperimentRegistered(EventData):
     """SHA-256 of each program that is given and not asked for."""
     functions: Annotated[list[Free], LARGE]
     """Import path and source digest of everything that is called."""
+    sources: Annotated[dict[str, str], VOLATILE, BLOB] = {}
+    """Each source digest's text, to be read where the function is gone."""
 
 
 class TreatmentApplied(EventData):

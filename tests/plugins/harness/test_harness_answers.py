@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 import muniment_plugins.harness as front
+from muniment.canonical import sha256_tag
 from muniment.ledger import Ledger
 from muniment.replaying import replay
 from muniment_plugins.harness import (
@@ -271,7 +272,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Any]
 def test_changed_functions_are_said(
     ledger: Ledger, own: Callable[[str], Any], old: str, new: str, field: str
 ) -> None:
-    """A replay imports verifier and transform, and names the field that they change."""
+    """A replay imports them, names the field that changed, and has the old source."""
     module = own(OWN)
     properties = [{"name": "p", "transform": "turned"}]
     experiment = (
@@ -289,6 +290,11 @@ def test_changed_functions_are_said(
     assert result.metrics.hypotheses[0].passed is True
     assert replay(ledger, result.run_id).verdict == "acceptable"
     own(OWN.replace(old, new))
+    (registered,) = ledger.events(run=result.run_id, type="experiment.registered")
+    sources = ledger.resolve(registered)["sources"]
+    assert isinstance(sources, dict)
+    assert any(old in text for text in sources.values())
+    assert all(sha256_tag(text.encode()) == one for one, text in sources.items())
     report = replay(ledger, result.run_id)
     assert report.verdict == "unacceptable"
     assert report.first_divergence is not None
