@@ -21,11 +21,12 @@ FOLDER = Path(__file__).with_name("capsule") / "programs"
 MARK = "# data and metrics\n"
 
 ORDINARY = (
-    *("abc", "array", "base64", "binascii", "bisect", "cmath", "collections", "copy"),
-    *("csv", "dataclasses", "datetime", "decimal", "enum", "fractions", "functools"),
-    *("hashlib", "heapq", "itertools", "json", "math", "numbers", "operator"),
-    *("pprint", "random", "re", "statistics", "string", "struct", "textwrap", "time"),
-    *("typing", "uuid", "zlib", "zoneinfo"),
+    *("abc", "array", "base64", "binascii", "bisect", "calendar", "cmath"),
+    *("collections", "copy", "csv", "dataclasses", "datetime", "decimal", "difflib"),
+    *("enum", "fractions", "functools", "graphlib", "hashlib", "heapq", "itertools"),
+    *("json", "math", "numbers", "operator", "pprint", "random", "re", "statistics"),
+    *("string", "struct", "textwrap", "time", "typing", "uuid", "warnings", "zlib"),
+    "zoneinfo",
 )
 
 ALLOWED = {

@@ -49,7 +49,7 @@ _LATE = {
     "numpy": ("numpy.ma",),
     "pandas": (
         *("pandas.core.methods.to_dict", "pandas.core.reshape.reshape"),
-        "pyarrow.pandas_compat",
+        *("pandas.io.formats.string", "numpy.rec", "pyarrow.pandas_compat"),
     ),
     "scipy.optimize": ("multiprocessing.reduction",),
     "scipy.special": ("scipy.linalg",),

@@ -46,7 +46,7 @@ DANGEROUS = words(
     sklearn.externals smtplib sndhdr socket socketserver spwd sqlite3 ssl subprocess
     sunau symtable sys sysconfig syslog tabnanny tarfile tempfile termios test threading
     timeit tkinter trace traceback tracemalloc tty turtle turtledemo types unittest
-    urllib urllib3 uu venv warnings wave weakref webbrowser winreg wsgiref xml xmlrpc
+    urllib urllib3 uu venv wave weakref webbrowser winreg wsgiref xml xmlrpc
     zipapp zipfile zipimport muniment muniment_cli muniment_plugins
     """
 )

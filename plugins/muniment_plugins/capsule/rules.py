@@ -140,6 +140,9 @@ WITHHELD: dict[str, frozenset[str]] = {
     "string": frozenset({"Formatter"}),
     "tokenize": frozenset({"open"}),
     "typing": words("ForwardRef evaluate_forward_ref get_type_hints"),
+    "warnings": words(
+        "catch_warnings deprecated formatwarning showwarning warn_explicit"
+    ),
     "zoneinfo": frozenset({"reset_tzpath"}),
 }
 """Public names that views of a module leave out: they reach files, evaluate text, or

@@ -21,7 +21,7 @@ class Unread(Capsule):
 
 PLAN = (
     *("abc", "collections", "enum", "functools", "json", "math", "numpy", "operator"),
-    *("random",),
+    *("random", "warnings"),
 )
 CAPSULE = Unread(Policy(allowed_imports=PLAN, time_s=5))
 
@@ -81,6 +81,9 @@ MISSING = {
     "operator.attrgetter('a.__class__')": "AttributeError",
     "operator.methodcaller('__reduce__')": "AttributeError",
     "operator.methodcaller('format')": "AttributeError",
+    "warnings.catch_warnings": "AttributeError",
+    "warnings.formatwarning": "AttributeError",
+    "warnings.linecache": "AttributeError",
     "numpy.load": "AttributeError",
     "numpy.fromfile": "AttributeError",
     "numpy.memmap": "AttributeError",
