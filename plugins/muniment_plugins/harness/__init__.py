@@ -42,7 +42,12 @@ if TYPE_CHECKING:
     from muniment_plugins.harness.stating import generate_spec, specify_claim
     from muniment_plugins.harness.synthesis import bounded_synthesis
     from muniment_plugins.harness.treatments import Treatment
-    from muniment_plugins.harness.verifiers import meets_claim, metamorphic, verifier
+    from muniment_plugins.harness.verifiers import (
+        Hypothesis,
+        meets_claim,
+        metamorphic,
+        verifier,
+    )
 
 __all__ = [
     "ArtifactPlugin",
@@ -53,6 +58,7 @@ __all__ = [
     "Experiment",
     "ExperimentFailed",
     "HarnessRefused",
+    "Hypothesis",
     "Pipeline",
     "PromptProvenancePlugin",
     "Result",
@@ -85,6 +91,7 @@ _PLACES = {
     "Experiment": "experiments",
     "ExperimentFailed": "refusals",
     "HarnessRefused": "refusals",
+    "Hypothesis": "verifiers",
     "Pipeline": "pipelines",
     "PromptProvenancePlugin": "artifacts",
     "Result": "results",

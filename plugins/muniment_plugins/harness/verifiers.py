@@ -31,6 +31,7 @@ from muniment_plugins.harness.claims import Claim
 from muniment_plugins.harness.freezing import thaw_members
 from muniment_plugins.harness.references import Function, Named, plain, recall, refer
 from muniment_plugins.harness.refusals import HarnessRefused
+from muniment_plugins.harness.requiring import require_text
 from muniment_plugins.harness.samples import Measured, Trial
 
 __all__ = [
@@ -107,7 +108,14 @@ class Verifier:
 
     @classmethod
     def of(cls, given: Verifier | Function) -> Verifier:
-        """Return *given* as a verifier, a plain function wrapped."""
+        """Return *given* as a verifier, a plain function wrapped.
+
+        Raises:
+            HarnessRefused: it cannot be called.
+
+        """
+        if not callable(given):
+            _refuse(f"{given!r} cannot be called", "give a function, or @verifier")
         return given if isinstance(given, Verifier) else cls(given)
 
     @classmethod
@@ -131,6 +139,11 @@ class Hypothesis:
 
     name: str
     verifier: Verifier
+
+    def __post_init__(self) -> None:
+        require_text(self.name, "Hypothesis.name")
+        # A plain function is a verifier without settings.
+        object.__setattr__(self, "verifier", Verifier.of(self.verifier))
 
     def verdict(self, baseline: Trial, trial: Trial, seed: int) -> dict[str, object]:
         """Return the data of ``verdict.reached``.

@@ -288,6 +288,22 @@ def test_what_says_no_verdict_is_refused(said: Any, message: str) -> None:
         judge.verdict(NOTHING, NOTHING, 0)
 
 
+def test_a_hypothesis_has_a_name_and_a_judge() -> None:
+    """A plain function judges as well; a missing name, and no judge, are refused."""
+    assert Hypothesis("h", lambda _a, _b: {"passed": True}).verifier.compares  # type: ignore[arg-type]
+    with pytest.raises(HarnessRefused, match="'' is no text"):
+        Hypothesis("", metamorphic)
+    with pytest.raises(HarnessRefused, match="'metamorphic' cannot be called"):
+        Hypothesis("h", "metamorphic")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("p_value", [0, 0.5, 1])
+def test_a_verifier_may_say_a_p_value(p_value: float) -> None:
+    """Every number from 0 to 1 is one, whoever computed it."""
+    judge = Hypothesis("h", verifier(lambda _a, _b: {"p_value": p_value}))
+    assert judge.verdict(NOTHING, NOTHING, 0)["p_value"] == p_value
+
+
 def test_a_verdict_says_by_whom_and_on_what() -> None:
     """Verifier, source digest, settings, inputs and p-value stand beside the result."""
     where = ["baseline/replicate/0", "half/replicate/0", "half/replicate/2"]
