@@ -11,15 +11,17 @@ Rules:
   nesting deeper than 64.
 - Reading is strict: bytes that are not the canonical form of what they say are wrong.
 
-orjson with sorted keys writes the same bytes as RFC 8785 for values without floats
-whose keys are ASCII; everything else goes through ``rfc8785``. Specification:
+orjson with sorted keys writes the same bytes as RFC 8785 for values whose keys are ASCII
+and whose floats have a fraction and need no exponent; everything else goes through
+``rfc8785``. Specification:
 ``docs/spec/canonical.md``.
 """
 
 from __future__ import annotations
 
 import hashlib
-from typing import TypeAlias, cast
+from math import isfinite
+from typing import Any, TypeAlias, cast
 
 import orjson
 
@@ -42,7 +44,12 @@ JsonValue: TypeAlias = (
 MAX_DEPTH = 64
 MAX_INTEGER = 2**53 - 1
 
-_SORTED = orjson.OPT_SORT_KEYS
+_OPTIONS = orjson.OPT_SORT_KEYS | orjson.OPT_STRICT_INTEGER
+_DECIMAL_FROM = 1e-4
+"""Below this, writers differ in where an exponent begins."""
+
+_AS_THEY_ARE = frozenset({str, int, bool, type(None)})
+
 _EXPONENT_FROM = 1e21
 """From here on RFC 8785 writes an exponent, so that a float is not read as an int."""
 
@@ -54,11 +61,14 @@ def canonical(value: JsonValue) -> bytes:
         ValueRefused: *value* has no canonical form; the message names the place.
 
     """
+    if _is_plain(value, 0):
+        try:
+            return orjson.dumps(value, option=_OPTIONS)
+        except orjson.JSONEncodeError:
+            pass  # an integer beyond 53 bits, or a surrogate: found below, with its place
     try:
-        if _is_plain(value, 0):
-            return orjson.dumps(value, option=_SORTED)
         return _by_rfc8785(value)
-    except (orjson.JSONEncodeError, UnicodeEncodeError):
+    except UnicodeEncodeError:
         raise ValueRefused(
             "a string holds a lone surrogate, which UTF-8 cannot carry",
             rule="canonical/surrogate",
@@ -106,25 +116,38 @@ def sha256_tag(data: bytes) -> str:
 
 
 def _is_plain(value: object, depth: int) -> bool:
-    """Tell whether orjson writes *value* as RFC 8785 does; refuse what neither may.
+    """Tell whether orjson writes *value* as RFC 8785 does, or refuses it.
 
     The hot path of every append and of every verification, hence plain loops; no
     path is built here, `_refuse_foreign` finds it again when something is refused.
     """
     kind: type[object] = type(value)
-    if kind is str or kind is bool or value is None:
+    if kind is str or kind is int or kind is bool or value is None:
         return True
-    if kind is int:
-        return -MAX_INTEGER <= cast("int", value) <= MAX_INTEGER
+    if kind is float:
+        number = cast("float", value)
+        return _DECIMAL_FROM <= abs(number) < _EXPONENT_FROM and not number.is_integer()
     if depth < MAX_DEPTH:
         if kind is dict:
             return _is_plain_object(cast("dict[object, object]", value), depth + 1)
         if kind is list:
-            for item in cast("list[object]", value):
-                if type(item) is not str and not _is_plain(item, depth + 1):
-                    return False
-            return True
+            return _is_plain_list(cast("list[Any]", value), depth + 1)
     return False
+
+
+def _is_plain_list(items: list[Any], depth: int) -> bool:
+    """Tell it of many items without a call for each: most lists hold one kind."""
+    kinds: set[type[object]] = set(map(type, items))
+    if kinds <= _AS_THEY_ARE:
+        return True
+    if kinds == {float}:
+        # What has a fraction is smaller than 2^53; NaN and infinities are not finite.
+        return (
+            all(map(isfinite, items))
+            and not any(map(float.is_integer, items))
+            and bool(min(map(float.__abs__, items)) >= _DECIMAL_FROM)
+        )
+    return all(_is_plain(item, depth) for item in items)
 
 
 def _is_plain_object(value: dict[object, object], depth: int) -> bool:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import cast
 
 from muniment.canonical import JsonValue, canonical, parse, sha256_tag
@@ -34,6 +34,7 @@ __all__ = [
     "comparable_event",
     "content_bytes",
     "entry",
+    "entry_of",
     "first_difference",
     "is_compared",
 ]
@@ -103,9 +104,30 @@ def entry(scope: str, kind: str, data: dict[str, JsonValue]) -> str:
 
     Written in parts, since each content may be as deep as canonical JSON goes.
     """
-    members = b",".join(
-        canonical(name) + b":" + canonical(data[name]) for name in sorted(data)
-    )
+    return _hash(scope, kind, {name: canonical(data[name]) for name in data})
+
+
+def entry_of(scope: str, kind: str, prepared: Prepared) -> str:
+    """Return the `entry` of an event that is about to be written.
+
+    Its contents are canonical JSON already: they are hashed as they are.
+    """
+    volatile = prepared.type.volatile
+    parts = {n: canonical(v) for n, v in prepared.inline.items() if n not in volatile}
+    for name, content in prepared.contents.items():
+        if name not in volatile:
+            is_json = content.media == "application/json"
+            parts[name] = (
+                content.data
+                if is_json
+                else canonical(_as_json(content.data, content.media))
+            )
+    return _hash(scope, kind, parts)
+
+
+def _hash(scope: str, kind: str, parts: Mapping[str, bytes]) -> str:
+    """Return the hash of a fact whose members are canonical JSON."""
+    members = b",".join(canonical(name) + b":" + parts[name] for name in sorted(parts))
     whole = b"[%b,%b,{%b}]" % (canonical(scope), canonical(kind), members)
     return hashlib.sha256(whole).hexdigest()
 
@@ -116,10 +138,11 @@ class Digest:
     def __init__(self) -> None:
         self._entries: dict[str, list[str]] = {}
 
-    def add(self, scope: str, kind: str, data: dict[str, JsonValue]) -> None:
+    def add(self, scope: str, kind: str, data: dict[str, JsonValue] | Prepared) -> None:
         """Count one fact; what is not compared is passed over."""
         if is_compared(scope):
-            self._entries.setdefault(scope, []).append(entry(scope, kind, data))
+            fact = entry_of if isinstance(data, Prepared) else entry
+            self._entries.setdefault(scope, []).append(fact(scope, kind, data))  # type: ignore[arg-type] # each its own
 
     def result(self, result: JsonValue) -> str:
         """Return the result digest, ``sha256:<hex>``, with the program's *result*."""

@@ -74,8 +74,8 @@ def begin(recording: Recording, scope: str, name: str, request: object) -> Call:
         call = Call(
             recording,
             kind,
-            decode(parse(content), recording.port.values),
-            comparable(prepared),
+            _twin(prepared, "request", recording),
+            prepared,
             Place(recording.run_id, scope, ordinal),
             effect_scope(scope, name, ordinal),
             _idempotency_key(recording, scope, key),
@@ -108,6 +108,14 @@ def _find(
     return item
 
 
+def _twin(prepared: Prepared, name: str, recording: Recording) -> object:
+    """Return a content as the record gives it back: equal, and shared with nobody."""
+    content = prepared.contents.get(name)
+    value = parse(content_bytes(prepared, name))
+    plain = content is None or content.plain
+    return value if plain else decode(value, recording.port.values)
+
+
 def _idempotency_key(recording: Recording, scope: str, key: str) -> str:
     nth = recording.occurrences.get((scope, key), 0)
     recording.occurrences[scope, key] = nth + 1
@@ -123,8 +131,8 @@ class Call:
     kind: EffectKind
     request: object
     """The decoded twin of what was asked: what the performer gets."""
-    asked: dict[str, JsonValue]
-    """The request as it is compared."""
+    asked: Prepared
+    """The request as it is written."""
     place: Place
     inside: str
     """The scope of what the performer records."""
@@ -253,9 +261,7 @@ class Call:
         except Exception as error:
             raise self.fail(error) from error
         self._write(prepared)
-        return decode(
-            parse(content_bytes(prepared, "value")), self.recording.port.values
-        )
+        return _twin(prepared, "value", self.recording)
 
     def is_halted_by(self, error: BaseException | None) -> bool:
         """Tell whether *error* comes of what stopped the run, and not of the effect."""
@@ -326,15 +332,15 @@ class Call:
         )
 
     def _write(self, prepared: Prepared, *, held: bool = False) -> None:
-        recording, outcome = self.recording, comparable(prepared)
+        recording = self.recording
         with recording.lock:
             if recording.mode == "replay":
-                self._compare(prepared.type.name, outcome)
+                self._compare(prepared.type.name, comparable(prepared))
             elif recording.writes and held:
                 recording.hold(recording.draft(prepared, self.place))
             elif recording.writes:
                 recording.write(recording.draft(prepared, self.place))
-            self._count(prepared.type.name, outcome)
+            self._count(prepared.type.name, prepared)
 
     def _compare(self, kind: str, outcome: dict[str, JsonValue]) -> None:
         record = cast("Recorded", self.recording.record_of)
@@ -346,7 +352,7 @@ class Call:
             found = Divergence("outcome", self.place.scope, recorded.seq, *difference)
             self.recording.report(found)
 
-    def _count(self, kind: str, outcome: dict[str, JsonValue]) -> None:
+    def _count(self, kind: str, outcome: dict[str, JsonValue] | Prepared) -> None:
         digest, scope = self.recording.digest, self.place.scope
         digest.add(scope, f"{self.kind.name}.requested", self.asked)
         digest.add(scope, kind, outcome)

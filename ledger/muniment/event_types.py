@@ -95,6 +95,8 @@ class Content:
 
     data: bytes
     media: str = "application/json"
+    plain: bool = False
+    """Whether the JSON is the value itself, with no tag of `muniment.values` in it."""
 
 
 _SHORT = Content(b"")
@@ -137,7 +139,7 @@ class _Placing:
         short = type(value) is str and len(value) < INLINE_LIMIT // 8
         if short and not self.blob and not self.public:
             return encoded, _SHORT
-        return encoded, Content(canonical(encoded))
+        return encoded, Content(canonical(encoded), plain=encoded is value)
 
 
 @dataclass(frozen=True)

@@ -202,14 +202,14 @@ class Recording:
         """State a fact in *scope*; see `Lane.record`."""
         place = Place(self.run_id, scope)
         draft = detached(self.draft(self.port.validate(kind, data), place, subjects))
-        facts = comparable(draft.prepared)
+        facts = {} if self.record_of is None else comparable(draft.prepared)
         with self.lock:
             self.require_going()
             item = self._recorded_fact(scope, kind, facts)
             if item is None and self.mode != "dry":
                 self.port.admit(kind, data, self.run_id)
                 self._refuse_other_fact(scope, kind, facts)
-            self.digest.add(scope, kind, facts)
+            self.digest.add(scope, kind, draft.prepared)
             if item is not None:
                 return Handle(self, item.event)
             handle = Handle(self)

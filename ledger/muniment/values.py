@@ -104,13 +104,25 @@ def _is_plain(value: object, depth: int) -> bool:
 
 def _is_plain_inside(container: object, depth: int) -> bool:
     if type(container) is list:
-        return all(_is_plain(item, depth) for item in cast("list[object]", container))
+        whole: object = container
+        return _is_plain_list(cast("list[Any]", whole), depth)
     for key, item in cast("dict[object, object]", container).items():
         if type(key) is not str or key.startswith("$") or not _is_utf8(key):
             return False
         if not _is_plain(item, depth):
             return False
     return True
+
+
+def _is_plain_list(items: list[Any], depth: int) -> bool:
+    """Tell it of many rows without a call for each: most lists hold one kind."""
+    kinds: set[type[object]] = set(map(type, items))
+    if kinds == {int}:
+        return bool(min(items) >= -MAX_INTEGER and max(items) <= MAX_INTEGER)
+    if kinds == {float}:
+        finite = all(map(math.isfinite, items))
+        return finite and not any(map(float.is_integer, items))
+    return all(_is_plain(item, depth) for item in items)
 
 
 def _is_utf8(text: str) -> bool:
