@@ -266,6 +266,30 @@ def test_what_changes_nothing_is_no_variant(name: str, data: object) -> None:
     assert made(name, data) == []
 
 
+@pytest.mark.parametrize(
+    ("name", "drawn"),
+    [
+        ("permute_rows", 3),
+        ("permute_rows_aligned", 3),
+        ("column_permute", 3),
+        ("drop_rows", 4),
+        ("add_noise", 4),
+        ("relabel", 4),
+        ("scale", 0),
+        ("identity", 0),
+    ],
+)
+def test_as_many_are_drawn_as_are_asked_for(name: str, drawn: int) -> None:
+    """Four variants are four: of a permutation the reversal and three that are drawn."""
+    seeds = itertools.count(100)
+    data = [[n * 10 + m for m in range(9)] for n in range(9)]
+    variants = built_in(name, {}, "here").variants(data, seeds.__next__, 4)
+    assert len(variants) == (4 if drawn else 1)
+    told = [one.seed for one in variants]
+    expected: list[int | None] = [None] * (len(told) - drawn)
+    assert told == [*expected, *range(100, 100 + drawn)]
+
+
 def test_own_transforms_get_a_copy_and_their_arguments() -> None:
     """A function may change its argument; the data stays as it was."""
 
