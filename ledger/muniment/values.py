@@ -104,8 +104,7 @@ def _is_plain(value: object, depth: int) -> bool:
 
 def _is_plain_inside(container: object, depth: int) -> bool:
     if type(container) is list:
-        whole: object = container
-        return _is_plain_list(cast("list[Any]", whole), depth)
+        return _is_plain_list(cast("list[Any]", cast("object", container)), depth)
     for key, item in cast("dict[object, object]", container).items():
         if type(key) is not str or key.startswith("$") or not _is_utf8(key):
             return False
