@@ -94,6 +94,24 @@ _TEXTS = {
                 print(len(session.cookie_jar))
         asyncio.run(main())
     """,
+    "urllib": """
+        import json, urllib.error, urllib.request
+        def post(path, body):
+            data = json.dumps(body).encode()
+            sort = {"content-type": "application/json"}
+            asked = urllib.request.Request(BASE + path, data, sort)
+            return urllib.request.urlopen(asked, timeout=30)
+        with post("/v1/chat/completions", {"model": "m-1", "messages": said(WORD)}) as answer:
+            told = json.load(answer)
+            print(answer.status, answer.reason, answer.headers["content-type"])
+        print(told["choices"][0]["message"]["content"])
+        for line in urllib.request.urlopen(BASE + "/echo"):
+            print(json.loads(line)["path"])
+        try:
+            urllib.request.urlopen("http://127.0.0.1:9/")
+        except urllib.error.URLError as error:
+            print(error)
+    """,
     "children": """
         import subprocess
         one = "import requests, sys; print(requests.post(sys.argv[1], json="
@@ -128,6 +146,7 @@ CALLS = {
     "httpx": {"llm": 1, "http": 2},
     "requests": {"llm": 2, "http": 2},
     "aiohttp": {"llm": 2, "http": 2},
+    "urllib": {"llm": 1, "http": 2},
     "children": {"llm": 2},
     "threads": {"llm": 12},
 }

@@ -67,7 +67,7 @@ def command(  # noqa: PLR0913, PLR0917 - click hands over one for each option
 ) -> int:
     """Run a program as it is, and record what it asks models.
 
-    Calls over httpx, requests, urllib3 and aiohttp, and so those of most SDKs, are
+    Calls over httpx, requests, urllib and aiohttp, and so those of most SDKs, are
     effects of one run, in every Python that the program starts. Keys and other secrets
     are taken out before anything is written. The exit code is the program's.
     """

@@ -18,8 +18,8 @@ Rules:
   on. Statuses from 400 on, answers that were cut off and connections that failed are
   failures of the effect, which a resume performs again where the run ended by them.
 - Nothing is written before `Redaction` has seen it. A model's answer is given to the
-  program as it was recorded; an answer of another kind may be a credential, and is
-  given as it came while it is live.
+  program as it was recorded, without cookies, which would be masks; an answer of
+  another kind may be a credential, and is given as it came while it is live.
 """
 
 from __future__ import annotations
@@ -57,6 +57,8 @@ __all__ = [
 VOLATILE_HEADERS = frozenset(
     {
         "accept-encoding",
+        "amz-sdk-invocation-id",
+        "amz-sdk-request",
         "baggage",
         "connection",
         "content-length",
@@ -67,6 +69,7 @@ VOLATILE_HEADERS = frozenset(
         "tracestate",
         "transfer-encoding",
         "user-agent",
+        "x-amz-date",
         "x-client-request-id",
         "x-correlation-id",
         "x-goog-api-client",
@@ -158,9 +161,11 @@ class Exchange:
     """What came over the wire in this process."""
 
     @classmethod
-    def of(cls, sent: Sent, volatile: Iterable[str] = ()) -> Exchange:
-        """Return the effect for *sent*, the headers *volatile* left out as well."""
-        redaction = Redaction.of(sent.url, sent.headers)
+    def of(
+        cls, sent: Sent, volatile: Iterable[str] = (), secrets: Iterable[str] = ()
+    ) -> Exchange:
+        """Return the effect for *sent*, without the headers *volatile*, and *secrets*."""
+        redaction = Redaction.of(sent.url, sent.headers, secrets)
         body, read = _body(sent, redaction)
         dialect = recognise(sent.method, urlsplit(sent.url).path, read)
         request: dict[str, object] = {
@@ -193,7 +198,11 @@ class Exchange:
                 {"fault": {"name": outcome.name, "message": message}},
             )
         chunks = self.redaction.chunks(outcome.chunks)
-        headers = [list(one) for one in self.redaction.headers(outcome.headers)]
+        headers = [
+            list(one)
+            for one in self.redaction.headers(outcome.headers)
+            if self.dialect is None or one[0] != "set-cookie"
+        ]
         value: dict[str, object] = {
             "status": outcome.status,
             "headers": headers,
@@ -264,9 +273,10 @@ async def aexchange(
     sent: Sent,
     send: Callable[[], Awaitable[Outcome]],
     volatile: Iterable[str] = (),
+    secrets: Iterable[str] = (),
 ) -> Outcome:
     """Do as `exchange` does, with a *send* that is awaited."""
-    one = Exchange.of(sent, volatile)
+    one = Exchange.of(sent, volatile, secrets)
 
     async def perform(_: object) -> object:
         return one.settle(await send())

@@ -1,7 +1,7 @@
 """Secrets out of what goes over the wire, before anything of it is written.
 
     Authorization: Bearer sk-proj-4f…     the header is left out of requests
-    Set-Cookie: session=8c…               Set-Cookie: [redacted]
+    Set-Cookie: session=8c…; Path=/       Set-Cookie: session=[redacted]; Path=/
     https://h/v1?key=AIza…&alt=sse        https://h/v1?key=redacted&alt=sse
     {"password": "hunter2"}               {"password": "[redacted]"}
 
@@ -82,6 +82,10 @@ SHORTEST = 8
 """Below this length a credential is a word that may stand anywhere."""
 
 
+_COOKIE = re.compile(r"([^=;\s]+)=[^;]*(.*)", re.DOTALL)
+"""A cookie as a server sets it (RFC 6265, 4.1): name, value, attributes."""
+
+
 def _any(names: Iterable[str]) -> str:
     return "|".join(re.escape(name) for name in names)
 
@@ -146,9 +150,12 @@ class Redaction:
     """Credentials that the request carries, longest first."""
 
     @classmethod
-    def of(cls, url: str, headers: Headers) -> Redaction:
-        """Return the redaction for a request to *url* with *headers*."""
-        return cls.knowing(*_credentials(url, headers))
+    def of(cls, url: str, headers: Headers, secrets: Iterable[str] = ()) -> Redaction:
+        """Return the redaction for a request to *url* with *headers*.
+
+        *secrets* are credentials that are known from elsewhere.
+        """
+        return cls.knowing(*_credentials(url, headers), *secrets)
 
     @classmethod
     def knowing(cls, *secrets: str | None) -> Redaction:
@@ -185,9 +192,14 @@ class Redaction:
     def headers(self, headers: Headers) -> list[tuple[str, str]]:
         """Return *headers*, names in lower case, without secrets."""
         return [
-            (name.lower(), MASK if name.lower() in SECRET_HEADERS else self.text(value))
-            for name, value in headers
+            (name.lower(), self._header(name.lower(), value)) for name, value in headers
         ]
+
+    def _header(self, name: str, value: str) -> str:
+        if name not in SECRET_HEADERS:
+            return self.text(value)
+        cookie = _COOKIE.match(value) if name == "set-cookie" else None
+        return MASK if cookie is None else f"{cookie[1]}={MASK}{self.text(cookie[2])}"
 
     def value(self, value: object) -> object:
         """Return a value made of dicts, lists and texts without secrets."""

@@ -83,10 +83,14 @@ def test_credentials_of_the_request() -> None:
 
 
 def test_headers() -> None:
-    """Headers that hold credentials keep their name."""
-    found = Redaction().headers([("Set-Cookie", "a=b"), ("X-Request-Id", "r1")])
+    """Headers that hold credentials keep their name, and cookies theirs."""
+    said = [("Set-Cookie", "a=b; Path=/"), ("Cookie", "a=b"), ("X-Request-Id", "r1")]
 
-    assert found == [("set-cookie", MASK), ("x-request-id", "r1")]
+    assert Redaction().headers(said) == [
+        ("set-cookie", f"a={MASK}; Path=/"),
+        ("cookie", MASK),
+        ("x-request-id", "r1"),
+    ]
 
 
 def test_value() -> None:

@@ -93,9 +93,11 @@ def test_a_replay_reaches_no_network(desk: Desk) -> None:
     """What does not go through a recorded library is refused, and found."""
     desk.write(
         "agent.py",
-        "import os, socket, urllib.request\n"
+        "import http.client, os, socket\n"
+        "wire = http.client.HTTPConnection(os.environ['BASE'].partition('//')[2])\n"
         "try:\n"
-        "    print(len(urllib.request.urlopen(os.environ['BASE'] + '/x').read()) > 0)\n"
+        "    wire.request('GET', '/x')\n"
+        "    print(len(wire.getresponse().read()) > 0)\n"
         "except OSError:\n"
         "    print('shut')\n"
         "left, right = socket.socketpair()\n"

@@ -21,11 +21,12 @@ from pathlib import Path
 from muniment.canonical import sha256_tag
 from muniment_plugins.providers.redaction import MASK, SECRET_NAMES, Redaction
 
-__all__ = ["described", "script_of"]
+__all__ = ["described", "script_of", "secret_values"]
 
 _PYTHON = re.compile(r"^(?:python|pypy)[\d.]*(?:\.exe)?$")
 _SECRET_VARIABLE = re.compile(r"(?i)(?:key|token|secret|password|passwd|credential)s?$")
-_SHORTEST = 6
+_SHORTEST = 8
+"""A shorter value is a word that may stand anywhere."""
 _TAKES_A_VALUE = ("-W", "-X", "--check-hash-based-pycs")
 """Options of Python with a value of their own."""
 
@@ -67,6 +68,15 @@ def script_of(command: Sequence[str]) -> Path | None:
     return None
 
 
+def secret_values() -> list[str]:
+    """Return the values of the variables whose names say that they hold secrets."""
+    return [
+        value
+        for name, value in os.environ.items()
+        if _SECRET_VARIABLE.search(name) and len(value) >= _SHORTEST
+    ]
+
+
 def _is_script(file: Path) -> bool:
     try:
         with file.open("rb") as stream:
@@ -92,12 +102,7 @@ def _python(name: str) -> str | None:
 
 def _redacted(command: Sequence[str]) -> list[str]:
     """Return *command* without secrets: its own, those of options, known shapes."""
-    secrets = [
-        value
-        for name, value in os.environ.items()
-        if _SECRET_VARIABLE.search(name) and len(value) >= _SHORTEST
-    ]
-    redaction = Redaction.knowing(*secrets)
+    redaction = Redaction.knowing(*secret_values())
     told: list[str] = []
     masked = False
     for argument in command:

@@ -32,6 +32,7 @@ _PATCHES = {
     "aiohttp": "over_aiohttp",
     "httpx": "over_httpx",
     "httpx2": "over_httpx",
+    "urllib.request": "over_urllib",
     "urllib3.connectionpool": "over_urllib3",
 }
 """The library that is imported → the module that records it."""

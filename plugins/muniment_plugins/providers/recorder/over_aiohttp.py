@@ -28,7 +28,7 @@ def patch(module: Any, client: Client, wire: Any) -> None:
     """Record what the connectors of *module* connect."""
     connector = module.connector.BaseConnector
     original = connector.connect
-    handler = _handler(module)
+    handler = _handler(module, wire)
 
     async def perform(self: Any, req: Any, traces: Any, limits: Any) -> Came:
         try:
@@ -119,7 +119,7 @@ async def _sent(wire: Any, module: Any, conn: Any, req: Any, limits: Any) -> Cam
     return wire.Came(response.status, headers, chunks, fault)  # type: ignore[no-any-return]
 
 
-def _handler(module: Any) -> Any:
+def _handler(module: Any, wire: Any) -> Any:
     """Return a protocol of the library's that has its answer."""
 
     class Answered(module.client_proto.ResponseHandler):  # type: ignore[misc]  # loaded late
@@ -132,7 +132,7 @@ def _handler(module: Any) -> Any:
         def set_response_params(self, **options: Any) -> None:
             super().set_response_params(**options)  # pyright: ignore[reportUnknownMemberType]
             req, came = self._muniment
-            self.data_received(_spelled(req.method, came))
+            self.data_received(_spelled(req.method, came, wire))
             if came.fault is not None and self._payload is not None:
                 self._payload.set_exception(_error(module, req, came.fault))
 
@@ -173,17 +173,19 @@ class _Nowhere(asyncio.Transport):
         return 0
 
 
-def _spelled(method: str, came: Came) -> bytes:
+def _spelled(method: str, came: Came, wire: Any) -> bytes:
     """Return the answer as bytes; a stream keeps its chunks."""
     reason = http.client.responses.get(came.status, "")
     lines = [f"HTTP/1.1 {came.status} {reason}"]
-    lines += [f"{name}: {value}" for name, value in came.headers]
+    headers = wire.framed(came, method)
+    bare = method in _ANSWERED_BARE
+    lines += [f"{k}: {v}" for k, v in headers if bare or k != "content-length"]
     body = b""
     if len(came.chunks) > 1 or came.fault is not None:
         lines.append("transfer-encoding: chunked")
         body = b"".join(b"%x\r\n%b\r\n" % (len(one), one) for one in came.chunks if one)
         body += b"" if came.fault is not None else b"0\r\n\r\n"
-    elif method not in _ANSWERED_BARE:
+    elif not bare:
         body = b"".join(came.chunks)
         lines.append(f"content-length: {len(body)}")
     head = "\r\n".join([*lines, "", ""])

@@ -45,7 +45,7 @@ def _patch_sync(module: Any, client: Client, wire: Any) -> None:
     def handle_request(transport: Any, request: Any) -> Any:
         sent = _sent(wire, request, request.read())
         came = client.exchange(sent, lambda: perform(transport, request))
-        return _response(module, request, came, _content(module, request, came))
+        return _response(module, wire, request, came, _content(module, request, came))
 
     module.HTTPTransport.handle_request = handle_request
 
@@ -73,7 +73,7 @@ def _patch_async(module: Any, client: Client, wire: Any) -> None:
     async def handle_async_request(transport: Any, request: Any) -> Any:
         sent = _sent(wire, request, await request.aread())
         came = await client.aexchange(sent, lambda: perform(transport, request))
-        return _response(module, request, came, _acontent(module, request, came))
+        return _response(module, wire, request, came, _acontent(module, request, came))
 
     module.AsyncHTTPTransport.handle_async_request = handle_async_request
 
@@ -103,11 +103,12 @@ def _error(module: Any, request: Any, fault: tuple[str, str]) -> Exception:
     return kind(fault[1], request=request)  # type: ignore[no-any-return]
 
 
-def _response(module: Any, request: Any, came: Came, content: Any) -> Any:
+def _response(module: Any, wire: Any, request: Any, came: Came, content: Any) -> Any:
     if not came.status and came.fault is not None:
         raise _error(module, request, came.fault)
+    headers = wire.framed(came, request.method)
     return module.Response(
-        came.status, headers=came.headers, content=content, request=request
+        came.status, headers=headers, content=content, request=request
     )
 
 

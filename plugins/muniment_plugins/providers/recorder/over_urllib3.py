@@ -59,7 +59,10 @@ def patch(module: Any, client: Client, wire: Any) -> None:
         came = client.exchange(sent, lambda: perform(self, known, options))
         if not came.status and came.fault is not None:
             raise errors.made(came.fault, self, url)
-        return _answer(errors, self, method, url, came, options)
+        told = wire.Came(
+            came.status, wire.framed(came, method), came.chunks, came.fault
+        )
+        return _answer(errors, self, method, url, told, options)
 
     module.HTTPConnectionPool.urlopen = urlopen
 

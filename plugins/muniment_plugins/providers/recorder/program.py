@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from muniment.errors import CannotTellError, RefusedError, UsageError
+from muniment_plugins.providers.recorder.describing import secret_values
 from muniment_plugins.providers.recorder.serving import Server
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ class RecordedProgram:
 
         """
         self.require_command()
-        server = Server(run, volatile)
+        server = Server(run, volatile, secret_values())
         with run.unguarded(*_GUARDS), _private_directory() as directory:
             address = await server.listen(directory)
             try:

@@ -14,11 +14,11 @@ from __future__ import annotations
 import asyncio
 import hmac
 import json
-import secrets
 import sys
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
+from secrets import token_urlsafe
 from typing import TYPE_CHECKING, Any, cast
 
 from muniment.errors import EffectFailed
@@ -44,10 +44,13 @@ Frame = dict[str, Any]
 class Server:
     """Answers the exchanges of one program, and of those that it starts."""
 
-    def __init__(self, lane: Lane, volatile: Iterable[str] = ()) -> None:
+    def __init__(
+        self, lane: Lane, volatile: Iterable[str] = (), secrets: Iterable[str] = ()
+    ) -> None:
         self._lane = lane
         self._volatile = tuple(volatile)
-        self._token = secrets.token_urlsafe(16)
+        self._secrets = tuple(secrets)
+        self._token = token_urlsafe(16)
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self.stopped: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -141,7 +144,9 @@ class Server:
 
     async def _outcome(self, sent: Sent, send: Any) -> Outcome:
         try:
-            outcome = await aexchange(self._lane, sent, send, self._volatile)
+            outcome = await aexchange(
+                self._lane, sent, send, self._volatile, self._secrets
+            )
         except EffectFailed as refused:  # by a plugin; the program sees an error
             self.failure = refused
             return Fault("", str(refused), refused)

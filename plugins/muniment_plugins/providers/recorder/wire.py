@@ -34,13 +34,14 @@ __all__ = [
     "RecorderGone",
     "Sent",
     "cut",
+    "framed",
     "pack",
 ]
 
 LENGTH = struct.Struct("!I")
 
 FRAMING = ("connection", "content-encoding", "content-length", "transfer-encoding")
-"""Headers of answers that speak of bytes as they were before they were decoded."""
+"""Headers that speak of the bytes of an answer, which is made anew here."""
 
 
 class RecorderGone(ConnectionError):
@@ -81,6 +82,19 @@ def cut(sizes: Sequence[int], data: bytes) -> list[bytes]:
         parts.append(data[begin : begin + size])
         begin += size
     return parts
+
+
+def framed(came: Came, method: str) -> list[tuple[str, str]]:
+    """Return the headers for an answer that is made anew of its chunks.
+
+    What was redacted has another length than what was sent.
+    """
+    kept = [one for one in came.headers if one[0].lower() not in FRAMING]
+    said = [value for name, value in came.headers if name.lower() == "content-length"]
+    if not said or came.fault is not None:
+        return kept
+    length = said[0] if method == "HEAD" else str(sum(map(len, came.chunks)))
+    return [*kept, ("content-length", length)]
 
 
 class Client:
@@ -168,8 +182,7 @@ class Client:
 
 
 def _told(came: Came) -> bytes:
-    headers = [one for one in came.headers if one[0].lower() not in FRAMING]
-    head = {"status": came.status, "headers": headers, "fault": came.fault}
+    head = {"status": came.status, "headers": came.headers, "fault": came.fault}
     return pack({"came": head}, came.chunks)
 
 
