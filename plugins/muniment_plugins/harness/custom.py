@@ -24,6 +24,7 @@ from typing import ClassVar, Self, cast, overload
 
 from muniment.errors import UsageError, ValueRefused
 from muniment_plugins.harness.cases import Case
+from muniment_plugins.harness.execution import refuse_passes
 from muniment_plugins.harness.references import (
     Function,
     Named,
@@ -57,13 +58,14 @@ class Custom:
         """Return *case* with what the function returned.
 
         Raises:
-            HarnessRefused: a parameter is nowhere to be found, or the data that the
-                function returned has no exact form.
+            HarnessRefused: a parameter is nowhere to be found, the data that the
+                function returned has no exact form, or a metric says that it passed.
 
         """
         arguments = self._arguments(plain(self.function), case)
         answer = case.host.call(self.function, case.data, **arguments)
         data, metrics = _parts(answer)
+        refuse_passes(metrics, self.title)
         changed = data is not case.data
         fact = {
             "step": self.title,

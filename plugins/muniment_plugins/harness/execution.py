@@ -21,7 +21,7 @@ Rules:
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, replace
@@ -38,7 +38,15 @@ from muniment_plugins.harness.refusals import (
 )
 from muniment_plugins.harness.surroundings import Surroundings, here
 
-__all__ = ["CodeStopped", "Execute", "Made", "execute_capsule", "numeric", "run_code"]
+__all__ = [
+    "CodeStopped",
+    "Execute",
+    "Made",
+    "execute_capsule",
+    "numeric",
+    "refuse_passes",
+    "run_code",
+]
 
 _STOPPED = ("killed", "limit", "timeout")
 
@@ -198,11 +206,21 @@ def _outputs(answer: Mapping[str, object]) -> dict[str, object]:
         raise BoundedExecutionError.of(error)
     metrics = cast("Mapping[str, object]", answer["metrics"])
     outputs = {name: metrics[name] for name in cast("list[str]", answer["order"])}
-    claimed = [name for name in outputs if name.endswith("_pass")]
+    refuse_passes(outputs, "the code")
+    return outputs
+
+
+def refuse_passes(metrics: Iterable[str], who: str) -> None:
+    """Refuse *metrics* that say what only a test may say.
+
+    Raises:
+        HarnessRefused: one of them ends in ``_pass``.
+
+    """
+    claimed = [name for name in metrics if name.endswith("_pass")]
     if claimed:
         raise HarnessRefused(
-            f"the code returned {', '.join(claimed)}, which only a test may say",
+            f"{who} returned {', '.join(claimed)}, which only a test may say",
             rule="harness/metric",
             remedy="name the metric without _pass",
         )
-    return outputs

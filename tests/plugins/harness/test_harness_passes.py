@@ -19,6 +19,7 @@ from muniment_plugins.harness import (
     Spec,
     bounded_synthesis,
     execute_capsule,
+    pipeline_step,
     run_metamorphic_tests,
 )
 from muniment_plugins.harness.properties import Property
@@ -123,6 +124,13 @@ def test_6_9_code_that_says_it_passed(begun: Begun) -> None:
     """A metric that ends in ``_pass`` is the harness's alone."""
     with pytest.raises(HarnessRefused, match="fake_pass, which only a test may say"):
         passes(begun, "{'m': 1, 'fake_pass': True}")
+
+
+def test_6_9_a_step_that_says_it_passed() -> None:
+    """Steps of one's own do not pass tests either."""
+    step = pipeline_step(lambda data: (data, {"fake_pass": True}))()
+    with pytest.raises(HarnessRefused, match="fake_pass, which only a test may say"):
+        step(Case([1]))
 
 
 def test_6_10_properties_that_are_none(ledger: Ledger, experiment: Make) -> None:
