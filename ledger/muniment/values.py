@@ -26,6 +26,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NoReturn, TypeAlias, cast
 
+import orjson
+
 from muniment.canonical import MAX_DEPTH, MAX_INTEGER, JsonValue, canonical, parse
 from muniment.errors import (
     CannotTellError,
@@ -117,11 +119,20 @@ def _is_plain_list(items: list[Any], depth: int) -> bool:
     """Tell it of many rows without a call for each: most lists hold one kind."""
     kinds: set[type[object]] = set(map(type, items))
     if kinds == {int}:
-        return bool(min(items) >= -MAX_INTEGER and max(items) <= MAX_INTEGER)
+        return _are_small(items)
     if kinds == {float}:
         finite = all(map(math.isfinite, items))
         return finite and not any(map(float.is_integer, items))
     return all(_is_plain(item, depth) for item in items)
+
+
+def _are_small(integers: list[int]) -> bool:
+    """Tell whether all are within ±(2^53 - 1): writing them takes less than a loop."""
+    try:
+        orjson.dumps(integers, option=orjson.OPT_STRICT_INTEGER)
+    except orjson.JSONEncodeError:
+        return False
+    return True
 
 
 def _is_utf8(text: str) -> bool:
