@@ -95,6 +95,10 @@ def test_an_index_that_is_data_moves_with_its_rows() -> None:
     named = FRAME.set_index("y")
     for frame in made("permute_rows", named):
         assert (frame.loc["b", "x"], sorted(frame.index)) == (2, ["a", "b", "c", "d"])
+    for index in (range(0, 8, 2), range(1, 5)):
+        for frame in made("permute_rows", FRAME.set_axis(index)):
+            assert sorted(frame.index) == list(index)
+            assert list(frame.index) != list(index)
 
 
 def test_tables_within_tuples_are_permuted_each() -> None:
@@ -238,6 +242,10 @@ def test_columns_are_permuted_and_rows_stay() -> None:
         ("add_noise", [1], {"sd": 0}, "0 is no deviation"),
         ("relabel", ([1], [1.5]), {}, "1.5 is a float, and no label"),
         ("column_permute", [1, 2], {}, "a list has no columns"),
+        ("column_permute", np.array([1, 2]), {}, "a ndarray has no columns"),
+        ("permute_rows", {"x": {"y": 1}}, {}, "a dict has no rows"),
+        ("permute_rows", ({"x": 1}, [1, 2]), {}, "a dict stands beside tables"),
+        ("permute_rows", ({}, [1, 2]), {}, "a dict stands beside tables"),
         ("column_permute", [[1, 2], [3]], {}, "a list has no columns"),
     ],
 )
