@@ -19,6 +19,8 @@ from __future__ import annotations
 import ast
 import contextlib
 import functools
+import re
+import warnings
 from collections.abc import Generator
 from dataclasses import dataclass
 
@@ -29,7 +31,10 @@ from muniment_plugins.capsule.refusals import BoundedExecutionError
 __all__ = ["Validated", "validate"]
 
 MAX_SOURCE = 256 * 1024
+_PROGRAM = "<program>"
 _REMEMBERED = 64
+_SILENT = f"{_PROGRAM}$"
+_SILENCED = ("ignore", None, Warning, re.compile(_SILENT), 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +65,7 @@ def _validated(code: str, modules: frozenset[str], entrypoint: str) -> Validated
     _check_entrypoint(tree, entrypoint)
     with _python():
         # Some errors of syntax only show here: a return outside of a function.
-        compile(tree, "<program>", "exec", dont_inherit=True)
+        compile(tree, _PROGRAM, "exec", dont_inherit=True)
     return Validated(code, entrypoint, tuple(sorted(reader.planned())))
 
 
@@ -72,12 +77,19 @@ def _parsed(code: str) -> ast.Module:
             remedy="pass large tables in as data",
         )
     with _python():
-        return ast.parse(code, "<program>")
+        return ast.parse(code, _PROGRAM)
 
 
 @contextlib.contextmanager
 def _python() -> Generator[None]:
-    """Turn whatever the parser and the compiler stumble over into one refusal."""
+    r"""Turn whatever the parser and the compiler stumble over into one refusal.
+
+    What they warn of (``"\d"``, ``x is 1``) is the program's, not its host's.
+    """
+    if _SILENCED not in warnings.filters:
+        # By its name, and for good: a filter for a moment would also be that of other
+        # threads, and could stay in the place of theirs.
+        warnings.filterwarnings("ignore", module=_SILENT)
     try:
         yield
     except SyntaxError as error:

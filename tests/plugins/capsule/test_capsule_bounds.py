@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import time
 from pathlib import Path
 
@@ -22,8 +23,9 @@ from muniment_plugins.capsule.protocol import (
     MAX_RESULT,
     MAX_RESULT_DEPTH,
 )
+from muniment_plugins.capsule.reading import MAX_DEPTH, MAX_PARTS, Reader
 from muniment_plugins.capsule.supervisor import GRACE_S
-from muniment_plugins.capsule.validation import MAX_DEPTH, MAX_NODES, MAX_SOURCE
+from muniment_plugins.capsule.validation import MAX_SOURCE
 
 CAPSULE = Capsule(Policy(time_s=5, mem_mb=256))
 MB = 1024 * 1024
@@ -141,12 +143,11 @@ def test_the_size_of_a_program() -> None:
 
 
 def test_the_number_of_parts_of_a_program() -> None:
-    """Sixty thousand nodes of the syntax tree, to the node."""
-    import ast  # noqa: PLC0415 - only here
-
-    taken = sum(1 for _ in ast.walk(ast.parse(f"{PROGRAM}(1,)")))
-    # The tuple has one more part for each more number.
-    room = MAX_NODES - taken + 1
+    """Sixty thousand parts of the syntax tree, to the part."""
+    reader = Reader(frozenset())
+    reader.read(ast.parse(f"{PROGRAM}(1,)"))
+    # The tuple has one part more for each number more.
+    room = MAX_PARTS - reader.parts + 1
     assert refused(f"{PROGRAM}({'1,' * room})") is None
     assert refused(f"{PROGRAM}({'1,' * (room + 1)})") == "capsule/size"
 

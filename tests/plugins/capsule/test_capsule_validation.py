@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
+from contextlib import nullcontext
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -149,6 +152,32 @@ def test_imports_are_planned_with_the_submodules_that_are_reached() -> None:
     )
     plan = validate(code, POLICY).imports
     assert plan == ("math", "numpy", "numpy.linalg", "sklearn.metrics")
+
+
+WARNED = r"""
+import re
+def fit_and_eval(data):
+    return {"found": re.findall("\d", "a1"), "same": data is 1}
+"""
+
+
+@pytest.mark.parametrize("action", ["always", "error"])
+def test_what_python_warns_of_does_not_reach_the_host(action: str) -> None:
+    """Unusual escapes are ordinary; the host's filters neither print nor refuse them."""
+    validate.__globals__["_validated"].cache_clear()
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter(action)  # type: ignore[arg-type] # one of the two
+        for _ in range(2):
+            validate(WARNED, Policy(allowed_imports=("re",)))
+            validate.__globals__["_validated"].cache_clear()
+        length = len(warnings.filters)
+        validate(WARNED, Policy(allowed_imports=("re",)))
+        assert len(warnings.filters) == length
+        with pytest.raises(UserWarning) if action == "error" else nullcontext():
+            warnings.warn("of the host's own", stacklevel=1)
+    assert [str(warning.message) for warning in told] == (
+        [] if action == "error" else ["of the host's own"]
+    )
 
 
 @given(st.text(max_size=200) | st.text("()[]{}:=.,'\"\\\n fx1_#*@!%$~", max_size=200))
