@@ -70,7 +70,11 @@ def command(  # noqa: PLR0913, PLR0917 - click hands over one for each option
         chosen = ledger.run_id(run)
         with aside:
             called = recalled(ledger, chosen, program, command_line)
-            with progress_of_run(ledger):
+            # A program that prints by itself and a spinner do not go together.
+            shown = (
+                contextlib.nullcontext() if command_line else progress_of_run(ledger)
+            )
+            with shown:
                 if is_async(called):
                     going = ledger.aresume(
                         chosen, called, take_over=take_over, decide=decide

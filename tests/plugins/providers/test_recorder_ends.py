@@ -74,6 +74,8 @@ def test_a_killed_program_interrupts_its_run(
     desk.server.calls.clear()
     resumed = desk.muniment("resume", run, "--json", "--", PYTHON, "agent.py")
     assert resumed.code == 0, resumed.err
+    assert json.loads(resumed.out)["result"] == {"exit_code": 0}
+    assert resumed.err.startswith("200\n200\n")
     assert [call.body["messages"][0]["content"] for call in desk.server.calls] == [
         "second"
     ]

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
-from model_server import Trouble
+from model_server import ModelServer, Trouble
+from muniment.hookspecs import hookimpl
+from muniment.ledger import Ledger
+from muniment.plugins import Plugins
+from muniment.replaying import replay
+from muniment_plugins.providers.recorder import RecordedProgram
+from muniment_plugins.providers.recorder.describing import described
 from recorded_programs import CALLS, PROGRAMS
 from recording import PYTHON, Desk
 
@@ -60,6 +70,78 @@ def test_a_call_that_is_left_out_is_named(desk: Desk) -> None:
         "missing",
         "llm.requested",
     )
+
+
+def test_equal_calls_are_answered_in_their_order(desk: Desk) -> None:
+    """The n-th of several equal calls gets the n-th answer."""
+    text = (
+        "import os, requests\n"
+        "for _ in range(3):\n"
+        "    answer = requests.get(os.environ['BASE'] + '/echo')\n"
+        "    print(answer.headers['x-request-id'])\n"
+    )
+    desk.write("agent.py", text)
+    done = desk.record(PYTHON, "agent.py")
+    assert done.out == "req_1\nreq_2\nreq_3\n"
+    again = desk.replay(done.run, PYTHON, "agent.py")
+    assert (again.code, again.err) == (0, done.out)
+
+
+def test_headers_that_differ_are_declared(desk: Desk) -> None:
+    """A header that is new each time diverges, unless it is declared volatile."""
+    text = (
+        "import os, requests, uuid\n"
+        "head = {'x-trace': uuid.uuid4().hex}\n"
+        "print(requests.get(os.environ['BASE'] + '/echo', headers=head).status_code)\n"
+    )
+    desk.write("agent.py", text)
+    done = desk.record(PYTHON, "agent.py")
+    again = desk.replay(done.run, PYTHON, "agent.py")
+    first = json.loads(again.out)["first_divergence"]
+    assert (again.code, first["field"]) == (1, "request.headers.x-trace")
+    done = desk.muniment("record", "--volatile", "X-Trace", "--", PYTHON, "agent.py")
+    assert desk.replay(done.run, PYTHON, "agent.py").code == 0
+
+
+def test_a_python_without_muniment_is_recorded(desk: Desk) -> None:
+    """The program's interpreter need not know muniment, nor the libraries it lacks."""
+    bare = subprocess.run(
+        [sys._base_executable, "-c", "import muniment"],  # type: ignore[attr-defined]
+        capture_output=True,
+        check=False,
+        cwd="/",
+    )
+    assert bare.returncode == 1
+    desk.write("agent.py", PROGRAMS["urllib"])
+    done = desk.record(sys._base_executable, "agent.py")  # type: ignore[attr-defined]
+    assert done.code == 0, done.err
+    assert desk.facts(done.run).effects == CALLS["urllib"]
+
+
+def test_a_plugin_may_refuse_a_call(server: ModelServer, tmp_path: Path) -> None:
+    """A call that a plugin refuses is not made, and the program sees an error."""
+
+    class Refuses:
+        @hookimpl
+        def before_effect(self, kind: str) -> str | None:
+            return "no model today" if kind == "llm" else None
+
+    (tmp_path / "agent.py").write_text(
+        PROGRAMS["httpx"].partition("with")[0]
+        + "try:\n"
+        + "    httpx.post(BASE + '/v1/chat/completions', json={'model': 'm-1'})\n"
+        + "except httpx.NetworkError as error:\n"
+        + "    sys.exit('no model today' not in str(error))\n"
+    )
+    command = ("env", f"BASE={server.url}", PYTHON, str(tmp_path / "agent.py"))
+    plugins = Plugins(extra={"refuses": Refuses()})
+    with Ledger.create(tmp_path / "refusing.db", plugins=plugins) as ledger:
+        program = RecordedProgram(command)
+        done = asyncio.run(ledger.aexecute(program, params=described(command)))
+        assert (done.status, done.result) == ("completed", {"exit_code": 0})
+        assert server.calls == []
+        report = replay(ledger, done.run_id, program)
+    assert (report.verdict, report.guards) == ("acceptable", ("sockets",))
 
 
 def test_a_program_without_calls_is_a_run(desk: Desk) -> None:

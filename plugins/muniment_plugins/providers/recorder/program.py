@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Killed", "ProgramFailed", "RecordedProgram"]
 
-KEY_VARIABLES = ("MUNIMENT_KEY",)
+KEY_VARIABLES = ("MUNIMENT_KEY", "MUNIMENT_PASSPHRASE")
 """What the program does not get to see."""
 
 PATIENCE = 5.0
@@ -155,7 +155,9 @@ class RecordedProgram:
     async def _started(self, address: str, mode: str) -> Process:
         try:
             return await asyncio.create_subprocess_exec(
-                *self.command, env=_environment(address, offline=mode == "replay")
+                *self.command,
+                env=_environment(address, offline=mode == "replay"),
+                stdout=_stdout(),
             )
         except OSError as error:
             raise UsageError(
@@ -181,6 +183,15 @@ class RecordedProgram:
             how = f"was ended by {name}" if code < 0 else f"ended with exit code {code}"
             raise ProgramFailed(f"the program {how}") from server.failure
         return {"exit_code": 0}
+
+
+def _stdout() -> int | None:
+    """Return where our own stdout goes, which somebody may have put aside."""
+    try:
+        sys.stdout.flush()
+        return sys.stdout.fileno()
+    except (AttributeError, OSError, ValueError):  # it is no file
+        return None
 
 
 def _signal_name(code: int) -> str:

@@ -123,8 +123,7 @@ class Server:
         reader: StreamReader,
         writer: StreamWriter,
     ) -> None:
-        headers = tuple((str(name), str(value)) for name, value in ask["headers"])
-        sent = Sent(str(ask["method"]), str(ask["url"]), headers, parts[0])
+        sent = Sent(_text(ask["method"]), _text(ask["url"]), _headers(ask), parts[0])
         frames: asyncio.Queue[tuple[Frame, list[bytes]]] = asyncio.Queue()
         waiting = cast("asyncio.Task[None]", asyncio.current_task())
         pump = asyncio.create_task(_pump(reader, frames, waiting))
@@ -176,11 +175,19 @@ async def _received(reader: StreamReader) -> tuple[Frame, list[bytes]]:
 
 def _outcome(came: Frame, chunks: list[bytes]) -> Outcome:
     told = came["fault"]
-    fault = None if told is None else Fault(str(told[0]), str(told[1]))
+    fault = None if told is None else Fault(_text(told[0]), _text(told[1]))
     if fault is not None and not came["status"]:
         return fault
-    headers = tuple((str(name), str(value)) for name, value in came["headers"])
-    return Received(int(came["status"]), headers, tuple(chunks), fault)
+    return Received(int(came["status"]), _headers(came), tuple(chunks), fault)
+
+
+def _headers(head: Frame) -> tuple[tuple[str, str], ...]:
+    return tuple((_text(name), _text(value)) for name, value in head["headers"])
+
+
+def _text(value: object) -> str:
+    """Return *value* as a text that can be written: no half of a character."""
+    return str(value).encode("utf-8", "replace").decode()
 
 
 def _answer(outcome: Outcome) -> bytes:
