@@ -14,13 +14,14 @@ from muniment_plugins.providers.recorder.wire import cut, pack
 from recording import PYTHON, Desk
 
 CANARIES = ("canary-in-header-1", "canary-in-url-2222", "canary-in-body-333")
+SPOKEN = "canary in a prompt"
 
 SECRETIVE = """
 import os, sys, httpx, requests
 header, url, body = sys.argv[1:]
-os.environ["CANARY"] = header
+said = [{"role": "user", "content": "by " + os.environ["D_PASSWORD"] + ", hi"}]
 there = os.environ["BASE"] + "/v1/chat/completions?key=" + url
-told = {"model": "m-1", "api_key": body, "messages": [{"role": "user", "content": "hi"}]}
+told = {"model": "m-1", "api_key": body, "messages": said}
 for post in (requests.post, httpx.post):
     done = post(there, json=told, headers={"Authorization": "Bearer " + header})
     echo = post(os.environ["BASE"] + "/echo?key=" + url, json=told,
@@ -34,6 +35,7 @@ def test_secrets_are_not_in_the_ledger(desk: Desk) -> None:
     desk.write("agent.py", SECRETIVE)
     command = (PYTHON, "agent.py", *CANARIES)
     desk.variables |= dict(zip(("A_KEY", "B_TOKEN", "C_SECRET"), CANARIES, strict=True))
+    desk.variables["D_PASSWORD"] = SPOKEN
     done = desk.record(*command)
     assert (done.code, done.out) == (0, "200 200 True\n200 200 True\n"), done.err
     shown = [desk.muniment("runs", "show", done.run, "--json").out]
@@ -41,7 +43,7 @@ def test_secrets_are_not_in_the_ledger(desk: Desk) -> None:
     again = desk.replay(done.run, *command)
     assert again.code == 0, again.out
     everything = desk.bytes_of_ledger().decode("latin-1") + "".join(shown)
-    for canary in (*CANARIES, *(one.encode().hex() for one in CANARIES)):
+    for canary in (SPOKEN, *CANARIES, *(one.encode().hex() for one in CANARIES)):
         assert canary not in everything + done.err + again.out
 
 
