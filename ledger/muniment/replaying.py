@@ -208,12 +208,14 @@ class _Replaying:
             self.recording.require_going()
         except KeyboardInterrupt:
             raise
-        except BaseException as error:  # noqa: BLE001 - a program that exits ends too
+        except BaseException as error:
             halted = self.recording.halted
             if isinstance(halted, ReplayDiverged):
                 return {}, None
             if halted is not None:
                 raise halted from None
+            if isinstance(error, CannotTellError) and self.end.type == "run.completed":
+                raise  # what it could tell then, and cannot now, is no divergence
             name, text = type(error).__name__, printable(error)
             digest = self.recording.digest.result({"error": [name, text]})
             return {"type": "run.failed", "error_type": name, "message": text}, digest

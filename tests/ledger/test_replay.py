@@ -280,3 +280,18 @@ def test_threads_of_a_replay_are_answered(ledger: Ledger) -> None:
 
     done = ledger.execute(program)
     assert replay(ledger, done.run_id, program).verdict == "acceptable"
+
+
+def test_what_a_program_cannot_tell_any_more_is_no_divergence(ledger: Ledger) -> None:
+    """A program that lacks something now says so; one that always did is equal."""
+
+    def program(_: Lane, there: list[int]) -> int:
+        if not there:
+            raise CannotTellError("the key is gone", rule="test/gone")
+        return there[0]
+
+    told = ledger.execute(program, params={"there": [1]})
+    with pytest.raises(CannotTellError, match="the key is gone"):
+        replay(ledger, told.run_id, lambda run, there: program(run, there[1:]))
+    never = ledger.execute(program, params={"there": []})
+    assert replay(ledger, never.run_id, program).verdict == "acceptable"

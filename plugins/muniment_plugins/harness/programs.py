@@ -19,7 +19,6 @@ Rules:
 from __future__ import annotations
 
 import threading
-from asyncio import AbstractEventLoop
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Self, cast
@@ -33,7 +32,11 @@ from muniment_plugins.harness.executors import Executor, Serial, spread
 from muniment_plugins.harness.pipelines import Pipeline
 from muniment_plugins.harness.references import Function, Remembered, recall, refer
 from muniment_plugins.harness.refusals import ExperimentFailed
-from muniment_plugins.harness.registration import integrity_of, registered
+from muniment_plugins.harness.registration import (
+    integrity_of,
+    recorded_sources,
+    registered,
+)
 from muniment_plugins.harness.treatments import (
     BASELINE,
     Treatment,
@@ -43,6 +46,8 @@ from muniment_plugins.harness.treatments import (
 from muniment_plugins.harness.verifiers import Hypothesis
 
 if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
+
     from muniment.ledger import Ledger
 
 __all__ = ["BASELINE", "ExperimentProgram", "judging", "rebuild"]
@@ -86,8 +91,16 @@ class ExperimentProgram:
         return sha256_tag(canonical(encode(self.describe())))
 
     @classmethod
-    def from_json(cls, plan: Mapping[str, object]) -> Self:
-        """Return the program that a recorded *plan* says."""
+    def from_json(
+        cls, plan: Mapping[str, object], sources: Mapping[str, str] | None = None
+    ) -> Self:
+        """Return the program that a recorded *plan* says.
+
+        Args:
+            plan: what `describe` returned.
+            sources: digest → recorded text, for verifiers that cannot be imported.
+
+        """
 
         def listed(name: str) -> list[Mapping[str, object]]:
             return cast("list[Mapping[str, object]]", plan.get(name, []))
@@ -95,7 +108,7 @@ class ExperimentProgram:
         return cls(
             Pipeline.from_json(listed("pipeline")),
             Remembered(cast("Mapping[str, object]", plan["datasource"])),
-            tuple(Hypothesis.from_json(one) for one in listed("hypotheses")),
+            tuple(Hypothesis.from_json(one, sources) for one in listed("hypotheses")),
             tuple(Treatment.from_json(one) for one in listed("treatments")),
             undescribed(cast("Mapping[str, object]", plan.get("context", {}))),
             tuple(cast("list[str]", plan.get("outputs", []))),
@@ -225,7 +238,8 @@ def rebuild(ledger: Ledger, run: str) -> ExperimentProgram | None:
     if program.get("import") != _NAME or not isinstance(params, BlobRef):
         return None
     plan = cast("Mapping[str, Mapping[str, object]]", ledger.value(params))["plan"]
-    return judging(ExperimentProgram.from_json(plan), ledger)
+    sources = recorded_sources(ledger, run)
+    return judging(ExperimentProgram.from_json(plan, sources), ledger)
 
 
 def judging(program: ExperimentProgram, ledger: Ledger) -> ExperimentProgram:

@@ -25,7 +25,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from muniment.canonical import sha256_tag
+from muniment.canonical import JsonValue, sha256_tag
 from muniment.errors import CannotTellError, ErasedError
 from muniment.events import BlobRef, Event
 from muniment_plugins.harness.references import Function, plain, refer
@@ -44,6 +44,7 @@ __all__ = [
     "functions_of",
     "identity",
     "integrity_of",
+    "recorded_sources",
     "registered",
 ]
 
@@ -78,9 +79,10 @@ def registered(program: ExperimentProgram, replicates: int) -> dict[str, object]
         for one in steps
         if isinstance(one, Synthesize) and (given := given_code(one)) is not None
     }
+    plan = program.digest
     return {
-        "experiment": identity(program),
-        "plan": program.digest,
+        "experiment": identity(program, plan),
+        "plan": plan,
         "replicates": replicates,
         "conditions": [BASELINE, *(one.name for one in program.treatments)],
         "claims": _unique(claims),
@@ -92,9 +94,11 @@ def registered(program: ExperimentProgram, replicates: int) -> dict[str, object]
     }
 
 
-def identity(program: ExperimentProgram) -> str:
-    """Return the experiment's name, else the beginning of its digest."""
-    return program.name or program.digest.removeprefix("sha256:")[:_ID]
+def identity(program: ExperimentProgram, digest: str | None = None) -> str:
+    """Return the experiment's name, else the beginning of its *digest*."""
+    if program.name is not None:
+        return program.name
+    return (digest or program.digest).removeprefix("sha256:")[:_ID]
 
 
 def _pipelines(program: ExperimentProgram) -> list[Pipeline]:
@@ -130,6 +134,15 @@ def _sources(program: ExperimentProgram) -> dict[str, str]:
     return found
 
 
+def recorded_sources(ledger: Ledger, run: str) -> dict[str, str]:
+    """Return digest → text of what *run* called, as it was recorded."""
+    for event in ledger.events(run=run, type=KIND, limit=1):
+        with suppress(ErasedError):
+            said = ledger.resolve(event)
+            return dict(cast("Mapping[str, str]", said.get("sources", {})))
+    return {}
+
+
 def _unique(rows: Sequence[Row]) -> list[object]:
     found: list[object] = []
     for row in rows:
@@ -146,11 +159,7 @@ def integrity_of(ledger: Ledger, run: str) -> Integrity:
     if own is None or (executed is not None and executed.seq < own.seq):
         return Integrity("no_registration", ("nothing was stated before it ran",))
     said = ledger.resolve(own)
-    others: Others = [
-        (event, ledger.resolve(event))
-        for event in ledger.events(type=KIND)
-        if event.seq < own.seq
-    ]
+    others = [event for event in ledger.events(type=KIND) if event.seq < own.seq]
     for look in (_changed, _extra, _reused):
         found = tuple(look(ledger, events, said, others))
         if found:
@@ -158,13 +167,13 @@ def integrity_of(ledger: Ledger, run: str) -> Integrity:
     return Integrity("valid")
 
 
-Others = list[tuple[Event, Row]]
+Others = list[Event]
 
 
 def _changed(
     ledger: Ledger, events: list[Event], said: Row, others: Others
 ) -> Iterator[str]:
-    standing = _standing(said, others)
+    standing = _standing(ledger, said, others)
     for name in ("code", "functions", "hypotheses", "claims", "specs"):
         if standing is not None and standing[name] != said[name]:
             yield f"not what was registered: {name}"
@@ -181,42 +190,44 @@ def _changed(
 def _extra(
     ledger: Ledger, events: list[Event], said: Row, others: Others
 ) -> Iterator[str]:
-    del ledger
-    standing = _standing(said, others)
+    standing = _standing(ledger, said, others)
     planned = cast("int", (standing or said)["replicates"])
     started = [one for one in events if one.type == "replicate.started"]
     ran = len({one.data["replicate"] for one in started})
     if ran > planned:
         yield f"{ran} replicates ran, {planned} were registered"
-    for event, other in others:
-        again = other["plan"] == said["plan"] and event.run is not None
-        if again and other["replicates"] != said["replicates"]:
-            count = other["replicates"]
+    for event in others:
+        again = event.raw["plan"] == said["plan"] and event.run is not None
+        count = event.raw["replicates"]
+        if again and count != said["replicates"]:
             yield f"run {event.run} had looked at it with {count} replicates"
             return
 
 
-def _standing(said: Row, others: Others) -> Row | None:
+def _standing(ledger: Ledger, said: Row, others: Others) -> Row | None:
     """Return the last registration of this experiment that was made apart from a run."""
-    found = [
-        row
-        for event, row in others
-        if event.run is None and row["experiment"] == said["experiment"]
-    ]
-    return found[-1] if found else None
+    for event in reversed(others):
+        if event.run is None and event.raw["experiment"] == said["experiment"]:
+            return ledger.resolve(event)
+    return None
 
 
 def _reused(
     ledger: Ledger, events: list[Event], said: Row, others: Others
 ) -> Iterator[str]:
-    seen = set(_contents(ledger, events))
-    sizes = {size for size, _ in seen}
-    for event, other in others:
-        if event.run is None or other["plan"] == said["plan"]:
+    claims = cast("list[Row]", said["claims"])
+    seen: set[tuple[int, str]] | None = None
+    for event in others:
+        if event.run is None or event.raw["plan"] == said["plan"]:
             continue
-        claims = cast("list[Row]", said["claims"])
-        if not any(one in claims for one in cast("list[Row]", other["claims"])):
+        stated = event.raw["claims"]
+        if isinstance(stated, dict):  # too long to stand inline
+            stated = cast("JsonValue", ledger.resolve(event)["claims"])
+        if not any(one in claims for one in cast("list[Row]", stated)):
             continue
+        if seen is None:
+            seen = set(_contents(ledger, events))
+        sizes = {size for size, _ in seen}
         earlier = ledger.events(run=event.run, type="data.completed")
         if seen & set(_contents(ledger, earlier, sizes)):
             yield f"run {event.run} had seen this data under another plan"

@@ -24,7 +24,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NoReturn, Self, cast, overload
 
-from muniment.errors import ValueRefused
+from muniment.errors import CannotTellError, ValueRefused
 from muniment.values import encode
 from muniment_plugins.harness.acceptance import judge_claim
 from muniment_plugins.harness.claims import Claim
@@ -33,6 +33,7 @@ from muniment_plugins.harness.references import Function, Named, plain, recall, 
 from muniment_plugins.harness.refusals import HarnessRefused
 from muniment_plugins.harness.requiring import require_text
 from muniment_plugins.harness.samples import Measured, Trial
+from muniment_plugins.harness.sourced import Sourced
 
 __all__ = [
     "Hypothesis",
@@ -119,17 +120,23 @@ class Verifier:
         return given if isinstance(given, Verifier) else cls(given)
 
     @classmethod
-    def from_json(cls, described: Mapping[str, object]) -> Verifier:
+    def from_json(
+        cls, described: Mapping[str, object], sources: Mapping[str, str] | None = None
+    ) -> Verifier:
         """Return the verifier that a plan named.
 
+        Args:
+            described: how the plan named it.
+            sources: digest → recorded text, for what cannot be imported.
+
         Raises:
-            CannotTellError: its function cannot be imported.
+            CannotTellError: its function cannot be imported, and no source of it stands
+                by itself.
 
         """
         settings = cast("Mapping[str, object]", described["settings"])
         recorded = {one: described[one] for one in _REFERENCE if one in described}
-        # A decorated function is found as the verifier that it became.
-        function = Named(cls.of(recall(recorded)).function, recorded)
+        function = Named(_recalled(recorded, sources or {}), recorded)
         return cls(function, dict(settings), cast("bool", described["compares"]))
 
 
@@ -165,8 +172,7 @@ class Hypothesis:
             encode(result)
         except ValueRefused as error:
             _refuse(error.message, error.remedy, f"hypothesis {self.name}")
-        # The source as it is now: a plan only knows what it was.
-        judge = refer(plain(self.verifier.function))
+        judge = _judge(plain(self.verifier.function))
         others = [] if baseline is trial else baseline.inputs
         return {
             "hypothesis": self.name,
@@ -184,10 +190,12 @@ class Hypothesis:
         return {"name": self.name, "verifier": self.verifier.describe()}
 
     @classmethod
-    def from_json(cls, described: Mapping[str, object]) -> Self:
-        """Return the hypothesis that *described* says."""
+    def from_json(
+        cls, described: Mapping[str, object], sources: Mapping[str, str] | None = None
+    ) -> Self:
+        """Return the hypothesis that *described* says; *sources* as `Verifier`'s."""
         judge = cast("Mapping[str, object]", described["verifier"])
-        return cls(cast("str", described["name"]), Verifier.from_json(judge))
+        return cls(cast("str", described["name"]), Verifier.from_json(judge, sources))
 
 
 @overload
@@ -234,6 +242,26 @@ def judge_properties(baseline: Measured, condition: Measured) -> dict[str, objec
 
 metamorphic = Verifier(judge_properties, compares=False)
 meets_claim = Verifier(judge_claim)
+
+
+def _judge(function: Function) -> dict[str, object]:
+    """Return who judges, with the source as it is now: a plan knows what it was."""
+    if isinstance(function, Sourced):
+        return dict(function.described)
+    return refer(function)
+
+
+def _recalled(recorded: Mapping[str, object], sources: Mapping[str, str]) -> Function:
+    """Return the function that was recorded: imported, else by its source."""
+    try:
+        # A decorated function is found as the verifier that it became.
+        return Verifier.of(recall(recorded)).function
+    except CannotTellError:
+        text = sources.get(str(recorded.get("source")))
+        left = None if text is None else Sourced.of(recorded, text)
+        if left is None:
+            raise
+        return left
 
 
 def _parameters(function: Function) -> Mapping[str, inspect.Parameter]:

@@ -1,0 +1,135 @@
+"""Verdicts of functions that are gone: derived again from recorded source, or said."""
+
+from __future__ import annotations
+
+import importlib
+import linecache
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from muniment.errors import CannotTellError
+from muniment.ledger import Ledger
+from muniment.replaying import replay
+from muniment_plugins.harness import (
+    Experiment,
+    Result,
+    bounded_synthesis,
+    execute_capsule,
+    generate_spec,
+    specify_claim,
+)
+from muniment_plugins.harness.sourced import Sourced
+
+HEAD = "from collections.abc import Mapping\nfrom muniment_plugins.harness import verifier\n"
+SMALL = '''
+@verifier
+def judge(before: Mapping, now: Mapping[str, list[int]], *, limit: int = 3) -> dict:
+    """Judge by a limit."""
+    import math
+    return {"passed": math.fsum(now["total"]) < limit, "of": {"total": now["total"]}}
+'''
+OUTSIDE = """
+LIMIT = 9
+
+def judge(before, now):
+    return {"passed": max(now["total"]) < LIMIT}
+"""
+ESCAPING = """
+def judge(before, now):
+    if len(now["total"]) < 2:
+        import os
+        os.getcwd()
+    return {"passed": True}
+"""
+ASKING = """
+def judge(before, now, *, claim, seed):
+    return {"passed": claim.id == "c"}
+"""
+
+
+@pytest.fixture
+def gone(
+    ledger: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., Result]:
+    """Return what runs an experiment with a verifier, and then takes it away."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+
+    def run(text: str, **settings: object) -> Result:
+        file = tmp_path / "own_judges.py"
+        file.write_text(HEAD + text)
+        linecache.clearcache()
+        importlib.invalidate_caches()
+        sys.modules.pop("own_judges", None)
+        judge: Any = importlib.import_module("own_judges").judge
+        experiment = (
+            Experiment.builder()
+            .datasource(lambda _: [1, 2])
+            .add_step(specify_claim(claim={"id": "c", "text": "t"}))
+            .add_step(generate_spec(spec={}))
+            .add_step(
+                bounded_synthesis(code="def fit_and_eval(d): return {'total': sum(d)}")
+            )
+            .add_step(execute_capsule())
+            .hypothesis("own", verifier=judge(**settings) if settings else judge)
+            .build()
+        )
+        result = experiment.run(ledger=ledger)
+        assert result.errors == ()
+        file.unlink()
+        sys.modules.pop("own_judges")
+        return result
+
+    return run
+
+
+def test_a_recorded_verifier_judges_again(
+    ledger: Ledger, gone: Callable[..., Result]
+) -> None:
+    """Its source runs in the capsule, with its settings, and says the same."""
+    result = gone(SMALL, limit=7)
+    assert result.metrics.hypotheses[0].passed is True
+    report = replay(ledger, result.run_id)
+    assert (report.verdict, report.findings) == ("acceptable", ())
+    assert report.guards == ("sockets", "subprocesses", "file writes")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (OUTSIDE, "does not run by itself: .*LIMIT"),
+        (ASKING, "does not run by itself: Claim"),
+        ("judge = verifier(lambda _b, now: {'passed': True})", "cannot be imported"),
+    ],
+)
+def test_what_does_not_stand_by_itself_cannot_be_told(
+    ledger: Ledger, gone: Callable[..., Result], text: str, message: str
+) -> None:
+    """A verdict that needs what is gone is not derived again, and that is said."""
+    result = gone(text)
+    with pytest.raises(CannotTellError, match=message):
+        replay(ledger, result.run_id)
+
+
+def test_recorded_source_stays_in_its_bounds(
+    ledger: Ledger, gone: Callable[..., Result]
+) -> None:
+    """Source from a ledger gets no module that leads out, whoever recorded it."""
+    result = gone(ESCAPING)
+    with pytest.raises(CannotTellError, match=r"does not run by itself: .*os"):
+        replay(ledger, result.run_id)
+
+
+def test_a_function_is_taken_bare() -> None:
+    """Decorators and annotations, whose names may be gone, are left out."""
+    left = Sourced.of({"import": "own:judge"}, SMALL)
+    assert left is not None
+    assert "verifier" not in left.code
+    assert "Mapping" not in left.code
+    assert (left.imports, left.parameters) == (("math",), ("before", "now", "limit"))
+    for text in ("x = 1", "def f(: pass", "def f(): pass\ndef g(): pass"):
+        assert Sourced.of({}, text) is None
