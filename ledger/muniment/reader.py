@@ -23,7 +23,15 @@ from muniment.plugins import Plugins
 from muniment.port import LedgerPort
 from muniment.projections import Cache, Projection, cache_path, fold
 from muniment.proving import prove
-from muniment.reading import digest, event_at, events_of_run, has_head, head_of, run_id
+from muniment.reading import (
+    digest,
+    event_at,
+    events_of_run,
+    events_of_type,
+    has_head,
+    head_of,
+    run_id,
+)
 from muniment.store import Store
 from muniment.trust import TrustHome
 from muniment.values import decode
@@ -90,6 +98,14 @@ class Reader:
         to_seq: int | None = None,
     ) -> Iterator[Event]:
         """Yield the events that pass every filter; see `muniment.query`."""
+        others = (since, until, subject, actor, tenant, grep, limit, to_seq)
+        simple = order == "asc" and not from_seq and set(others) == {None}
+        if simple and (type is None or type in self._port.types):
+            database = self._store.database
+            if run is not None:
+                return events_of_run(database, self.run_id(run), kind=type)
+            if type is not None:
+                return events_of_type(database, type)
         from muniment.query import Filter, read_events  # noqa: PLC0415 - SQLModel
 
         wanted = Filter(

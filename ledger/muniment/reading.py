@@ -22,6 +22,7 @@ __all__ = [
     "digest",
     "event_at",
     "events_of_run",
+    "events_of_type",
     "has_head",
     "head_of",
     "ledger_id_of",
@@ -33,10 +34,12 @@ _DIGEST = re.compile(r"sha256:([0-9a-f]{1,64})")
 _DIGITS = 64
 
 _ROW = "SELECT payload, signature, key, hash FROM event WHERE seq = ?"
-_RUN = (
-    "SELECT seq, payload, signature, key, hash FROM event WHERE run = ? AND seq >= ? "
-    "ORDER BY seq LIMIT 500"
+_PAGE = (
+    "SELECT seq, payload, signature, key, hash FROM event "
+    "WHERE {} = ? AND seq >= ? {} ORDER BY seq LIMIT 500"
 )
+_RUN, _TYPE = _PAGE.format("run", ""), _PAGE.format("type", "")
+_BOTH = _PAGE.format("run", "AND type = ?")
 _LARGEST = 2**63 - 1  # what SQLite can be asked for
 _RUNS = "SELECT DISTINCT run FROM event WHERE run >= ? AND run < ? LIMIT 2"
 
@@ -101,11 +104,27 @@ def has_head(database: Database, size: int, leaf: str) -> bool:
     return row is not None and cast("bytes", row[0]).hex() == leaf
 
 
-def events_of_run(database: Database, run: str, start: int = 0) -> Iterator[Event]:
-    """Yield a run's events from *start* on, in pages: no transaction stays open."""
+def events_of_run(
+    database: Database, run: str, start: int = 0, kind: str | None = None
+) -> Iterator[Event]:
+    """Yield a run's events, of one type or all, from *start* on."""
+    if kind is None:
+        return _pages(database, _RUN, run, start)
+    return _pages(database, _BOTH, run, start, kind)
+
+
+def events_of_type(database: Database, kind: str) -> Iterator[Event]:
+    """Yield the events of the type *kind*."""
+    return _pages(database, _TYPE, kind, 0)
+
+
+def _pages(
+    database: Database, statement: str, key: str, start: int, *more: str
+) -> Iterator[Event]:
+    """Yield what *statement* finds, in pages: no transaction stays open."""
     while True:
         with database.reading() as driver:
-            rows = driver.execute(_RUN, (run, start)).fetchall()
+            rows = driver.execute(statement, (key, start, *more)).fetchall()
             events = [read_event(row[1], row[2], row[3], row[4]) for row in rows]
         yield from events
         if rows:  # not what the payload claims: that could send us back for ever

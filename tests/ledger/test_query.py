@@ -239,3 +239,24 @@ def test_grep_finds_what_was_written(ledger: Ledger) -> None:
     for text in ('"ü"', "\n and", "\\ go", "say"):
         assert [one.seq for one in ledger.events(grep=text)] == [1]
     assert list(ledger.events(grep="\\n")) == []
+
+
+def test_the_short_way_gives_the_same(ledger: Ledger) -> None:
+    """By run or by type alone, events come without SQLModel, and are the same events."""
+    for number in range(3):
+        with ledger.run(f"run {number}") as run:
+            run.record("note.added", {"text": "a"})
+            run.effect("tool", {"n": number}, lambda _: 1)
+    (run_id, *_) = [event.run for event in ledger.events(type="run.started")]
+    asked: list[dict[str, Any]] = [
+        {"type": "note.added"},
+        {"run": run_id},
+        {"run": run_id, "type": "tool.completed"},
+        {"type": "tool.requested"},
+        {"type": "nothing.known"},
+    ]
+    for wanted in asked:
+        long = list(ledger.events(**wanted, to_seq=10**6))
+        assert list(ledger.events(**wanted)) == long
+    with pytest.raises(UsageError, match="limit"):
+        list(ledger.events(type="note.added", limit=-1))
