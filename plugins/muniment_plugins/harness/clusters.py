@@ -14,7 +14,6 @@ Rules:
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
@@ -27,6 +26,8 @@ from muniment_plugins.harness.processes import admit_importable
 from muniment_plugins.harness.remote import hook_task, serve, task, unpacked
 
 if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
+
     from muniment_plugins.harness.hosts import Host
     from muniment_plugins.harness.programs import ExperimentProgram
     from muniment_plugins.harness.references import Function
@@ -70,7 +71,7 @@ class Dask:
         admit_importable(program, self.name)
 
     @contextmanager
-    def host(self, loop: asyncio.AbstractEventLoop | None) -> Generator[Host]:
+    def host(self, loop: AbstractEventLoop | None) -> Generator[Host]:
         """Use the client that is given, or current, or one of our own."""
         del loop
         distributed = _required("distributed", "dask")
@@ -104,7 +105,7 @@ class Ray:
         admit_importable(program, self.name)
 
     @contextmanager
-    def host(self, loop: asyncio.AbstractEventLoop | None) -> Generator[Host]:
+    def host(self, loop: AbstractEventLoop | None) -> Generator[Host]:
         """Use Ray as it was started, or start it here."""
         del loop
         ray = _required("ray", "ray")

@@ -15,7 +15,6 @@ Rules:
 
 from __future__ import annotations
 
-import asyncio
 import os
 import threading
 from collections.abc import Callable, Generator, Iterable
@@ -30,6 +29,8 @@ from muniment.errors import UsageError
 from muniment_plugins.harness.hosts import Host, Inline
 
 if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
+
     from muniment_plugins.harness.programs import ExperimentProgram
 
 __all__ = ["Executor", "Serial", "Threads", "Unfinished", "executor_of", "spread"]
@@ -62,7 +63,7 @@ class Executor(Protocol):
         ...
 
     @contextmanager
-    def host(self, loop: asyncio.AbstractEventLoop | None) -> Generator[Host]:
+    def host(self, loop: AbstractEventLoop | None) -> Generator[Host]:
         """Give the host of one run."""
         ...
 
@@ -82,7 +83,7 @@ class Serial:
         """Admit every program."""
 
     @contextmanager
-    def host(self, loop: asyncio.AbstractEventLoop | None) -> Generator[Host]:
+    def host(self, loop: AbstractEventLoop | None) -> Generator[Host]:
         """Call functions here."""
         yield Inline(loop)
 

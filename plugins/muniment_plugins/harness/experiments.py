@@ -15,7 +15,6 @@ Rules:
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -103,6 +102,8 @@ class Experiment:
         ledger: Ledger | None = None,
     ) -> Result:
         """Do as `run` does; a cancelled task interrupts the run, which can be resumed."""
+        import asyncio  # noqa: PLC0415 - for what is awaited only
+
         count = self.replicates if replicates is None else checked_count(replicates)
         chosen = executor_of(executor)
         chosen.admit(self.program)

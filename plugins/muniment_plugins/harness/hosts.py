@@ -12,15 +12,16 @@ Rules:
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 from collections.abc import Awaitable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 from muniment_plugins.harness.references import Function, plain
 from muniment_plugins.harness.surroundings import Surroundings
+
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
 
 __all__ = ["INLINE", "Host", "Inline", "settled"]
 
@@ -40,7 +41,7 @@ class Host(Protocol):
 class Inline:
     """Calls in the calling thread; coroutines go to *loop* if one is given."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop | None = None) -> None:
+    def __init__(self, loop: AbstractEventLoop | None = None) -> None:
         self.loop = loop
 
     def call(self, function: Function, *arguments: object, **named: object) -> object:
@@ -52,7 +53,7 @@ class Inline:
         return around.hook("execute_code", request=request)
 
 
-def settled(value: object, loop: asyncio.AbstractEventLoop | None = None) -> object:
+def settled(value: object, loop: AbstractEventLoop | None = None) -> object:
     """Return *value*, awaited where it must be.
 
     Args:
@@ -62,6 +63,9 @@ def settled(value: object, loop: asyncio.AbstractEventLoop | None = None) -> obj
     """
     if not inspect.isawaitable(value):
         return value
+    import asyncio  # noqa: PLC0415 - for what has to be awaited only
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - the same
+
     awaitable = cast("Awaitable[object]", value)
 
     async def wait() -> object:

@@ -13,7 +13,6 @@ Rules:
 
 from __future__ import annotations
 
-import asyncio
 import os
 import subprocess
 import sys
@@ -28,6 +27,8 @@ from muniment_plugins.harness.remote import require_importable, task, unpacked
 from muniment_plugins.harness.worker import receive, send
 
 if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
+
     from muniment_plugins.harness.hosts import Host
     from muniment_plugins.harness.programs import ExperimentProgram
     from muniment_plugins.harness.references import Function
@@ -60,7 +61,7 @@ class Processes:
         admit_importable(program, self.name)
 
     @contextmanager
-    def host(self, loop: asyncio.AbstractEventLoop | None) -> Generator[Host]:
+    def host(self, loop: AbstractEventLoop | None) -> Generator[Host]:
         """Start workers as they are needed, and end them all."""
         del loop
         pool = _Pool(self.lanes)
