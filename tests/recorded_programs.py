@@ -55,6 +55,14 @@ _TEXTS = {
                 print()
         asyncio.run(main())
     """,
+    "anthropic": """
+        from anthropic import Anthropic
+        client = Anthropic(api_key="sk-ant-not-for-the-ledger", base_url=BASE)
+        asked = {"model": "m-1", "max_tokens": 9, "messages": said(WORD)}
+        print(client.messages.create(**asked).content[0].text)
+        with client.messages.stream(**asked) as stream:
+            print("|".join(stream.text_stream))
+    """,
     "httpx": """
         import httpx
         with httpx.Client(follow_redirects=True) as client:
@@ -127,6 +135,20 @@ _TEXTS = {
         for child in started:
             print(child.communicate()[0].decode().strip())
     """,
+    "pool": """
+        import json, multiprocessing, urllib.request
+        def ask(number):
+            body = {"model": "m-1", "messages": said(f"{WORD} {number}")}
+            sort = {"content-type": "application/json"}
+            url = BASE + "/v1/chat/completions"
+            asked = urllib.request.Request(url, json.dumps(body).encode(), sort)
+            told = json.load(urllib.request.urlopen(asked))
+            return told["choices"][0]["message"]["content"]
+        if __name__ == "__main__":
+            for how in ("fork", "spawn"):
+                with multiprocessing.get_context(how).Pool(2) as pool:
+                    print(pool.map(ask, range(3), chunksize=1))
+    """,
     "threads": """
         from concurrent.futures import ThreadPoolExecutor
         import requests
@@ -143,11 +165,13 @@ PROGRAMS = {name: dedent(_HEAD) + dedent(text) for name, text in _TEXTS.items()}
 CALLS = {
     "openai": {"llm": 2},
     "openai-async": {"llm": 5},
+    "anthropic": {"llm": 2},
     "httpx": {"llm": 1, "http": 2},
     "requests": {"llm": 2, "http": 2},
     "aiohttp": {"llm": 2, "http": 2},
     "urllib": {"llm": 1, "http": 2},
     "children": {"llm": 2},
+    "pool": {"llm": 6},
     "threads": {"llm": 12},
 }
 """How many calls of which kind each of them makes."""

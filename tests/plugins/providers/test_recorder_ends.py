@@ -84,6 +84,29 @@ def test_a_killed_program_interrupts_its_run(
     assert desk.holds
 
 
+def test_a_call_in_doubt_is_not_made_again_unasked(desk: Desk) -> None:
+    """A request to no model, cut off, is repeated only where that is said."""
+    desk.write(
+        "agent.py",
+        "import os, requests\n"
+        "print(requests.post(os.environ['BASE'] + '/pay', data='1').status_code)\n",
+    )
+    desk.server.fail(Trouble(delay=20))
+    recorder = desk.started("record", "--", PYTHON, "agent.py")
+    until(lambda: len(desk.server.calls) == 1)
+    os.kill(program_of(recorder), signal.SIGKILL)
+    recorder.communicate(timeout=60)
+    run = the_run(desk)
+    refused = desk.muniment("resume", run, "--", PYTHON, "agent.py")
+    assert (refused.code, "effect/doubt" in refused.err) == (4, True), refused.err
+    assert len(desk.server.calls) == 1
+    repeated = desk.muniment(
+        "resume", run, "--repeat-doubtful", "--", PYTHON, "agent.py"
+    )
+    assert (repeated.code, len(desk.server.calls)) == (0, 2), repeated.err
+    assert desk.holds
+
+
 def test_ctrl_c_goes_to_the_program_and_interrupts(
     desk: Desk, waiting: subprocess.Popen[str]
 ) -> None:
