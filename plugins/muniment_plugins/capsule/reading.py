@@ -155,7 +155,7 @@ class Reader:
         if is_dunder(name):
             refuse(node, "dunder", f"Forbidden name: {name}", _NO_DUNDER)
 
-    def _attribute(self, node: ast.Attribute, parent: ast.AST | None) -> None:
+    def _attribute(self, node: ast.Attribute, _parent: ast.AST | None) -> None:
         self.attributes.add(node.attr)
         loaded = isinstance(node.ctx, ast.Load)
         if not loaded and _root(node) in self.bound:
@@ -170,7 +170,7 @@ class Reader:
         if loaded and node.attr in _OF_SUPER and _is_super(node.value):
             return
         if node.attr == "format":
-            _check_format(node, parent)
+            _check_format(node)
         self._check_attribute(node, node.attr)
 
     def _check_attribute(self, node: ast.AST, name: str) -> None:
@@ -354,11 +354,10 @@ def _is_super(node: ast.expr) -> bool:
     )
 
 
-def _check_format(node: ast.Attribute, parent: ast.AST | None) -> None:
-    """Let ``"…{}…".format(x)`` pass; a field that walks attributes stays out."""
+def _check_format(node: ast.Attribute) -> None:
+    """Let ``"…{}…".format`` pass; a field that walks attributes stays out."""
     value = node.value
-    called = isinstance(parent, ast.Call) and parent.func is node
-    if called and isinstance(value, ast.Constant) and isinstance(value.value, str):
+    if isinstance(value, ast.Constant) and isinstance(value.value, str):
         if not _walks(value.value):
             return
         refuse(node, "format", "Forbidden call: format with fields", _F_STRING)

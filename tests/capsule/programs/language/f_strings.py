@@ -27,6 +27,7 @@ def fit_and_eval(data):
         "date": f"{datetime.date(2026, 11, 20):%d.%m.%Y}",
         "money": [f"{Money(3):.1f}", f"{Money(3)!s}", format(Money(2))],
         "braces": f"{{{width}}}",
+        "mapped": list(map("{:.2f}".format, data)),
         "join": ", ".join(f"{x:02d}" for x in data),
         "lines": f"first\n{'second':-^12}\nthird",
     }
@@ -45,5 +46,6 @@ METRICS = {'align': ['Ada   |', '   Ada|', '  Ada  |', '***Ada***'],
  'date': '20.11.2026',
  'money': ['3.0 EUR', '3 euros', '2.00 EUR'],
  'braces': '{10}',
+ 'mapped': ['1.00', '2.00', '3.00', '4.00', '5.00'],
  'join': '01, 02, 03, 04, 05',
  'lines': 'first\n---second---\nthird'}
