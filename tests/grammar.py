@@ -7,9 +7,11 @@ Most of them are Python; some are no text at all.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from hypothesis import strategies as st
 
-__all__ = ["BOMBS", "programs"]
+__all__ = ["BOMBS", "programs", "tame"]
 
 NAMES = (
     *("x", "y", "data", "print", "len", "range", "sum", "str", "dict", "list", "type"),
@@ -111,22 +113,45 @@ KEYWORDS = (
 )
 
 
-def expressions() -> st.SearchStrategy[str]:
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What programs are put together from."""
+
+    names: tuple[str, ...]
+    attributes: tuple[str, ...]
+    constants: tuple[str, ...]
+    modules: tuple[str, ...]
+    whole: tuple[str, ...]
+    """Statements as they are."""
+
+
+WILD = Words(NAMES, ATTRIBUTES, CONSTANTS, MODULES, (*LOOPS, *KEYWORDS))
+TAME = Words(
+    names=(*NAMES[:12], "data", "data", "x", "y"),
+    attributes=("append", "real", "items", "join", "split", "x", "imag", "count"),
+    constants=("0", "1", "2.5", "'text'", "None", "True", "[1, 2]", "{'k': 3}", "b''"),
+    modules=("math", "random", "json"),
+    whole=(*LOOPS[:14], "x = [n * n for n in range(9)]", "y = sorted('banana')"),
+)
+
+
+def expressions(words: Words) -> st.SearchStrategy[str]:
     """Return expressions, mostly well formed."""
-    atoms = st.sampled_from((*NAMES, *CONSTANTS))
+    names = st.sampled_from(words.names)
+    atoms = st.sampled_from((*words.names, *words.constants))
     return st.recursive(
-        st.one_of(atoms, atoms, st.sampled_from(BOMBS)),
+        st.one_of(atoms, atoms, st.sampled_from(BOMBS[:-1])),
         lambda inner: st.one_of(
             st.builds("({} {} {})".format, inner, _operators(), inner),
-            st.builds("{}.{}".format, inner, st.sampled_from(ATTRIBUTES)),
-            st.builds("{}({})".format, inner, inner),
-            st.builds("{}[{}]".format, inner, inner),
-            st.builds("[{} for x in {}]".format, inner, inner),
+            st.builds("({}).{}".format, inner, st.sampled_from(words.attributes)),
+            st.builds("({})({})".format, inner, inner),
+            st.builds("({})[{}]".format, inner, inner),
+            st.builds("[{} for x in [{}]]".format, inner, inner),
             st.builds("{{{}: {}}}".format, inner, inner),
             st.builds("(lambda x={}: {})".format, inner, inner),
             st.builds("({} if {} else {})".format, inner, inner, inner),
-            st.builds("f'{{{}!r:>{}}}'".format, st.sampled_from(NAMES), inner),
-            st.builds("({} := {})".format, st.sampled_from(NAMES), inner),
+            st.builds("f'{{{}!r:>{{{}}}}}'".format, names, names),
+            st.builds("({} := {})".format, names, inner),
             st.builds(_nested, inner, st.integers(1, 400)),
         ),
         max_leaves=6,
@@ -164,54 +189,57 @@ def _nested(inner: str, depth: int) -> str:
     return "(" * depth + inner + ")" * depth
 
 
-def statements() -> st.SearchStrategy[str]:
+def statements(words: Words) -> st.SearchStrategy[str]:
     """Return statements, mostly well formed."""
-    names, values = st.sampled_from(NAMES), expressions()
+    names, values = st.sampled_from(words.names), expressions(words)
+    modules = st.sampled_from(words.modules)
     return st.one_of(
         st.builds("{} = {}".format, names, values),
+        st.builds("{} = {}".format, names, values),
         st.builds("{} += {}".format, names, values),
-        st.builds("{}.{} = {}".format, names, st.sampled_from(ATTRIBUTES), values),
+        st.builds(
+            "{}.{} = {}".format, names, st.sampled_from(words.attributes), values
+        ),
         st.builds("print({})".format, values),
-        st.builds("import {}".format, st.sampled_from(MODULES)),
-        st.builds("import {} as {}".format, st.sampled_from(MODULES), names),
-        st.builds("from {} import {}".format, st.sampled_from(MODULES), names),
+        st.builds("import {}".format, modules),
+        st.builds("import {} as {}".format, modules, names),
+        st.builds("from {} import {}".format, modules, names),
         st.builds("for x in {}:\n    {}".format, values, values),
         st.builds("if {}:\n    {}".format, values, values),
-        st.builds(
-            "def {}(x: {} = {}):\n    return {}".format, names, values, values, values
-        ),
+        st.builds("def {}(x: {} = {}):\n    return {}".format, names, *[values] * 3),
         st.builds("class {}({}):\n    x = {}".format, names, values, values),
         st.builds("x: '{}' = 1".format, names),
-        st.sampled_from(LOOPS),
-        st.sampled_from(KEYWORDS),
+        st.sampled_from(words.whole),
     )
+
+
+def _whole(words: Words) -> st.SearchStrategy[str]:
+    head = st.lists(statements(words), max_size=3).map("\n".join)
+    body = st.lists(statements(words), max_size=3).map(_indented)
+    text = "{}\ndef fit_and_eval(data):\n{}\n    return {{'v': {}}}\n"
+    return st.builds(text.format, head, body, expressions(words))
+
+
+def tame() -> st.SearchStrategy[str]:
+    """Return programs of allowed words only; most of them run."""
+    return _whole(TAME)
 
 
 def programs() -> st.SearchStrategy[str]:
     """Return programs with an entrypoint, most of the time; and what is no program."""
-    head = st.lists(statements(), max_size=4).map("\n".join)
-    body = st.lists(statements(), max_size=3).map(_indented)
-    whole = st.builds(
-        "{}\ndef fit_and_eval(data):\n{}\n    return {{'v': {}}}\n".format,
-        head,
-        body,
-        expressions(),
-    )
+    whole = _whole(WILD)
     odd = st.text(max_size=30) | st.sampled_from(
         ("\0", "\ufeff", "\r", "\x0c", "\ud800")
     )
+    parts = st.sampled_from(("(", "[", "{", "-", "not ", "x.", "x[", "f'{"))
     return st.one_of(
         whole,
         whole,
         whole,
         st.builds(_spliced, whole, odd, st.integers(0, 10**6)),
-        head,
+        st.lists(statements(WILD), max_size=4).map("\n".join),
         st.text(max_size=200),
-        st.builds(
-            _deep,
-            st.sampled_from(("(", "[", "{", "-", "not ", "x.", "x[", "f'{")),
-            st.integers(1, 3000),
-        ),
+        st.builds(_deep, parts, st.integers(1, 3000)),
     )
 
 

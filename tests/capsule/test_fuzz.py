@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # helpers import by plain names
 
-from grammar import BOMBS, programs
+from grammar import BOMBS, programs, tame
 from muniment_plugins.capsule import BoundedExecutionError, Capsule, Execution, Policy
 from muniment_plugins.capsule.supervisor import GRACE_S
 from muniment_plugins.capsule.validation import Validated
@@ -87,16 +87,16 @@ def test_reading_a_program_ends_in_one_of_two_ways(code: str) -> None:
     assert time.process_time() - began < 2
 
 
-@bounded(80)
-@given(programs(), st.integers() | st.text() | st.lists(st.floats()))
+@bounded(100)
+@given(tame() | tame() | programs(), st.integers() | st.text() | st.lists(st.floats()))
 def test_running_a_program_ends_in_a_documented_way(code: str, data: object) -> None:
     """A run returns within its deadline, and raises nothing for what a program does."""
     began = time.monotonic()
     check(CAPSULE.run(code, data), began)
 
 
-@bounded(50)
-@given(programs())
+@bounded(80)
+@given(tame() | programs())
 def test_without_the_language_layer_it_ends_as_well(code: str) -> None:
     """The walls and the parent hold what the validator would not have let pass."""
     began = time.monotonic()
