@@ -56,7 +56,7 @@ class Provider:
     def of(cls, name: str) -> Provider:
         """Return what ``provider:model`` names, or refuse."""
         provider, colon, model_name = name.partition(":")
-        if not (provider and colon and model_name):
+        if not provider or not colon:
             raise HarnessRefused(
                 f"{name!r} names no model",
                 rule="harness/llm",
@@ -90,16 +90,14 @@ def model(llm: Llm) -> Model:
 def describe_model(asked: Model) -> dict[str, object]:
     """Return how a plan names a model."""
     if isinstance(asked, Provider):
-        return {"provider": asked.provider, "model": asked.model}
+        return {"model": f"{asked.provider}:{asked.model}"}
     return dict(asked.described)
 
 
 def recall_model(described: Mapping[str, object]) -> Model:
     """Return the model that a plan names."""
-    if "provider" in described:
-        return Provider(
-            cast("str", described["provider"]), cast("str", described["model"])
-        )
+    if "model" in described:
+        return Provider.of(cast("str", described["model"]))
     return Remembered(described)
 
 
@@ -127,7 +125,7 @@ def _complete(request: object) -> dict[str, object]:
     text = answer.get("text") if isinstance(given, Mapping) else None
     if not isinstance(text, str):
         raise HarnessRefused(
-            f"{asked['provider']} answered without a text",
+            f"{asked['model']} answered without a text",
             rule="harness/llm",
             remedy="ask for a completion in words",
         )

@@ -20,6 +20,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import wraps
 from typing import ClassVar, Self, cast, overload
 
 from muniment.errors import UsageError, ValueRefused
@@ -36,9 +37,11 @@ from muniment_plugins.harness.references import (
 from muniment_plugins.harness.refusals import HarnessRefused
 from muniment_plugins.harness.surroundings import Surroundings, here
 
-__all__ = ["Custom", "StepMaker", "pipeline_step"]
+__all__ = ["Custom", "Maker", "pipeline_step"]
 
 CONTEXT = "ctx"
+Maker = Callable[..., "Custom"]
+"""Makes a step of the parameters that it is called with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,45 +131,38 @@ class Custom:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class StepMaker:
-    """A decorated function: called with parameters, it makes a step."""
+@overload
+def pipeline_step(function: Function, /) -> Maker: ...
+@overload
+def pipeline_step() -> Callable[[Function], Maker]: ...
+def pipeline_step(
+    function: Function | None = None, /
+) -> Maker | Callable[[Function], Maker]:
+    """Make a function ``(data[, ctx], **parameters)`` a step; with or without ``()``.
 
-    function: Function
+    Called with parameters, it returns the step; one that the function does not have is
+    refused.
+    """
+    return _maker if function is None else _maker(function)
 
-    @property
-    def plain_function(self) -> Function:
-        """The function that was decorated; what a plan's import path leads to."""
-        return self.function
 
-    def __call__(self, **parameters: object) -> Custom:
-        """Return the step with *parameters*; the others come from the context.
-
-        Raises:
-            UsageError: the function has no such parameter.
-
-        """
-        names = list(inspect.signature(self.function).parameters)[1:]
+def _maker(function: Function) -> Maker:
+    @wraps(function)
+    def make(**parameters: object) -> Custom:
+        names = list(inspect.signature(function).parameters)[1:]
         unknown = sorted(parameters.keys() - set(names))
         if unknown:
             raise UsageError(
                 f"Unknown parameters: {', '.join(unknown)}",
                 rule="harness/step",
-                place=getattr(self.function, "__qualname__", "pipeline_step"),
+                place=getattr(function, "__qualname__", "pipeline_step"),
                 remedy=f"known are: {', '.join(names) or 'none'}",
             )
-        return Custom(named(self.function), parameters)
+        return Custom(named(function), parameters)
 
-
-@overload
-def pipeline_step(function: Function, /) -> StepMaker: ...
-@overload
-def pipeline_step() -> Callable[[Function], StepMaker]: ...
-def pipeline_step(
-    function: Function | None = None, /
-) -> StepMaker | Callable[[Function], StepMaker]:
-    """Make a function ``(data[, ctx], **parameters)`` a step; with or without ``()``."""
-    return StepMaker if function is None else StepMaker(function)
+    # A plan's import path leads here; what it means is the function.
+    make.plain_function = function  # type: ignore[attr-defined]
+    return make
 
 
 def _parts(answer: object) -> tuple[object, dict[str, object]]:

@@ -47,7 +47,7 @@ class Models:
     @hookimpl
     def complete_prompt(self, request: Mapping[str, Any]) -> object:
         """Answer for the provider *fake*."""
-        if request["provider"] != "fake":
+        if not request["model"].startswith("fake:"):
             return None
         self.requests.append(request)
         usage = {"input_tokens": 3, "output_tokens": 4}
