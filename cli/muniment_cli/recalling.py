@@ -39,7 +39,7 @@ def recalled(
     from muniment.reading import events_of_run
     from muniment.resuming import program_of
 
-    if named is not None:
+    if named is not None and not command:
         return load_source(named).target().program
     started = next(events_of_run(ledger.store.database, run))
     described = started.raw.get("program")
@@ -47,11 +47,11 @@ def recalled(
     search_here(ledger.path.parent.parent, file)
     program = program_of(ledger, run, started, None)
     commanded = getattr(program, "commanded", None)
-    if commanded is not None:
+    if commanded is not None and named is None:
         return cast("Program", commanded(command))
     if command:
         raise UsageError(
-            "the run's program takes no command line",
+            "the program takes no command line",
             rule="replay/no-command",
             place=f"run {run}",
             remedy="leave out what stands behind `--`",

@@ -10,7 +10,7 @@ import asyncio
 import shlex
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import click
 
@@ -76,6 +76,7 @@ def command(  # noqa: PLR0913, PLR0917 - click hands over one for each option
 
     _require_command(command_line[0])
     program = RecordedProgram(command_line, _warn)
+    params = described(command_line, volatile)
     with session.open(write=True) as ledger:
         _require_plugin(ledger)
         before = ledger.head.size
@@ -83,7 +84,7 @@ def command(  # noqa: PLR0913, PLR0917 - click hands over one for each option
             done = asyncio.run(
                 ledger.aexecute(
                     program,
-                    params=described(command_line, volatile),
+                    params=params,
                     name=name or _title(command_line),
                     labels=pairs(labels, "label"),
                     tenant=tenant,
@@ -91,7 +92,7 @@ def command(  # noqa: PLR0913, PLR0917 - click hands over one for each option
             )
         except (Killed, KeyboardInterrupt) as end:
             if not quiet:
-                _say_interrupted(ledger, before, command_line)
+                _say_interrupted(ledger, before, cast("list[str]", params["command"]))
             return getattr(end, "code", 130)
         if not quiet:
             _say(ledger, done)
@@ -141,9 +142,9 @@ def _say(ledger: Ledger, done: Done) -> None:
     hint(f"run {done.run_id}: {done.status}, {told}")
 
 
-def _say_interrupted(ledger: Ledger, before: int, command_line: Sequence[str]) -> None:
+def _say_interrupted(ledger: Ledger, before: int, recorded: Sequence[str]) -> None:
     for event in ledger.events(type="run.started", from_seq=before):
-        line = shlex.join(command_line)
+        line = shlex.join(recorded)
         hint(f"run {event.run}: interrupted")
         hint(f"`muniment resume {event.run} -- {line}` goes on with it")
 

@@ -13,7 +13,7 @@ import pytest
 
 from model_server import Trouble
 from recorded_programs import PROGRAMS
-from recording import PYTHON, Desk
+from recording import MUNIMENT, PYTHON, Desk
 
 SLOW = """
 import os, requests, signal, sys
@@ -24,6 +24,13 @@ body["messages"][0]["content"] = "second"
 print(requests.post(url, json=body).status_code, flush=True)
 """
 """Makes two calls; the tests stop it while it waits for the second."""
+
+ON_TERMINAL = """
+import fcntl, os, sys, termios
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+"""Makes its stdin the terminal that Ctrl-C comes from, and becomes a command."""
 
 
 def until(ready: Callable[[], bool]) -> None:
@@ -38,7 +45,7 @@ def until(ready: Callable[[], bool]) -> None:
 def waiting(desk: Desk) -> subprocess.Popen[str]:
     """Start a recording, and wait until its second call is under way."""
     desk.write("agent.py", SLOW)
-    desk.server.fail(Trouble(), Trouble(delay=20))
+    desk.server.fail(Trouble(), Trouble(delay=8))
     recorder = desk.started("record", "--", PYTHON, "agent.py")
     until(lambda: len(desk.server.calls) == 2)
     return recorder
@@ -127,6 +134,56 @@ def test_signals_to_the_recorder_are_passed_on(
     waiting.communicate(timeout=60)
     assert waiting.returncode == 128 + number
     assert desk.facts(the_run(desk)).status == "interrupted"
+
+
+def test_ctrl_c_of_a_terminal_reaches_the_program_once(desk: Desk) -> None:
+    """A program on a terminal is interrupted once, goes on, and can be typed to."""
+    desk.write(
+        "agent.py",
+        "import sys, time\n"
+        "try:\n"
+        "    print('up', flush=True)\n"
+        "    time.sleep(60)\n"
+        "except KeyboardInterrupt:\n"
+        "    time.sleep(1)\n"
+        "    print('hello', input('name? '), sys.stdout.isatty())\n"
+        "    sys.exit(5)\n",
+    )
+    ours, theirs = os.openpty()
+    recorder = subprocess.Popen(
+        [PYTHON, "-c", ON_TERMINAL, MUNIMENT, "record", "--", PYTHON, "agent.py"],
+        cwd=desk.place,
+        env=desk.environment,
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        start_new_session=True,
+    )
+    os.close(theirs)
+    seen = b""
+    for awaited, typed in ((b"up", b"\x03"), (b"name? ", b"ada\n"), (b"run 01", b"")):
+        while awaited not in seen:
+            seen += os.read(ours, 1000)
+        os.write(ours, typed)
+    assert recorder.wait(60) == 5
+    assert b"hello ada True" in seen
+    assert b"Traceback" not in seen
+    os.close(ours)
+
+
+def test_a_recorder_that_was_overtaken_stops_its_program(
+    desk: Desk, waiting: subprocess.Popen[str]
+) -> None:
+    """Who lost the run writes nothing more, and its program gets no more answers."""
+    run = the_run(desk)
+    refused = desk.muniment("resume", run, "--", PYTHON, "agent.py")
+    assert (refused.code, "run/owned" in refused.err) == (4, True)
+    taken = desk.muniment("resume", run, "--take-over", "--", PYTHON, "agent.py")
+    assert taken.code == 0, taken.err
+    out, err = waiting.communicate(timeout=60)
+    assert (waiting.returncode, out) == (4, "200\n"), err
+    assert desk.facts(run).status == "completed"
+    assert desk.holds
 
 
 def test_a_program_may_take_ctrl_c_as_its_end(desk: Desk) -> None:
