@@ -35,36 +35,27 @@ IN_SPITE_OF_THE_SYSTEM = _read(
     descriptors: class_cell dict_slot property_fget slots_member
     dunders: class_assignment init_subclass
     environment_secrets: own_stack
-    evaluated_text: numpy_bmat string_annotation
-    format_strings: format_globals format_map formatter_class fstring_expression
-        getattr_format mapped_format match_method methodcaller nested_spec numpy_char
-        pandas_str subclass_format unbound_format variable_format
-    frames_and_tracebacks: name_error_suggestion
+    evaluated_text: numpy_bmat
+    format_strings: attrgetter format_globals format_map formatter_class
+        fstring_expression getattr_format mapped_format match_args_method match_method
+        methodcaller nested_spec numpy_char pandas_str subclass_format unbound_format
+        user_string variable_format
+    frames_and_tracebacks: unraisable_hook
     guard_tampering: garbage hook_of_audit type_instance type_subclass view_class
         view_table walls_of_python worker_frame worker_modules
-    pivots: collections_sys decimal_numbers enum_sys functools_cache_clear
-        heapq_doc_runner itemgetter_globals methodcaller numpy_array_interface
-        numpy_as_strided random_system re_enum_sys statistics_sys
-        struct_through_ctypes typing_sys update_wrapper_globals wraps_globals
+    pivots: collections_sys dataclasses_sys dir_of_module enum_sys itemgetter_globals
+        methodcaller numbers_builtins random_system re_enum_sys statistics_sys
+        typing_globals typing_sys update_wrapper_globals wraps_globals
 """,
         "metadata": """
-    metadata: linecache lstat path_getsize pathlib stat_size statx through_proc
-    pivots: zoneinfo_path
+    metadata: lstat path_getsize pathlib stat_size statx through_proc
 """,
     }
 )
 IN_SPITE_OF_THE_LANGUAGE = _read(
     {
         "read": """
-    evaluated_text: enum_convert
-    pivots: argparse_prefix pandas_io_common pyarrow_os_file shlex_source
-        sklearn_vectorizer
-""",
-        "write": """
-    evaluated_text: dataframe_query query_by_match query_in_parts where_is_a_term
-    pivots: gzip_write numpy_ctypeslib numpy_f2py pandas_agg_name pandas_apply_name
-        pandas_groupby_apply pandas_show_versions scipy_wavfile sklearn_graphviz
-        sklearn_memory sklearn_pipeline_memory xml_write
+    pivots: numpy_freed_memory scipy_sparse_memory
 """,
     }
 )

@@ -73,6 +73,7 @@ class Theatre:
         ]
         self.disturbed = 0
         self.sleeper = self._sleep()
+        self.heirloom = self._leave_open()
         os.environ["STAGE_SECRET"] = self.outer
         self.stack.callback(os.environ.pop, "STAGE_SECRET", None)
         with contextlib.suppress(ValueError):  # not the main thread
@@ -107,6 +108,14 @@ class Theatre:
         heard.bind(address)
         heard.setblocking(False)
         return heard
+
+    def _leave_open(self) -> int:
+        """Return a descriptor that careless children inherit."""
+        (self.place / "heirloom").write_text(self.outer)
+        left = os.open(self.place / "heirloom", os.O_RDONLY)
+        self.stack.callback(os.close, left)
+        os.set_inheritable(left, True)
+        return left
 
     def _sleep(self) -> subprocess.Popen[bytes]:
         environment = {"STAGE_SECRET": self.outer}

@@ -22,7 +22,7 @@ import builtins
 import sys
 
 from muniment_plugins.capsule.protocol import is_list
-from muniment_plugins.capsule.rules import WITHHELD, words
+from muniment_plugins.capsule.rules import WITHHELD, is_private, words
 from muniment_plugins.capsule.substitutes import MAKERS, check_attribute
 
 TYPE_CHECKING = False  # typing itself costs more than a bare interpreter's start
@@ -56,6 +56,8 @@ _BUILTINS = words("""
 _ALIASES = {"pandas": {"offsets": "pandas.tseries.offsets"}}
 """Modules that a package shows under another name than theirs."""
 
+
+_PROGRAM = "program"  # where the classes of a program say to come from
 
 _HALF_LISTED = frozenset({"pandas.api.types"})
 """Modules whose ``__all__`` has less than they offer."""
@@ -174,15 +176,23 @@ def safe_builtins(
 
 
 def _getattr(target: object, name: str, /, *default: object) -> object:
-    return getattr(target, check_attribute(name), *default)
+    return getattr(target, _attribute(target, name), *default)
 
 
 def _hasattr(target: object, name: str, /) -> bool:
-    return hasattr(target, check_attribute(name))
+    return hasattr(target, _attribute(target, name))
 
 
 def _setattr(target: object, name: str, value: object, /) -> None:
-    setattr(target, check_attribute(name, reads=False), value)
+    setattr(target, _attribute(target, name, reads=False), value)
+
+
+def _attribute(target: object, name: str, *, reads: bool = True) -> str:
+    """Return *name* if a program may use it of *target*; private ones of its own."""
+    kind = target if isinstance(target, type) else type(target)
+    if is_private(check_attribute(name, reads=reads)) and kind.__module__ != _PROGRAM:
+        raise AttributeError(f"{name} is private, and not available in a capsule")
+    return name
 
 
 def _printer(write: Callable[[str], object]) -> Callable[..., None]:

@@ -11,7 +11,6 @@ imported is not assigned to.
 from __future__ import annotations
 
 import ast
-import string
 from collections.abc import Callable
 from typing import Any, ClassVar, NoReturn
 
@@ -26,8 +25,10 @@ from muniment_plugins.capsule.rules import (
     READABLE,
     SEPARATELY_NAMED,
     is_dunder,
+    is_private,
     words,
 )
+from muniment_plugins.capsule.syntax import is_super, renamed, root, walks
 
 __all__ = ["Reader"]
 
@@ -35,6 +36,7 @@ MAX_PARTS = 60_000
 MAX_DEPTH = 150
 
 _FUTURE = frozenset({"annotations"})
+_OWN = frozenset({"cls", "self"})
 
 _Look = Callable[[Any, Any, Any], None]
 _OF_SUPER = METHODS | {"__init_subclass__"}
@@ -49,6 +51,8 @@ class Reader:
         self.bound: set[str] = set()
         self.attributes: set[str] = set()
         self.renamed: set[ast.expr] = set()
+        self.own: set[str] = set()
+        self.private: dict[str, ast.AST] = {}
         self.parts = 0
 
     def planned(self) -> set[str]:
@@ -80,6 +84,11 @@ class Reader:
                     stack += [(one, node, depth + 1) for one in reversed(inner) if one]
                 elif inner is not None:
                     stack.append((inner, node, depth + 1))
+
+    def settle(self) -> None:
+        """Refuse the private attributes that the program reads and does not define."""
+        for name in self.private.keys() - self.own:
+            _refuse_private(self.private[name], name)
 
     def _refuse_node(self, at: ast.AST, node: ast.AST) -> NoReturn:
         kind = type(node).__name__
@@ -132,6 +141,8 @@ class Reader:
             return
         if (not stored and node.id == "__name__") or node in self.renamed:
             return
+        if stored:
+            self.own.add(node.id)
         if node.id in FORBIDDEN_NAMES or node.id == "__import__":
             called = isinstance(parent, ast.Call) and parent.func is node
             word = "call" if called else "name"
@@ -145,6 +156,7 @@ class Reader:
         for item in items:
             if not (isinstance(item, ast.Constant) and isinstance(item.value, str)):
                 refuse(node, "dunder", f"Forbidden name: {node.id}", _NO_NAMES)
+            self.own.add(item.value)
             self._check_pattern(item, item.value)
 
     def _check_name(self, node: ast.AST, name: str | None) -> None:
@@ -158,20 +170,31 @@ class Reader:
     def _attribute(self, node: ast.Attribute, _parent: ast.AST | None) -> None:
         self.attributes.add(node.attr)
         loaded = isinstance(node.ctx, ast.Load)
-        if not loaded and _root(node) in self.bound:
+        if node.attr[0] == "_" and is_private(node.attr):
+            self._private(node, loaded=loaded)
+        if not loaded and root(node) in self.bound:
             refuse(
                 node,
                 "store",
-                f"Forbidden assignment: {_root(node)} was imported",
+                f"Forbidden assignment: {root(node)} was imported",
                 "keep state in names of your own",
             )
         if loaded and node.attr in READABLE:
             return
-        if loaded and node.attr in _OF_SUPER and _is_super(node.value):
+        if loaded and node.attr in _OF_SUPER and is_super(node.value):
             return
         if node.attr == "format":
             _check_format(node)
         self._check_attribute(node, node.attr)
+
+    def _private(self, node: ast.Attribute, *, loaded: bool) -> None:
+        """Note who defines a private attribute, and who reads it from elsewhere."""
+        if not loaded:
+            self.own.add(node.attr)
+        elif root(node) in self.bound:
+            _refuse_private(node, node.attr)
+        elif not (isinstance(node.value, ast.Name) and node.value.id in _OWN):
+            self.private.setdefault(node.attr, node)
 
     def _check_attribute(self, node: ast.AST, name: str) -> None:
         if is_dunder(name):
@@ -182,12 +205,13 @@ class Reader:
     def _function(self, node: ast.FunctionDef, parent: ast.AST | None) -> None:
         if not (isinstance(parent, ast.ClassDef) and node.name in METHODS | HOOKS):
             self._check_name(node, node.name)
+        self.own.add(node.name)
         self._read_annotation(node.returns)
 
     def _class(self, node: ast.ClassDef, _parent: ast.AST | None) -> None:
         self._check_name(node, node.name)
         for statement in node.body:
-            self.renamed.update(_renamed(statement))
+            self.renamed.update(renamed(statement))
         for keyword in node.keywords:
             if keyword.arg in (None, "metaclass"):
                 refuse(
@@ -205,8 +229,10 @@ class Reader:
         self._read_annotation(node.annotation)
 
     def _keyword(self, node: ast.keyword, _parent: ast.AST | None) -> None:
-        if node.arg is not None and is_dunder(node.arg):
-            self._check_name(node, node.arg)
+        if node.arg is not None and node.arg[0] == "_":
+            self.own.add(node.arg)
+            if is_dunder(node.arg):
+                self._check_name(node, node.arg)
 
     def _comprehension(self, node: ast.comprehension, _parent: ast.AST | None) -> None:
         if node.is_async:
@@ -220,6 +246,8 @@ class Reader:
         """Check what a pattern reads; it may be the method of any text."""
         if name == "format":
             refuse(node, "format", "Forbidden call: format on text", _F_STRING)
+        if is_private(name):
+            self.private.setdefault(name, node)
         self._check_attribute(node, name)
 
     def _match_as(self, node: ast.MatchAs, _parent: ast.AST | None) -> None:
@@ -305,16 +333,8 @@ _INSTEAD = {
 }
 
 
-def _renamed(statement: ast.stmt) -> list[ast.expr]:
-    """Return the names in ``__rmul__ = __mul__`` or ``__hash__ = None``, else none."""
-    if not isinstance(statement, ast.Assign):
-        return []
-    value, targets = statement.value, statement.targets
-    empty = isinstance(value, ast.Constant) and value.value is None
-    names = [*targets, *([] if empty else [value])]
-    if all(isinstance(name, ast.Name) and name.id in METHODS for name in names):
-        return names
-    return []
+def _refuse_private(node: ast.AST, name: str) -> NoReturn:
+    refuse(node, "private", f"Forbidden attribute: {name} is private", _NO_FRAME)
 
 
 def _refuse_size(depth: int) -> NoReturn:
@@ -336,40 +356,11 @@ def _absolute(reader: Reader) -> str:
     return f"allowed imports: {allowed}"
 
 
-def _root(node: ast.expr) -> str:
-    while isinstance(node, ast.Attribute | ast.Subscript):
-        if isinstance(node, ast.Subscript):
-            return ""
-        node = node.value
-    return node.id if isinstance(node, ast.Name) else ""
-
-
-def _is_super(node: ast.expr) -> bool:
-    return (
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Name)
-        and node.func.id == "super"
-        and not node.args
-        and not node.keywords
-    )
-
-
 def _check_format(node: ast.Attribute) -> None:
     """Let ``"…{}…".format`` pass; a field that walks attributes stays out."""
     value = node.value
     if isinstance(value, ast.Constant) and isinstance(value.value, str):
-        if not _walks(value.value):
+        if not walks(value.value):
             return
         refuse(node, "format", "Forbidden call: format with fields", _F_STRING)
     refuse(node, "format", "Forbidden call: format on text", _F_STRING)
-
-
-def _walks(text: str) -> bool:
-    try:
-        fields = list(string.Formatter().parse(text))
-    except ValueError:
-        return True
-    return any(
-        set("._[") & set(name or "") or "{" in (spec or "")
-        for _, name, spec, _ in fields
-    )

@@ -17,8 +17,10 @@ __all__ = [
     "NODES",
     "READABLE",
     "SEPARATELY_NAMED",
+    "SHARED",
     "WITHHELD",
     "is_dunder",
+    "is_private",
     "words",
 ]
 
@@ -64,18 +66,29 @@ FORBIDDEN_NAMES = words(
 
 FORBIDDEN_ATTRIBUTES = words(
     """
-    _convert_ ag_await ag_code ag_frame ag_running cffi co_code co_consts co_names
-    cr_await cr_code cr_frame cr_origin cr_running ctypes dump eval exec f_back
-    f_builtins f_code f_globals f_lasti f_lineno f_locals f_trace format_map
-    func_closure func_code func_defaults func_globals gi_code gi_frame gi_running
-    gi_suspended gi_yieldfrom mro tb_frame tb_lasti tb_lineno tb_next to_clipboard
-    to_csv to_excel to_feather to_gbq to_hdf to_html to_json to_latex to_markdown to_orc
-    to_parquet to_pickle to_sql to_stata to_string to_xml tofile
+    _attach_argparser_methods _attach_methods _construct_argparser _convert_
+    _export_to_c _import_from_c _parse_arg_template ag_await ag_code ag_frame ag_running
+    cffi co_code co_consts co_names cr_await cr_code cr_frame cr_origin cr_running
+    ctypes dump eval exec f_back f_builtins f_code f_globals f_lasti f_lineno f_locals
+    f_trace format_map func_closure func_code func_defaults func_globals gi_code
+    gi_frame gi_running gi_suspended gi_yieldfrom mro tb_frame tb_lasti tb_lineno
+    tb_next to_clipboard to_csv to_excel to_feather to_gbq to_hdf to_html to_iceberg
+    to_json to_latex to_markdown to_orc to_parquet to_pickle to_sql to_stata to_string
+    to_xml tofile
     """
 )
 """Frames, code objects and class graphs; evaluation of text; methods of arrays and
 tables that write files, which only a layer of the operating system could let pass; the
-method by which enumerations read the table of any module."""
+method by which enumerations read the table of any module; private methods of packages
+that run text, or take memory by its address."""
+
+SHARED = words(
+    """
+    _asdict _field_defaults _fields _generate_next_value_ _ignore_ _make _missing_
+    _name_ _order_ _replace _value_
+    """
+)
+"""Attributes that begin with an underscore, and are for everybody."""
 
 METHODS = frozenset(
     f"__{name}__"
@@ -152,3 +165,10 @@ make classes with hooks that a class statement may not define."""
 def is_dunder(name: str) -> bool:
     """Tell whether *name* belongs to the interpreter."""
     return name.startswith("__") and name.endswith("__")
+
+
+def is_private(name: str) -> bool:
+    """Tell whether *name* is for whoever defined it."""
+    if not name.startswith("_") or is_dunder(name) or name in SHARED:
+        return False
+    return not name[1:].isdigit()  # as named tuples call what has no name

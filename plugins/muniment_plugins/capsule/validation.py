@@ -62,6 +62,7 @@ def _validated(code: str, modules: frozenset[str], entrypoint: str) -> Validated
     tree = _parsed(code)
     reader = Reader(modules)
     reader.read(tree)
+    reader.settle()
     _check_entrypoint(tree, entrypoint)
     with _python():
         # Some errors of syntax only show here: a return outside of a function.

@@ -60,6 +60,9 @@ MISSING = {
     "[e.name for e in enum.Enum('E', 'A B')]": "NoError",
     "[e.value for e in enum.Enum('E', {'A': 1})]": "NoError",
     "getattr(enum.Enum, '_convert_')": "AttributeError",
+    "getattr(collections.Counter(), '_keep_positive')": "AttributeError",
+    "getattr(collections.namedtuple('P', 'a')(1), '_asdict')()": "NoError",
+    "getattr(type_of_own(), '_own')": "NoError",
     "print('x', file=data)": "NoError",
     "print('x', file=1)": "ValueError",
     "math.__loader__": "AttributeError",
@@ -97,6 +100,7 @@ def test_what_leads_out_does_not_exist(expression: str) -> None:
     """Names, attributes and modules beyond the plan are not there at run time."""
     head = (
         f"import {', '.join(PLAN)}\n"
+        "class type_of_own: _own = 1\n"
         "def dispatched(x: 'fit_and_eval.__globals__'): pass\n"
     )
     execution = run(expression, head)

@@ -74,6 +74,9 @@ REFUSED = {
     "match 'x':\n    case str(format=f): pass": "Forbidden call: format on text",
     "class A:\n    __match_args__ = ('__class__',)": "Forbidden attribute: __class__",
     "class A(str):\n    __match_args__ = ('format',)": "Forbidden call: format on text",
+    "import math\nmath._x": "Forbidden attribute: _x is private",
+    "import math\nm = math.gcd\nm._x()": "Forbidden attribute: _x is private",
+    "match 1:\n    case int(_x=y): pass": "Forbidden attribute: _x is private",
     "class A(E): A._convert_": "Forbidden attribute: _convert_",
     "class A:\n    __match_args__ = tuple('a')": "Forbidden name: __match_args__",
     "class A:\n    for __match_args__ in [1]: pass": "Forbidden name: __match_args__",
@@ -142,6 +145,20 @@ def test_large_and_deep_programs_are_refused(code: str) -> None:
     """No size and no nesting exhausts the parser or the reader."""
     with pytest.raises(BoundedExecutionError, match=r"more than|nested|not a Python"):
         validate(f"{code}\n{BODY}", POLICY)
+
+
+def test_private_attributes_are_for_who_defines_them() -> None:
+    """What a program defines, or reads of itself, it may read of others."""
+    code = (
+        "class A:\n"
+        "    _kept: int = 0\n"
+        "    def __init__(self, n): self._n = n\n"
+        "    def _twice(self): return 2 * self._n + self._inherited\n"
+        "    def __eq__(self, other): return self._n == other._n\n"
+        "def fit_and_eval(data):\n"
+        "    return {'n': A(1)._twice() + A._kept + data._fields + data._0}\n"
+    )
+    assert validate(code, POLICY).imports == ()
 
 
 def test_imports_are_planned_with_the_submodules_that_are_reached() -> None:

@@ -2,7 +2,5 @@
 # wants: environment
 
 def fit_and_eval(data):
-    import os
-
-    text = open("/proc/self/environ").read() + repr(dict(os.environ))
-    return {"got": [one for one in text.replace(",", "\0").split("\0") if "STAGE_SECRET" in one]}
+    text = open("/proc/self/environ").read()
+    return {"got": [one for one in text.split("\0") if "STAGE_SECRET" in one]}

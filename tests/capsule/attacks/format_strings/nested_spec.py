@@ -1,4 +1,4 @@
-"""Hides the walk in the field of a format's own specification."""
+"""Hides the walk in the specification of a field; the error tells where it led."""
 # wants: inside
 # allows: random
 
@@ -6,5 +6,5 @@ import random
 
 
 def fit_and_eval(data):
-    walk = "0.randrange.__globals__[_os].environ[STAGE_INNER]"
-    return {"got": "{1:{2}}".format(random.Random, 1, 3) + ("{" + walk + "}").format(random.Random)}
+    walk = "1.randrange.__globals__[_os].environ[STAGE_INNER]"
+    return {"got": ("{0:x{" + walk + "}}").format("", random.Random)}

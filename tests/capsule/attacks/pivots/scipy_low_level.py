@@ -1,6 +1,6 @@
 """Makes a low-level function of the C library for SciPy to call."""
 # wants: write
-# allows: scipy scipy.integrate
+# allows: scipy
 
 import scipy
 

@@ -1,6 +1,6 @@
 """Has a transform share its work among threads."""
 # wants: call
-# allows: numpy scipy scipy.fft
+# allows: numpy scipy
 
 import numpy as np
 import scipy.fft

@@ -1,6 +1,6 @@
-"""Reads a file as a catalogue of messages; the error tells what it began with."""
+"""Reads a file by the function that opens source text in the right encoding."""
 # wants: read
-# allows: gettext tokenize
+# allows: tokenize
 
 import tokenize
 

@@ -1,4 +1,4 @@
-"""Reads the files of a directory as a data set."""
+"""Reads a file as a data set, in the format of a classic learner."""
 # wants: read
 # allows: sklearn.datasets
 

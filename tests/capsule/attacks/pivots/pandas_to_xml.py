@@ -1,4 +1,4 @@
-"""Makes a file for a workbook."""
+"""Writes a table to a file as a document."""
 # wants: write
 # allows: pandas
 
@@ -6,6 +6,5 @@ import pandas as pd
 
 
 def fit_and_eval(data):
-    pd.HDFStore if False else None
     pd.DataFrame({"a": [1]}).to_xml(data["place"] + "/new", parser="etree")
     return {}
