@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from muniment.event_types import EventType
     from muniment.ledger import Ledger
+    from muniment_plugins.harness.acceptance import meets_claim
     from muniment_plugins.harness.artifacts import (
         ArtifactPlugin,
         EvidenceBundlePlugin,
@@ -42,12 +43,7 @@ if TYPE_CHECKING:
     from muniment_plugins.harness.stating import generate_spec, specify_claim
     from muniment_plugins.harness.synthesis import bounded_synthesis
     from muniment_plugins.harness.treatments import Treatment
-    from muniment_plugins.harness.verifiers import (
-        Hypothesis,
-        meets_claim,
-        metamorphic,
-        verifier,
-    )
+    from muniment_plugins.harness.verifiers import Hypothesis, metamorphic, verifier
 
 __all__ = [
     "ArtifactPlugin",
@@ -102,7 +98,7 @@ _PLACES = {
     "bounded_synthesis": "synthesis",
     "execute_capsule": "execution",
     "generate_spec": "stating",
-    "meets_claim": "verifiers",
+    "meets_claim": "acceptance",
     "metamorphic": "verifiers",
     "pipeline_step": "custom",
     "run_metamorphic_tests": "metamorphosis",

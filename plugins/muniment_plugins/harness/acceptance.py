@@ -21,7 +21,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import fmean
 from typing import NoReturn, cast
 
 from muniment_plugins.harness.claims import Claim
@@ -32,8 +31,9 @@ from muniment_plugins.harness.resampling import (
     paired_p_value,
 )
 from muniment_plugins.harness.samples import Measured, paired
+from muniment_plugins.harness.verifiers import Verifier
 
-__all__ = ["CRITERIA", "DIRECTIONS", "judge_claim"]
+__all__ = ["CRITERIA", "DIRECTIONS", "judge_claim", "meets_claim"]
 
 CRITERIA = (
     *("equals", "max_value", "metric"),
@@ -76,6 +76,10 @@ def judge_claim(  # noqa: PLR0913 - what may be set, by name
         _refuse(f"{direction!r} is no direction", f"give {' or '.join(DIRECTIONS)}")
     judge = _Judge(baseline, condition, wanted, direction, alpha, seed)
     return judge.verdict()
+
+
+meets_claim = Verifier(judge_claim)
+"""Used as it is, or called with what the claim leaves open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,10 +198,10 @@ class _Judge:
 
     def _pct(self, pairs: Pairs) -> float | None:
         """Return by how much the condition is better, in percent of the baseline."""
-        before = fmean(a for a, _ in pairs) if pairs else 0.0
+        before = math.fsum(a for a, _ in pairs)
         if not before:
             return None
-        apart = before - fmean(b for _, b in pairs)
+        apart = before - math.fsum(b for _, b in pairs)
         pct = 100 * self._sign * apart / abs(before)
         return pct if math.isfinite(pct) else None
 

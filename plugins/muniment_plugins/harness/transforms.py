@@ -15,6 +15,7 @@ Rules:
 - A permutation is never one reversal: the reversal is the first of several, the others
   are drawn from recorded seeds; so is everything else that is drawn.
 - A transform says what its relation is, and what it can tell of an equivariant metric.
+- What changes values stands in `alterations`, and is loaded when a spec names it.
 - Data without rows, numbers, labels or columns, where they are needed, is refused;
   nothing is passed on as it was by accident.
 """
@@ -24,30 +25,27 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import ClassVar, Protocol, cast
 
-from muniment.canonical import canonical
-from muniment.values import encode
-from muniment_plugins.harness.requiring import is_amount, refuse, refuse_unknown
-from muniment_plugins.harness.tables import (
-    map_part,
-    map_values,
-    refuse_data,
-    tables_of,
-    take,
-    take_columns,
-    values_of,
-    width_of,
-)
+from muniment_plugins.harness.requiring import refuse_unknown
+from muniment_plugins.harness.tables import refuse_data, take
 
-__all__ = ["BUILT_IN", "Draw", "Transform", "Variant", "built_in"]
+__all__ = [
+    "BUILT_IN",
+    "Draw",
+    "Identity",
+    "Permute",
+    "PermuteAligned",
+    "Transform",
+    "Variant",
+    "built_in",
+    "permuted",
+]
 
 Draw = Callable[[], int]
 Expect = Callable[[object], object]
 
-_NUMBERS = "iuf"
-_LABELS = "biuU"
 _SHUFFLED = 4096
 
 
@@ -75,7 +73,6 @@ class Transform(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
 class Identity:
     """The data as it is: a test of repetition."""
 
@@ -88,13 +85,12 @@ class Identity:
         return [Variant(data)]
 
 
-@dataclass(frozen=True, slots=True)
 class Permute:
-    """A permutation of rows, ``aligned`` across the tables of a tuple or not."""
+    """A permutation of rows; of each table of a tuple another one."""
 
     relations: ClassVar[tuple[str, ...]] = ("invariant", "equivariant")
     direction: ClassVar[str | None] = None
-    aligned: bool = False
+    aligned: ClassVar[bool] = False
 
     def variants(self, data: object, draw: Draw, count: int) -> list[Variant]:
         """Return the reversal and *count* - 1 permutations from drawn seeds."""
@@ -107,212 +103,53 @@ class Permute:
         def order(length: int) -> list[int]:
             # One generator for each seed and length: equal lengths, equal orders.
             own = 0 if self.aligned else len(orders)
-            orders.append(_permuted(length, None if seed is None else seed + own))
+            orders.append(permuted(length, None if seed is None else seed + own))
             return orders[-1]
 
-        permuted = take(data, order, aligned=self.aligned)
-        one = all(other == orders[0] for other in orders)
-        return Variant(permuted, seed, _reordered(orders[0]) if one else None)
+        other = take(data, order, aligned=self.aligned)
+        one = all(each == orders[0] for each in orders)
+        return Variant(other, seed, _reordered(orders[0]) if one else None)
 
 
-@dataclass(frozen=True, slots=True)
-class Scale:
-    """Every number, or those of one part, times ``factor``."""
+class PermuteAligned(Permute):
+    """A permutation of rows that all tables of a tuple share."""
 
-    relations: ClassVar[tuple[str, ...]] = ("equivariant", "invariant", "monotone")
-    direction: ClassVar[str | None] = "increasing"
-    factor: float = 2
-    part: object = None
-
-    def __post_init__(self) -> None:
-        _require_number(self.factor, "scale.factor")
-
-    def variants(self, data: object, draw: Draw, count: int) -> list[Variant]:
-        """Return the scaled data."""
-        del draw, count
-
-        def scale(value: object) -> object:
-            return value * self.factor if _is_number(value) else value  # type: ignore[operator]
-
-        changed = _with_numbers(data, self.part, scale)
-        return [Variant(changed, expected=_each(scale))]
+    aligned: ClassVar[bool] = True
 
 
-@dataclass(frozen=True, slots=True)
-class Shift:
-    """Every number, or those of one part, plus ``by``."""
-
-    relations: ClassVar[tuple[str, ...]] = ("equivariant", "invariant", "monotone")
-    direction: ClassVar[str | None] = "increasing"
-    by: float = 1
-    part: object = None
-
-    def __post_init__(self) -> None:
-        _require_number(self.by, "shift.by")
-
-    def variants(self, data: object, draw: Draw, count: int) -> list[Variant]:
-        """Return the shifted data."""
-        del draw, count
-
-        def shift(value: object) -> object:
-            return value + self.by if _is_number(value) else value  # type: ignore[operator]
-
-        changed = _with_numbers(data, self.part, shift)
-        return [Variant(changed, expected=_each(shift))]
-
-
-@dataclass(frozen=True, slots=True)
-class DuplicateRows:
-    """All rows, ``times`` times one after the other."""
-
-    relations: ClassVar[tuple[str, ...]] = ("invariant", "equivariant", "monotone")
-    direction: ClassVar[str | None] = "increasing"
-    times: int = 2
-
-    def __post_init__(self) -> None:
-        _require_count(self.times, 2, "duplicate_rows.times")
-
-    def variants(self, data: object, draw: Draw, count: int) -> list[Variant]:
-        """Return the longer data."""
-        del draw, count
-
-        def order(length: int) -> list[int]:
-            return list(range(length)) * self.times
-
-        def expected(value: object) -> object:
-            return value * self.times  # type: ignore[operator] # lists grow as well
-
-        return [Variant(take(data, order, aligned=True), expected=expected)]
-
-
-@dataclass(frozen=True, slots=True)
-class DropRows:
-    """All rows but ``count`` of them."""
-
-    relations: ClassVar[tuple[str, ...]] = ("monotone", "invariant")
-    direction: ClassVar[str | None] = "decreasing"
-    count: int = 1
-
-    def __post_init__(self) -> None:
-        _require_count(self.count, 1, "drop_rows.count")
-
-    def variants(self, data: object, draw: Draw, count: int) -> list[Variant]:
-        """Return the data without rows that are drawn, *count* times."""
-        return [self._without(data, draw()) for _ in range(count)]
-
-    def _without(self, data: object, seed: int) -> Variant:
-        def order(length: int) -> list[int]:
-            if length <= self.count:
-                refuse_data(f"of {length} rows {self.count} cannot be dropped")
-            return sorted(_permuted(length, seed)[self.count :])
-
-        return Variant(take(data, order, aligned=True), seed)
-
-
-@dataclass(frozen=True, slots=True)
-class AddNoise:
-    """Every number, or those of one part, plus noise of deviation ``sd``."""
-
-    relations: ClassVar[tuple[str, ...]] = ("invariant", "monotone")
-    direction: ClassVar[str | None] = None
-    sd: float = 1e-9
-    part: object = None
-
-    def __post_init__(self) -> None:
-        if not is_amount(self.sd) or not self.sd:
-            refuse(f"{self.sd!r} is no deviation", "add_noise.sd", "give > 0")
-
-    def variants(self, data: object, draw: Draw, count: int) -> list[Variant]:
-        """Return the noisy data, *count* times."""
-        return [self._noisy(data, draw()) for _ in range(count)]
-
-    def _noisy(self, data: object, seed: int) -> Variant:
-        source = random.Random(seed)  # noqa: S311 - noise, no secret
-
-        def add(value: object) -> object:
-            noise = source.gauss(0, self.sd) if _is_number(value) else 0
-            return value + noise if _is_number(value) else value  # type: ignore[operator]
-
-        return Variant(_with_numbers(data, self.part, add), seed)
-
-
-@dataclass(frozen=True, slots=True)
-class Relabel:
-    """The labels, in the last part of a tuple or in ``part``, renamed among them."""
-
-    relations: ClassVar[tuple[str, ...]] = ("invariant",)
-    direction: ClassVar[str | None] = None
-    part: object = None
-
-    def variants(self, data: object, draw: Draw, count: int) -> list[Variant]:
-        """Return the data with other names for its labels, *count* times."""
-        return [self._renamed(data, draw()) for _ in range(count)]
-
-    def _renamed(self, data: object, seed: int) -> Variant:
-        part = self.part
-        if part is None and tables_of(data) is not None:
-            part = -1
-
-        def rename(labels: object) -> object:
-            known = _labels(labels)
-            order = _permuted(len(known), seed)
-            names = {known[at]: known[to] for at, to in enumerate(order)}
-            return map_values(labels, lambda one: names[(type(one), one)][1], _LABELS)
-
-        return Variant(map_part(data, part, rename), seed)
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnPermute:
-    """Another order of the columns, in the first part of a tuple or in ``part``."""
-
-    relations: ClassVar[tuple[str, ...]] = ("invariant",)
-    direction: ClassVar[str | None] = None
-    part: object = None
-
-    def variants(self, data: object, draw: Draw, count: int) -> list[Variant]:
-        """Return the reversal of the columns and *count* - 1 drawn orders."""
-        seeds = [None, *(draw() for _ in range(count - 1))]
-        return [Variant(self._permuted(data, seed), seed) for seed in seeds]
-
-    def _permuted(self, data: object, seed: int | None) -> object:
-        part = self.part
-        if part is None and tables_of(data) is not None:
-            part = 0
-
-        def permute(table: object) -> object:
-            width = width_of(table)
-            if width is None:
-                refuse_data(f"a {type(table).__name__} has no columns that have orders")
-            return take_columns(table, _permuted(width, seed))
-
-        return map_part(data, part, permute)
-
-
-BUILT_IN: Mapping[str, Callable[..., Transform]] = {
-    "add_noise": AddNoise,
-    "column_permute": ColumnPermute,
-    "drop_rows": DropRows,
-    "duplicate_rows": DuplicateRows,
-    "identity": Identity,
-    "permute_rows": lambda: Permute(aligned=False),
-    "permute_rows_aligned": lambda: Permute(aligned=True),
-    "relabel": Relabel,
-    "scale": Scale,
-    "shift": Shift,
+BUILT_IN: Mapping[str, str] = {
+    "add_noise": "AddNoise",
+    "column_permute": "ColumnPermute",
+    "drop_rows": "DropRows",
+    "duplicate_rows": "DuplicateRows",
+    "identity": "Identity",
+    "permute_rows": "Permute",
+    "permute_rows_aligned": "PermuteAligned",
+    "relabel": "Relabel",
+    "scale": "Scale",
+    "shift": "Shift",
 }
-"""The transforms that every spec may name."""
+"""The transforms that every spec may name, and their classes."""
+
+_HERE: Mapping[str, Callable[..., Transform]] = {
+    one.__name__: one for one in (Identity, Permute, PermuteAligned)
+}
 
 
 def built_in(name: str, arguments: Mapping[str, object], place: str) -> Transform:
     """Return the transform *name* with its *arguments*; unknown ones are refused."""
-    make = BUILT_IN[name]
-    known = [one.name for one in fields(make)] if isinstance(make, type) else []
+    make = _HERE.get(BUILT_IN[name])
+    if make is None:
+        from muniment_plugins.harness import alterations  # noqa: PLC0415 - when named
+
+        make = cast("Callable[..., Transform]", getattr(alterations, BUILT_IN[name]))
+    known = cast("Mapping[str, object]", getattr(make, "__dataclass_fields__", {}))
     refuse_unknown(arguments, known, f"{place}.arguments")
     return make(**arguments)
 
 
-def _permuted(length: int, seed: int | None) -> list[int]:
+def permuted(length: int, seed: int | None) -> list[int]:
+    """Return the positions from 0 to *length* in another order; None reverses them."""
     positions = list(range(length))
     if seed is None:
         return positions[::-1]
@@ -337,37 +174,3 @@ def _reordered(order: list[int]) -> Expect:
         return [items[position] for position in order]
 
     return expected
-
-
-def _each(change: Expect) -> Expect:
-    return lambda value: map_values(value, change, _NUMBERS)
-
-
-def _with_numbers(data: object, part: object, change: Expect) -> object:
-    return map_part(data, part, lambda one: map_values(one, change, _NUMBERS))
-
-
-def _is_number(value: object) -> bool:
-    return type(value) in (int, float)
-
-
-def _is_label(value: object) -> bool:
-    return type(value) in (bool, int, str)
-
-
-def _labels(part: object) -> list[tuple[type, object]]:
-    found = {(type(one), one) for one in values_of(part)}
-    for kind, one in found:
-        if not _is_label(one):
-            refuse_data(f"{one!r} is a {kind.__name__}, and no label")
-    return sorted(found, key=lambda one: canonical(encode(one[1])))
-
-
-def _require_number(value: object, place: str) -> None:
-    if not is_amount(abs(value) if _is_number(value) else value):  # type: ignore[arg-type]
-        refuse(f"{value!r} is no finite number", place, "give one")
-
-
-def _require_count(value: object, least: int, place: str) -> None:
-    if type(value) is not int or value < least:
-        refuse(f"{value!r} is no such count", place, f"give {least} or more")

@@ -1,7 +1,7 @@
 """Who judges a hypothesis: a function over the metrics of all replicates.
 
-    metamorphic, metamorphic()              every tested property passed everywhere
-    meets_claim, meets_claim(metric="rmse") the claim's acceptance holds
+    metamorphic, metamorphic()     every tested property passed everywhere
+    meets_claim                    in `acceptance`
 
     @verifier
     def small(baseline, condition, *, limit=3):
@@ -26,20 +26,17 @@ from typing import NoReturn, Self, cast, overload
 
 from muniment.errors import CannotTellError, ValueRefused
 from muniment.values import encode
-from muniment_plugins.harness.acceptance import judge_claim
 from muniment_plugins.harness.claims import Claim
 from muniment_plugins.harness.freezing import thaw_members
 from muniment_plugins.harness.references import Function, Named, plain, recall, refer
 from muniment_plugins.harness.refusals import HarnessRefused
 from muniment_plugins.harness.requiring import require_text
 from muniment_plugins.harness.samples import Measured, Trial
-from muniment_plugins.harness.sourced import Sourced
 
 __all__ = [
     "Hypothesis",
     "Verifier",
     "judge_properties",
-    "meets_claim",
     "metamorphic",
     "verifier",
 ]
@@ -241,14 +238,12 @@ def judge_properties(baseline: Measured, condition: Measured) -> dict[str, objec
 
 
 metamorphic = Verifier(judge_properties, compares=False)
-meets_claim = Verifier(judge_claim)
 
 
 def _judge(function: Function) -> dict[str, object]:
     """Return who judges, with the source as it is now: a plan knows what it was."""
-    if isinstance(function, Sourced):
-        return dict(function.described)
-    return refer(function)
+    left = getattr(function, "described", None)
+    return refer(function) if left is None else dict(left)
 
 
 def _recalled(recorded: Mapping[str, object], sources: Mapping[str, str]) -> Function:
@@ -257,6 +252,8 @@ def _recalled(recorded: Mapping[str, object], sources: Mapping[str, str]) -> Fun
         # A decorated function is found as the verifier that it became.
         return Verifier.of(recall(recorded)).function
     except CannotTellError:
+        from muniment_plugins.harness.sourced import Sourced  # noqa: PLC0415 - rare
+
         text = sources.get(str(recorded.get("source")))
         left = None if text is None else Sourced.of(recorded, text)
         if left is None:

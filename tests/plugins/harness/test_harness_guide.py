@@ -32,7 +32,7 @@ from muniment_plugins.harness import (
     specify_claim,
 )
 from muniment_plugins.harness.metamorphosis import TestProperties
-from muniment_plugins.harness.transforms import BUILT_IN
+from muniment_plugins.harness.transforms import BUILT_IN, Permute
 
 ROOT = Path(__file__).parents[3]
 SIBLING = ROOT.parent / "shared" / "reference" / "guide.md"
@@ -191,7 +191,7 @@ def test_tables_name_what_there_is(guide: str) -> None:
 def test_the_reversal_is_what_the_table_says(guide: str) -> None:
     """``permute_rows`` reverses the rows, first of all."""
     assert "| `permute_rows` | Reverses row order |" in guide
-    (first, *_) = BUILT_IN["permute_rows"]().variants([1, 2, 3], lambda: 0, 2)
+    (first, *_) = Permute().variants([1, 2, 3], lambda: 0, 2)
     assert first.data == [3, 2, 1]
 
 

@@ -15,9 +15,10 @@ from muniment_plugins.harness import (
     metamorphic,
     run_metamorphic_tests,
 )
+from muniment_plugins.harness.alterations import AddNoise
 from muniment_plugins.harness.properties import Property
 from muniment_plugins.harness.relations import Relation
-from muniment_plugins.harness.transforms import AddNoise, Permute, Variant
+from muniment_plugins.harness.transforms import Permute, Variant
 
 Begun = Callable[..., Case]
 
