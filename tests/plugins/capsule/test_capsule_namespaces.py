@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-import escapes
+import unread
 from machines import (
     LANDLOCK,
     NOBODY,
@@ -90,14 +90,13 @@ def test_nothing_is_seen_but_what_may_be_read(user: dict[str, Any]) -> None:
 @strong
 def test_a_program_cannot_even_ask_about_files() -> None:
     """What Landlock does not cover is not there."""
-    policy = Policy(allowed_imports=escapes.MODULES, allow_dangerous=True)
     body = (
         "def ask(path):\n"
         "    try: os.stat(path)\n"
         "    except OSError as error: return error.errno\n"
         "return {path: ask(path) for path in ('/etc/passwd', '/var', '/usr/lib')}"
     )
-    execution = escapes.run(body, escapes.Unread(policy))
+    execution = unread.run(body, unread.Unread(unread.POLICY))
     hidden = dict.fromkeys(("/etc/passwd", "/var"), errno.ENOENT)
     assert execution.metrics == {**hidden, "/usr/lib": None}
     assert execution.layers["namespaces"] == ENTERED
@@ -188,7 +187,7 @@ def test_a_worker_that_is_left_half_way_runs_nothing(
 
 
 WAYS_OUT = """
-import escapes
+import unread
 body = f'''
 def ask(path):
     try: os.stat(path)
@@ -199,8 +198,7 @@ found = {{f"{{name}} {{way}}": ask(f"/proc/{{pid}}/{{way}}")
          for name, pid in others for way in ways}}
 return {{**found, "own": ask("/proc/self/root/etc/passwd")}}
 '''
-policy = Policy(allowed_imports=escapes.MODULES, allow_dangerous=True)
-print(json.dumps(escapes.run(body, escapes.Unread(policy)).metrics))
+print(json.dumps(unread.run(body, unread.Unread(unread.POLICY)).metrics))
 """
 
 

@@ -5,45 +5,12 @@ from __future__ import annotations
 import os
 from typing import Any
 
-import pytest
-
-import escapes
-from machines import NOBODY, PROGRAM, reachable_python, run_python, strong
+import unread
+from machines import PROGRAM, strong
 from muniment_plugins.capsule import (
     Capsule,
-    Policy,
     seccomp,
 )
-
-
-@strong
-@pytest.mark.parametrize("name", escapes.tried())
-def test_the_walls_stop_what_the_limits_let_through(name: str) -> None:
-    """Each effect shows in a child with limits only, and not behind the walls."""
-    shows = name not in escapes.NOT_WITHOUT
-    if os.getuid() != 0 and name in escapes.NEEDS_ROOT:
-        shows = False
-    assert escapes.has_effect(name, escapes.Unwalled) is shows
-    assert not escapes.has_effect(name, escapes.Unread)
-
-
-@strong
-@pytest.mark.skipif(os.getuid() != 0, reason="only root may become someone else")
-def test_the_walls_need_no_root() -> None:
-    """An ordinary user gets the same level, and the same is stopped."""
-    script = "import runpy, escapes; runpy.run_path(escapes.__file__, {}, '__main__')"
-    found = run_python(
-        script,
-        python=reachable_python(),
-        user=NOBODY,
-        group=NOBODY,
-        extra_groups=[],
-    )
-    assert found["level"] == "os-strong"
-    through = {name for name, (_, after) in found["effects"].items() if after}
-    hidden = {name for name, (before, _) in found["effects"].items() if not before}
-    assert through == set()
-    assert hidden <= escapes.NEEDS_ROOT | escapes.NOT_WITHOUT
 
 
 @strong
@@ -55,8 +22,7 @@ def test_libraries_find_the_end_of_their_stack() -> None:
         "own, space = libc.pthread_self(), ctypes.create_string_buffer(64)\n"
         "return {'code': libc.pthread_getattr_np(ctypes.c_ulong(own), space)}"
     )
-    policy = Policy(allowed_imports=escapes.MODULES, allow_dangerous=True)
-    execution = escapes.run(body, escapes.Unread(policy))
+    execution = unread.run(body, unread.Unread(unread.POLICY))
     assert execution.metrics == {"code": 0}
 
 
@@ -90,8 +56,9 @@ def test_an_execution_says_which_walls_stood() -> None:
 @strong
 def test_a_forbidden_call_is_named() -> None:
     """Whoever dies by the filter is told what it asked for, and where."""
-    policy = Policy(allowed_imports=escapes.MODULES, allow_dangerous=True)
-    execution = escapes.run("os.execv('/bin/true', ['true'])", escapes.Unread(policy))
+    execution = unread.run(
+        "os.execv('/bin/true', ['true'])", unread.Unread(unread.POLICY)
+    )
     assert execution.error is not None
     assert (execution.status, execution.error["rule"]) == (
         "killed",
