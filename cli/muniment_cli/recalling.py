@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
+from muniment_cli.output import complain
 from muniment_cli.targets import Program, load_source, search_here
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def recalled(
     program = program_of(ledger, run, started, None)
     commanded = getattr(program, "commanded", None)
     if commanded is not None and named is None:
-        return cast("Program", commanded(command))
+        return cast("Program", commanded(command, _warn))
     if command:
         raise UsageError(
             "the program takes no command line",
@@ -57,3 +58,7 @@ def recalled(
             remedy="leave out what stands behind `--`",
         )
     return program
+
+
+def _warn(message: str) -> None:
+    complain("warning", message)

@@ -64,6 +64,8 @@ def test_a_call_that_is_left_out_is_named(desk: Desk) -> None:
     done = desk.record(PYTHON, "agent.py")
     desk.write("agent.py", "print('nothing')\n")
     again = desk.replay(done.run, PYTHON, "agent.py")
+    changed = "warning: agent.py is not as it was when it was recorded\n"
+    assert again.err == f"{changed}nothing\n"
     first = json.loads(again.out)["first_divergence"]
     assert (again.code, first["what"], first["expected"]) == (
         1,

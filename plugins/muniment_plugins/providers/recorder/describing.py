@@ -21,7 +21,7 @@ from pathlib import Path
 from muniment.canonical import sha256_tag
 from muniment_plugins.providers.redaction import MASK, SECRET_NAMES, Redaction
 
-__all__ = ["described", "script_of", "secret_values"]
+__all__ = ["described", "program_of", "script_of", "secret_values"]
 
 _PYTHON = re.compile(r"^(?:python|pypy)[\d.]*(?:\.exe)?$")
 _SECRET_VARIABLE = re.compile(r"(?i)(?:key|token|secret|password|passwd|credential)s?$")
@@ -35,18 +35,22 @@ def described(
     command: Sequence[str], volatile: Iterable[str] = ()
 ) -> dict[str, object]:
     """Return what is recorded of *command* and of where it starts."""
-    script = script_of(command)
-    program: dict[str, str] | None = None
-    if script is not None:
-        program = {"file": script.name, "digest": sha256_tag(script.read_bytes())}
     return {
         "command": _redacted(command),
         "directory": Path.cwd().name,
-        "program": program,
+        "program": program_of(command),
         "python": _python(command[0]),
         "variables": sorted(os.environ),
         "volatile": sorted(volatile),
     }
+
+
+def program_of(command: Sequence[str]) -> dict[str, str] | None:
+    """Return name and digest of the file that *command* runs, if it runs one."""
+    script = script_of(command)
+    if script is None:
+        return None
+    return {"file": script.name, "digest": sha256_tag(script.read_bytes())}
 
 
 def script_of(command: Sequence[str]) -> Path | None:

@@ -23,13 +23,13 @@ import signal
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from muniment.errors import CannotTellError, RefusedError, UsageError
-from muniment_plugins.providers.recorder.describing import secret_values
+from muniment_plugins.providers.recorder.describing import program_of, secret_values
 from muniment_plugins.providers.recorder.serving import Server
 
 if TYPE_CHECKING:
@@ -86,14 +86,16 @@ class RecordedProgram:
         self.exit_code = 0
         """How it ended, as a shell says it."""
 
-    def commanded(self, command: Sequence[str]) -> RecordedProgram:
+    def commanded(
+        self, command: Sequence[str], notice: Callable[[str], None] | None = None
+    ) -> RecordedProgram:
         """Return the program that *command* is, for the same run.
 
         Raises:
             CannotTellError: *command* is empty; what is recorded is never executed.
 
         """
-        chosen = RecordedProgram(command, self.notice, self.recorded)
+        chosen = RecordedProgram(command, notice or self.notice, self.recorded)
         chosen.require_command()
         return chosen
 
@@ -115,6 +117,7 @@ class RecordedProgram:
         self,
         run: Lane,
         volatile: Iterable[str] = (),
+        program: Mapping[str, str] | None = None,
         **_: object,
     ) -> dict[str, object]:
         """Run the command to its end.
@@ -126,6 +129,8 @@ class RecordedProgram:
 
         """
         self.require_command()
+        if program is not None and program != program_of(self.command):
+            self._tell(f"{program['file']} is not as it was when it was recorded")
         server = Server(run, volatile, secret_values())
         with run.unguarded(*_GUARDS), _private_directory() as directory:
             address = await server.listen(directory)
@@ -168,8 +173,8 @@ class RecordedProgram:
             ) from error
 
     def _result(self, server: Server, code: int) -> dict[str, object]:
-        if not server.greeted and self.notice is not None:
-            self.notice(
+        if not server.greeted:
+            self._tell(
                 "no Python of the program told that it is recorded: calls of other "
                 "programs, and of `python -I`, `-E` and `-S`, are not"
             )
@@ -183,6 +188,10 @@ class RecordedProgram:
             how = f"was ended by {name}" if code < 0 else f"ended with exit code {code}"
             raise ProgramFailed(f"the program {how}") from server.failure
         return {"exit_code": 0}
+
+    def _tell(self, message: str) -> None:
+        if self.notice is not None:
+            self.notice(message)
 
 
 def _stdout() -> int | None:
