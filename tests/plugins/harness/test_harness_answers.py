@@ -126,6 +126,18 @@ def test_3_15_starting_is_not_computing(begun: Begun) -> None:
     assert execute_capsule()(bounded_synthesis(code=SUM)(case)).metrics == {"total": 4}
 
 
+def test_3_16_every_execution_says_what_held_it(ledger: Ledger) -> None:
+    """Isolation is no word: each run of code is recorded with the walls that stood."""
+    result = builder().build().run(ledger=ledger)
+    measured = list(ledger.events(run=result.run_id, type="execution.measured"))
+    assert measured
+    for event in measured:
+        told = ledger.resolve(event)
+        assert told["level"]
+        assert told["layers"]
+        assert told["environment"]
+
+
 def test_3_17_acceptance_decides(ledger: Ledger) -> None:
     """The same metrics meet one claim and refute another, over real treatments."""
 

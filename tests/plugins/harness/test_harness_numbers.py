@@ -15,10 +15,9 @@ import pytest
 from blocked import BLOCKED, TROUBLE
 
 HERE = Path(__file__).parent
-FOLDERS = {"capsule": HERE.parent / "capsule", "harness": HERE}
 
 ANSWERS, BOUNDS, PASSES = "harness_answers", "harness_bounds", "harness_passes"
-PROMISES, WALLS = "harness_promises", "capsule_walls"
+PROMISES = "harness_promises"
 
 PROMISED: dict[str, tuple[str, str]] = {
     "3.0": (ANSWERS, "test_3_0_every_name_is_at_the_front"),
@@ -37,7 +36,7 @@ PROMISED: dict[str, tuple[str, str]] = {
     "3.13": (PROMISES, "test_what_is_blocked_is_refused"),
     "3.14": (BOUNDS, "test_5_3_every_end_has_its_name"),
     "3.15": (ANSWERS, "test_3_15_starting_is_not_computing"),
-    "3.16": (WALLS, "test_the_walls_stop_what_the_limits_let_through"),
+    "3.16": (ANSWERS, "test_3_16_every_execution_says_what_held_it"),
     "3.17": (ANSWERS, "test_3_17_acceptance_decides"),
     "3.18": (PROMISES, "test_every_error_has_its_words"),
     "3.19": ("harness_executors", "test_every_call_is_where_it_belongs"),
@@ -82,8 +81,7 @@ PARTS = {
 @cache
 def source_of(module: str) -> str:
     """Return the text of a test module."""
-    folder = FOLDERS[module.partition("_")[0]]
-    return (folder / f"test_{module}.py").read_text()
+    return (HERE / f"test_{module}.py").read_text()
 
 
 @pytest.mark.parametrize("number", PROMISED)
