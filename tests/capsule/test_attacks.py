@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,7 @@ from machines import NAMESPACES, NOBODY, reachable_python, run_python, strong, w
 from muniment_plugins.capsule.machine import machine
 from trials import Tries
 
+ROOT = Path(__file__).parents[2]
 NAMES = sorted(attacks())
 
 
@@ -114,3 +116,9 @@ def test_an_ordinary_user_gets_the_same() -> None:
 def test_a_machine_without_user_namespaces_gives_the_same() -> None:
     """Containers and hardened systems deny them; nothing changes."""
     check(*without(NAMESPACES, REPORT))
+
+
+def test_the_documented_counts_are_those_of_the_tests() -> None:
+    """The table in the reference counts what the lists name, and every program."""
+    script = [sys.executable, str(ROOT / "tools" / "attacks.py"), "--check"]
+    assert subprocess.run(script, check=False).returncode == 0
