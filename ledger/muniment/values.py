@@ -21,14 +21,11 @@ Specification: ``docs/spec/values.md``.
 from __future__ import annotations
 
 import base64
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NoReturn, TypeAlias, cast
 
-import orjson
-
-from muniment.canonical import MAX_DEPTH, MAX_INTEGER, JsonValue, canonical, parse
+from muniment.canonical import MAX_DEPTH, JsonValue, canonical, parse
 from muniment.errors import (
     CannotTellError,
     MunimentError,
@@ -37,6 +34,7 @@ from muniment.errors import (
     WrongError,
 )
 from muniment.value_arrays import ARRAYS_BY_TAG, array_form
+from muniment.value_plain import is_plain
 from muniment.value_scalars import SCALARS_BY_CLASS, SCALARS_BY_TAG, Scalar
 from muniment.value_types import ValueType, ValueTypes
 
@@ -55,7 +53,7 @@ def encode(value: object, types: ValueTypes = _NO_TYPES) -> JsonValue:
         ValueRefused: *value* has no exact form; ``place`` says where, like ``$.a[3]``.
 
     """
-    if _is_plain(value, 0):
+    if is_plain(value, 0):
         return cast("JsonValue", value)
     encoder = _Encoder(types)
     encoded = encoder.value(value, "$", 0)
@@ -72,7 +70,7 @@ def decode(value: JsonValue, types: ValueTypes = _NO_TYPES) -> object:
         CannotTellError: a type is not registered here, or its package not installed.
 
     """
-    if _is_plain(value, 0):
+    if is_plain(value, 0):
         return value
     return _Decoder(types).value(value, "$", 0)
 
@@ -87,62 +85,6 @@ def settle(value: object, types: ValueTypes = _NO_TYPES) -> object:
 
     """
     return decode(parse(canonical(encode(value, types))), types)
-
-
-def _is_plain(value: object, depth: int) -> bool:
-    """Tell whether *value* is the same on both sides; the path of nearly all values."""
-    kind: type[object] = type(value)
-    if kind is dict or kind is list:
-        return depth < MAX_DEPTH and _is_plain_inside(value, depth + 1)
-    if kind is str:
-        return _is_utf8(cast("str", value))
-    if kind is int:
-        return -MAX_INTEGER <= cast("int", value) <= MAX_INTEGER
-    if kind is float:
-        number = cast("float", value)
-        return math.isfinite(number) and not number.is_integer()
-    return kind is bool or value is None
-
-
-def _is_plain_inside(container: object, depth: int) -> bool:
-    if type(container) is list:
-        return _is_plain_list(cast("list[Any]", cast("object", container)), depth)
-    for key, item in cast("dict[object, object]", container).items():
-        if type(key) is not str or key.startswith("$") or not _is_utf8(key):
-            return False
-        if not _is_plain(item, depth):
-            return False
-    return True
-
-
-def _is_plain_list(items: list[Any], depth: int) -> bool:
-    """Tell it of many rows without a call for each: most lists hold one kind."""
-    kinds: set[type[object]] = set(map(type, items))
-    if kinds == {int}:
-        return _are_small(items)
-    if kinds == {float}:
-        finite = all(map(math.isfinite, items))
-        return finite and not any(map(float.is_integer, items))
-    return all(_is_plain(item, depth) for item in items)
-
-
-def _are_small(integers: list[int]) -> bool:
-    """Tell whether all are within ±(2^53 - 1): writing them takes less than a loop."""
-    try:
-        orjson.dumps(integers, option=orjson.OPT_STRICT_INTEGER)
-    except orjson.JSONEncodeError:
-        return False
-    return True
-
-
-def _is_utf8(text: str) -> bool:
-    if text.isascii():
-        return True
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _refuse_unless_it_comes_back(encoded: JsonValue, types: ValueTypes) -> None:
@@ -175,7 +117,7 @@ class _Encoder:
         if kind is dict or kind is list:
             _check_depth(depth, place)
             return self._container(cast("_Container", value), place, depth)
-        if _is_plain(value, 0):
+        if is_plain(value, 0):
             return cast("JsonValue", value)
         if kind is str:
             _refuse_surrogate(place)
@@ -197,7 +139,7 @@ class _Encoder:
             return self._pairs(value, place, depth)
         encoded: dict[str, JsonValue] = {}
         for key, item in value.items():
-            if not _is_plain(key, 0):
+            if not is_plain(key, 0):
                 _refuse_surrogate(place)
             name = f"${key}" if key.startswith("$") else key
             encoded[name] = self.value(item, f"{place}.{key}", depth + 1)
@@ -332,7 +274,7 @@ def _read_scalar(scalar: Scalar, content: Any) -> object:
     value = scalar.read(content)
     _expect(type(value) is scalar.cls, f"a {scalar.cls.__name__}")
     _expect(
-        not _is_plain(value, 0) and scalar.write(value) == content, "the one spelling"
+        not is_plain(value, 0) and scalar.write(value) == content, "the one spelling"
     )
     return value
 
@@ -355,7 +297,7 @@ def _written(scalar: Scalar, value: object, place: str) -> str:
         text = scalar.write(value)
     except ValueError as error:
         _refuse(scalar.tag[1:], str(error), place, "send another form of it")
-    if not _is_utf8(text):
+    if not is_plain(text, 0):
         _refuse_surrogate(place)
     return text
 
