@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import signal
 import subprocess
@@ -15,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from machines import patched_worker, strong
+from machines import patched_worker, run_python, strong
 from muniment_plugins.capsule import Capsule, Execution, Policy, pool, starting
 from muniment_plugins.capsule.machine import machine
 from muniment_plugins.capsule.warm import Worker
@@ -287,44 +286,54 @@ def test_a_worker_that_answers_nonsense_is_not_used(
     assert metrics() == {"n": 3.0}
 
 
-def open_files(pid: int) -> int:
-    """Return how many descriptors *pid* has."""
-    return len(list(Path(f"/proc/{pid}/fd").iterdir()))
+LEAKS = """
+import gc, json, os
+from pathlib import Path
+from muniment_plugins.capsule import Capsule, Policy
+from muniment_plugins.capsule.machine import machine
 
+ends = (
+    "return {'n': 1}",
+    "return {'n': 1 / 0}",
+    "return {'n': [print('x' * 9999), 1][1]}",
+    "return {'n': len(bytearray(1 << 28))}",
+)
+codes = [f"def fit_and_eval(data): {end}" for end in ends]
+capsule = Capsule(Policy(time_s=2, mem_mb=64))
 
-def memory_kb(pid: int) -> int:
-    """Return what *pid* holds in memory of its own, in kilobytes."""
-    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
-    return sum(int(line.split()[1]) for line in lines if line.startswith("Private_"))
+def run(times):
+    return {capsule.run(code, None).status for code in codes * (times // 4)}
+
+def children():
+    own = os.getpid()
+    return [int(n) for n in Path(f"/proc/{own}/task/{own}/children").read_text().split()]
+
+def taken():
+    gc.collect()
+    pids = [os.getpid(), *children()]
+    files = [len(list(Path(f"/proc/{pid}/fd").iterdir())) for pid in pids]
+    rolled = [Path(f"/proc/{pid}/smaps_rollup").read_text() for pid in pids]
+    return files, [int(text.partition("Anonymous:")[2].split()[0]) for text in rolled]
+
+machine()
+seen = run(100)
+first, before = children(), taken()
+run(800)
+second, after = children(), taken()
+run(200)
+print(json.dumps([sorted(seen), first, second, children(), before, after]))
+"""
 
 
 @pytest.mark.slow
 def test_a_thousand_executions_leak_nothing() -> None:
     """No process, no descriptor, no memory, however the executions end."""
-    ends = (
-        "return {'n': 1}",
-        "return {'n': 1 / 0}",
-        "return {'n': [print('x' * 9999), 1][1]}",
-        "return {'n': len(bytearray(1 << 28))}",
-    )
-    codes = [f"def fit_and_eval(data): {end}" for end in ends]
-    capsule = Capsule(PLAIN)
-
-    def run(times: int) -> None:
-        for code in codes * (times // len(codes)):
-            assert capsule.run(code, None).status in {"ok", "error", "limit"}
-
-    run(100)
-    own, worker = os.getpid(), the_worker()
-    gc.collect()
-    before = [open_files(own), open_files(worker), memory_kb(own), memory_kb(worker)]
-    run(800)
-    assert the_worker() == worker
-    gc.collect()
-    after = [open_files(own), open_files(worker), memory_kb(own), memory_kb(worker)]
-    assert after[:2] == before[:2]
-    assert after[2] - before[2] < 4096
-    assert after[3] - before[3] < 512
-    run(200)
-    assert the_worker() != worker  # its share of a thousand is over
-    assert soon(lambda: children_of(the_worker()) == [])
+    seen, first, second, third, before, after = run_python(LEAKS)
+    assert seen == ["error", "limit", "ok"]
+    assert first == second
+    assert len(first) == len(third) == 1
+    assert first != third  # its share of a thousand is over
+    assert before[0] == after[0]
+    grown = [later - sooner for sooner, later in zip(before[1], after[1], strict=True)]
+    assert grown[0] < 2048, "kilobytes in the host"
+    assert grown[1] < 512, "kilobytes in the worker"
