@@ -15,10 +15,12 @@ Rules:
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Never, cast
 
 from muniment.errors import CannotTellError
@@ -111,7 +113,12 @@ class Ray:
         ray = _required("ray", "ray")
         own = not ray.is_initialized()
         if own:
-            ray.init(include_dashboard=False, logging_level="ERROR")
+            path = os.pathsep.join(one or str(Path.cwd()) for one in sys.path)
+            ray.init(
+                include_dashboard=False,
+                logging_level="ERROR",
+                runtime_env={"env_vars": {"PYTHONPATH": path}},
+            )
         remote = ray.remote(serve)
         try:
             yield _Away(lambda sent: cast("bytes", ray.get(remote.remote(sent))))
