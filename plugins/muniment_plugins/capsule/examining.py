@@ -12,12 +12,12 @@ Rules:
 from __future__ import annotations
 
 import json
-import signal
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from muniment.canonical import JsonValue
 from muniment_plugins.capsule import walls
+from muniment_plugins.capsule.results import signal_name
 from muniment_plugins.capsule.starting import Child
 from muniment_plugins.capsule.supervisor import Outcome, supervise
 
@@ -80,5 +80,5 @@ def _judge(outcome: Outcome) -> Machine:
 
 def _exec_outcome(outcome: Outcome) -> str:
     if outcome.signal:
-        return signal.Signals(outcome.signal).name
+        return signal_name(outcome.signal)
     return outcome.stdout.decode(errors="replace") or "allowed"

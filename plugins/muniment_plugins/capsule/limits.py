@@ -21,6 +21,8 @@ import os
 import sys
 import time
 
+from muniment_plugins.capsule.protocol import is_list
+
 TYPE_CHECKING = False  # typing itself costs more than a bare interpreter's start
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,6 +45,7 @@ _LINE = 256
 _PROC_NAMES = {
     "as": "Max address space",
     "core": "Max core file size",
+    "cpu": "Max cpu time",
     "fsize": "Max file size",
     "nofile": "Max open files",
     "nproc": "Max processes",
@@ -132,6 +135,8 @@ def unmet_limits(pid: int, stated: Mapping[str, object]) -> list[str]:
     for key, name in _PROC_NAMES.items():
         found = next((line for line in lines if line.startswith(name)), "")
         soft, hard = [*found.removeprefix(name).split(), "", ""][:2]
-        if not soft == hard == str(stated.get(key)):
+        said = stated.get(key)
+        both = said if is_list(said) else [said, said]
+        if [soft, hard] != [*map(str, both)]:
             unmet.append(key)
     return unmet

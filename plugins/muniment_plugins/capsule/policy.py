@@ -65,7 +65,8 @@ class Policy:
         time_s: CPU seconds; the wall clock gets one second more.
         mem_mb: Megabytes beyond what interpreter and allowed packages take.
         require: The weakest acceptable level, one of `LEVELS`.
-        env: Variables added to the child's own, otherwise fixed environment.
+        env: Variables added to the child's own, otherwise fixed environment; they are
+            stated with the execution.
         max_output: Bytes of printed text that are kept.
         clock: ``frozen`` shows one instant, 2000-01-01T00:00:00Z, by the modules
             ``time`` and ``datetime``.

@@ -30,6 +30,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import TypeVar
 
+from muniment.errors import CannotTellError
 from muniment_plugins.capsule import starting
 from muniment_plugins.capsule.examining import Machine, examine
 from muniment_plugins.capsule.starting import Alone, Child, Surroundings
@@ -63,16 +64,17 @@ class Pool:
         """
         key, began = _key(surroundings), time.monotonic()
         imports = surroundings.imports
-        forked = self._have(key, surroundings, lambda worker: worker.fork(imports))
-        if forked is None:
-            yield alone(surroundings, time.monotonic() - began)
-            return
-        worker, child = forked
-        try:
-            yield child
-        except BaseException:
-            worker.close()
-            raise
+        with _spawning():
+            forked = self._have(key, surroundings, lambda worker: worker.fork(imports))
+            if forked is None:
+                yield alone(surroundings, time.monotonic() - began)
+                return
+            worker, child = forked
+            try:
+                yield child
+            except BaseException:
+                worker.close()
+                raise
         if child.is_lost or worker.uses >= MOST_USES:
             worker.close()
         else:
@@ -86,11 +88,12 @@ class Pool:
 
         """
         key = _key(surroundings)
-        had = self._have(key, surroundings, lambda worker: worker.found)
-        if had is None or had[1] is None:
-            return examine(alone(surroundings))
-        self._give_back(key, had[0])
-        return had[1]
+        with _spawning():
+            had = self._have(key, surroundings, lambda worker: worker.found)
+            found = (had and had[1]) or examine(alone(surroundings))
+        if had is not None:
+            self._give_back(key, had[0])
+        return found
 
     def close(self) -> None:
         """End every idle worker."""
@@ -116,7 +119,10 @@ class Pool:
             worker = waiting or Worker(surroundings, self._found.get(key))
             try:
                 if worker.found is None:
-                    worker.found = examine(worker.fork(()))
+                    probe = worker.fork(())
+                    worker.found = examine(probe)
+                    if probe.is_lost:
+                        raise Unforkable("it died, which tells nothing of the machine")
                     self._found[key] = worker.found
                     worker.uses = 0
                 return worker, use(worker)
@@ -143,6 +149,20 @@ class Pool:
             beyond = self._idle.pop(0)[1] if len(self._idle) > MOST_IDLE else None
         if beyond is not None:
             beyond.close()
+
+
+@contextmanager
+def _spawning() -> Generator[None]:
+    """Say what the system refuses this process, while it has a child, in our words."""
+    try:
+        yield
+    except OSError as error:
+        raise CannotTellError(
+            f"the child could not be started: {error}",
+            rule="capsule/spawn",
+            place=sys.executable,
+            remedy="free processes, descriptors or memory, then try again",
+        ) from error
 
 
 def alone(surroundings: Surroundings, spent_s: float = 0.0) -> Child:

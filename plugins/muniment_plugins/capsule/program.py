@@ -2,7 +2,7 @@
 
     <- {"imports": ["math"], "paths": [], "walls": {…}}       read by its worker, if it has one
     <- {"code": "…", "data": …, "entrypoint": "fit_and_eval", "imports": ["math"], …}
-    -> {"layers": {"import_guard": true, "rlimits": {…}, "seccomp": {…}, …}}
+    -> {"layers": {"import_guard": true, "seccomp": {…}, …}, "packages": {"numpy": "2.3.5"}}
     <- {"go": true}
     -> {"ok": {"total": 15}}      or {"failed": {"rule": "raised", "message": "…", …}}
 
@@ -66,6 +66,7 @@ class Prepared:
     def __init__(self, around: Mapping[str, Any], *, is_shared: bool) -> None:
         self.is_shared = is_shared
         self.walls: Mapping[str, Any] = around["walls"]
+        self.packages: dict[str, str] = {}
         self.system = prepare(self.walls)
         self.readied: Readied | None = None
         self._loaded: set[str] = set()
@@ -81,6 +82,7 @@ class Prepared:
         load_late(self.system, new)
         tighten()
         self._loaded.update(new)
+        self.packages = _versions() if new else self.packages
         together = tuple(imports)
         if new or together not in self._views:
             self._views = {together: build_views(imports)}
@@ -107,6 +109,17 @@ class Prepared:
             missing = {"missing": "no walls are made for this system"}
             return {"landlock": missing, "seccomp": missing}
         return self.readied.lock(parent, answers)
+
+
+def _versions() -> dict[str, str]:
+    """Return the versions of all packages that are loaded, as they state them."""
+    names = sorted(sys.modules.keys() - sys.stdlib_module_names)
+    found = {
+        name: vars(sys.modules[name]).get("__version__")
+        for name in names
+        if "." not in name and type(sys.modules[name]) is type(sys)
+    }
+    return {name: told for name, told in found.items() if type(told) is str}
 
 
 def serve_alone(results: int) -> NoReturn:
@@ -139,7 +152,7 @@ def serve(prepared: Prepared, results: int, parent: int) -> NoReturn:
     limits = apply_limits(**request["limits"])
     walls = prepared.lock(parent, results)
     layers = {"import_guard": True, "rlimits": limits, **walls}
-    send(results, f'{{"layers":{render(layers)}}}')
+    send(results, render({"layers": layers, "packages": prepared.packages}))
     _await_go(null)
     if prober is not None:
         prober.run(results, OUTPUT)

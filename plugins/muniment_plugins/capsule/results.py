@@ -28,7 +28,14 @@ from muniment_plugins.capsule.protocol import (
 )
 from muniment_plugins.capsule.syscalls import name_of
 
-__all__ = ["ProtocolViolation", "error_of", "judge_answer", "judge_end", "read_frame"]
+__all__ = [
+    "ProtocolViolation",
+    "error_of",
+    "judge_answer",
+    "judge_end",
+    "read_frame",
+    "signal_name",
+]
 
 _STATUS = {"memory": "limit", "result-size": "limit"}
 _REMEDY = {
@@ -102,13 +109,21 @@ def judge_end(number: int, last_words: str) -> tuple[str, dict[str, JsonValue]]:
     if not number:
         message = f"the child ended without an answer: {last_words.strip()[-500:]}"
         return "killed", error_of("protocol", message)
-    name = signal.Signals(number).name if number < signal.NSIG else str(number)
+    name = signal_name(number)
     if name in _TIMERS:
         return "timeout", error_of("cpu", f"the CPU time is over ({name})")
     if name == "SIGSYS":
         message = "it made a system call that no program may make (SIGSYS)"
         return "killed", error_of(_CALL, message)
     return "killed", error_of("signal", f"ended by {name}")
+
+
+def signal_name(number: int) -> str:
+    """Return the name of a signal; most of the real-time ones have none."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
 
 
 def _forbidden(

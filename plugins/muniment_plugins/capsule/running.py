@@ -18,10 +18,12 @@ import platform
 import sys
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 from muniment.canonical import JsonValue
 from muniment.errors import RefusedError, ValueRefused
+from muniment.value_arrays import ARRAYS_BY_TAG
 from muniment.values import encode
 from muniment_plugins.capsule.clocks import stated
 from muniment_plugins.capsule.execution import Execution, digest_of
@@ -36,7 +38,7 @@ from muniment_plugins.capsule.results import (
     judge_answer,
     judge_end,
 )
-from muniment_plugins.capsule.starting import Surroundings
+from muniment_plugins.capsule.starting import Surroundings, child_environment
 from muniment_plugins.capsule.supervisor import Outcome, supervise
 from muniment_plugins.capsule.validation import Validated, validate
 from muniment_plugins.capsule.walls import describe
@@ -83,11 +85,15 @@ class Capsule:
                 return execution
         except BoundedExecutionError as error:
             return self._rejected(code, error)
+        request = self._request(program, encoded)
+        if missing := _packages_in(request) - set(program.imports):
+            program = self._with_packages(missing, program)
+            request = self._request(program, encoded)
         with pool().child(self._surroundings(program)) as child:
             found = child.found or machine()
             outcome = supervise(
                 child,
-                self._request(program, encoded),
+                request,
                 bounds=(self.policy.time_s, self.policy.mem_mb),
                 max_output=self.policy.max_output,
                 admit=lambda level: self._admits(_weaker(level, found.level)),
@@ -127,6 +133,17 @@ class Capsule:
         except RefusedError:
             return False
         return True
+
+    def _with_packages(self, needed: set[str], program: Validated) -> Validated:
+        """Have loaded what the data is made of, though the program does not import it."""
+        for name in needed - {name.partition(".")[0] for name in self.policy.modules}:
+            raise ValueRefused(
+                f"the data is made of {name}, which the program may not import",
+                rule="capsule/data-package",
+                place="data",
+                remedy=f"add {name!r} to allowed_imports, or pass plain lists and dicts",
+            )
+        return replace(program, imports=tuple(sorted({*program.imports, *needed})))
 
     def _surroundings(self, program: Validated) -> Surroundings:
         return Surroundings.of(program.imports, self.policy.env)
@@ -188,10 +205,22 @@ class Capsule:
             seed=self.policy.seed,
             code_digest=digest_of(code),
             usage=outcome.usage,
-            environment=_environment(self.policy),
+            environment=_environment(self.policy, outcome.packages),
             stdout=outcome.stdout.decode(errors="replace"),
             stdout_truncated=outcome.stdout_truncated,
         )
+
+
+def _packages_in(request: bytes) -> set[str]:
+    """Return the packages that the tags of *request* name.
+
+    A quotation mark inside of a string is escaped there, so that no text looks like one.
+    """
+    return {
+        form.package
+        for tag, form in ARRAYS_BY_TAG.items()
+        if f'{{"{tag}":'.encode() in request
+    }
 
 
 def _weaker(level: str, other: str) -> str:
@@ -248,14 +277,16 @@ def _of_reason(outcome: Outcome) -> _Verdict:
     return "timeout", None, error_of("wall", "the wall-clock time is over")
 
 
-def _environment(policy: Policy) -> dict[str, JsonValue]:
+def _environment(policy: Policy, packages: JsonValue) -> dict[str, JsonValue]:
+    variables = child_environment(policy.env)
     return {
         **stated(policy.clock),
-        "hash_seed": 0,
+        "hash_seed": int(variables["PYTHONHASHSEED"]),
         "implementation": platform.python_implementation(),
-        "locale": "C.UTF-8",
+        "locale": variables["LC_ALL"],
+        "packages": packages,
         "platform": f"{sys.platform}-{platform.machine()}",
         "python": platform.python_version(),
-        "threads": 1,
-        "timezone": "UTC",
+        "timezone": variables["TZ"],
+        "variables": dict(sorted(variables.items())),
     }

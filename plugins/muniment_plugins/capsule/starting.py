@@ -13,6 +13,7 @@ Rules:
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import math
 import os
@@ -55,6 +56,7 @@ PREPARE_S = 120.0
 WORKER = Path(__file__).with_name("worker.py")
 _KERNEL = Path(muniment.__path__[0])
 _PACKAGES = ("site-packages", "dist-packages")
+_PIPES = 4
 _STDLIB = sys.stdlib_module_names
 
 _THREADS = ("MKL", "NUMEXPR", "OMP", "OPENBLAS")
@@ -126,8 +128,15 @@ class Pipes:
 
     @classmethod
     def opened(cls) -> Pipes:
-        """Open them all."""
-        pairs = [os.pipe() for _ in range(4)]
+        """Open them all, or none."""
+        pairs: list[tuple[int, int]] = []
+        try:
+            while len(pairs) < _PIPES:
+                pairs.append(os.pipe())
+        except OSError:
+            for descriptor in itertools.chain(*pairs):
+                os.close(descriptor)
+            raise
         (request, requests), (output, out), (complaints, err), (answers, answer) = pairs
         return cls(requests, output, complaints, answers, (request, out, err, answer))
 
@@ -232,11 +241,15 @@ class Alone:
 
     def end(self, *, answered: bool) -> End:
         """Kill the group and reap the child."""
-        del answered
         # A group of which only a zombie is left is "not permitted" on macOS.
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGKILL)
-        _, status, used = os.wait4(self.pid, 0)
+        try:
+            _, status, used = os.wait4(self.pid, 0)
+        except ChildProcessError:
+            # SIGCHLD is ignored here, or somebody reaps whatever ends.
+            self._process.returncode = 0
+            return End(0, 0.0, 0, lost="" if answered else "something else reaped it")
         self._process.returncode = os.waitstatus_to_exitcode(status)
         cpu_s = used.ru_utime + used.ru_stime
         return End(self._process.returncode, cpu_s, used.ru_maxrss)
@@ -277,25 +290,16 @@ def start_worker(
     """Start an interpreter of ours, in a session and an environment of its own.
 
     Raises:
-        CannotTellError: it could not be started.
+        OSError: it could not be started.
 
     """
-    command = [*prefix, *worker_command(mode)]
-    try:
-        return subprocess.Popen(  # noqa: S603 - our own interpreter and file
-            command,
-            stdin=streams[0],
-            stdout=streams[1],
-            stderr=streams[2],
-            pass_fds=passed,
-            start_new_session=True,
-            cwd="/",
-            env=dict(surroundings.env),
-        )
-    except OSError as error:
-        raise CannotTellError(
-            f"the child could not be started: {error}",
-            rule="capsule/spawn",
-            place=sys.executable,
-            remedy="free processes or memory, then try again",
-        ) from error
+    return subprocess.Popen(  # noqa: S603 - our own interpreter and file
+        [*prefix, *worker_command(mode)],
+        stdin=streams[0],
+        stdout=streams[1],
+        stderr=streams[2],
+        pass_fds=passed,
+        start_new_session=True,
+        cwd="/",
+        env=dict(surroundings.env),
+    )

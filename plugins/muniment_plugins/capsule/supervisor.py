@@ -40,6 +40,8 @@ class Outcome:
     """What the parent saw of one child."""
 
     stated: dict[str, Any] | None = None
+    packages: dict[str, Any] = field(default_factory=dict[str, Any])
+    """The versions of what was loaded."""
     answer: dict[str, Any] | None = None
     reason: str = ""
     """``wall``, ``memory``, ``level`` or ``protocol: …``; empty if it ended itself."""
@@ -213,6 +215,7 @@ class _Conversation:
             # What fails before the limits stand is told in the only frame.
             self.outcome.stated, self.outcome.answer = {}, value
             return
+        self.outcome.packages = value.get("packages") or {}
         self._go(layers)
 
     def _go(self, layers: dict[str, Any]) -> None:

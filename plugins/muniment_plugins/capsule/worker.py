@@ -38,7 +38,15 @@ def _descriptor(number: int) -> int:
     return descriptor
 
 
+def _heed_children() -> None:
+    """Have ended children kept until they are asked for; a host may have it otherwise."""
+    if sys.platform != "win32":
+        signals = __import__("_signal")
+        signals.signal(signals.SIGCHLD, signals.SIG_DFL)
+
+
 if __name__ == "__main__":
+    _heed_children()
     here = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 - pathlib is slow
     _know("muniment", sys.argv[1])
     _know("muniment_plugins", os.path.dirname(here))  # noqa: PTH120 - pathlib is slow

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from machines import LANDLOCK, PROGRAM, SECCOMP, patched_worker, strong, without
+from machines import (
+    LANDLOCK,
+    PROGRAM,
+    SECCOMP,
+    patched_worker,
+    run_python,
+    strong,
+    without,
+)
 from muniment.errors import RefusedError
 from muniment_plugins.capsule import (
     Capsule,
@@ -185,3 +194,24 @@ def test_a_probe_that_gets_out_lowers_the_level(
     seccomp.program_filter.cache_clear()
     assert found.probe["udp"] == "allowed"
     assert found.level == "process"
+
+
+ALTERED = """
+import json, os
+from muniment_plugins.capsule.limits import apply_limits, unmet_limits
+stated = apply_limits(5, 64)
+others = {**stated, "as": 1, "core": 1, "cpu": [1, 2], "fsize": 1, "nofile": 1, "nproc": 1}
+own = os.getpid()
+print(json.dumps([
+    unmet_limits(own, stated),
+    [unmet_limits(own, {**stated, name: others[name]}) for name in sorted(others)
+     if not name.startswith(("cpu_", "nproc_"))],
+]))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+def test_every_limit_is_looked_up() -> None:
+    """Memory, time, files and processes: what /proc does not confirm is named."""
+    names = ["as", "core", "cpu", "fsize", "nofile", "nproc"]
+    assert run_python(ALTERED) == [[], [[name] for name in names]]

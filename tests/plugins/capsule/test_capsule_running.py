@@ -6,7 +6,9 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pluggy
 import pytest
 
@@ -46,6 +48,22 @@ def test_an_execution_says_what_held_it(capsule: Capsule) -> None:
     assert shown["seed"] == 0
     assert shown["code_digest"].startswith("sha256:")
     assert shown["environment"]["timezone"] == "UTC"
+
+
+def test_an_execution_says_what_was_around_it() -> None:
+    """Versions of what was loaded and the whole environment are told, as they were."""
+    import numpy as np  # noqa: PLC0415 - only its version
+
+    bounds = Policy(allowed_imports=("numpy",), env={"TZ": "Asia/Tokyo", "OF": "mine"})
+    code = "import numpy\ndef fit_and_eval(data): return {}"
+    told = Capsule(bounds).run(code, None)
+    around: Any = told.environment
+    assert around["packages"]["numpy"] == np.__version__
+    assert around["timezone"] == "Asia/Tokyo"
+    assert around["variables"]["OF"] == "mine"
+    assert around["variables"]["OPENBLAS_NUM_THREADS"] == "1"
+    plain: Any = Capsule().run("def fit_and_eval(d): return {}", None).environment
+    assert (plain["packages"], plain["timezone"]) == ({}, "UTC")
 
 
 def test_a_rejected_program_never_runs(capsule: Capsule) -> None:
@@ -257,3 +275,20 @@ def test_importing_the_plugin_is_cheap() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert done.stdout == "[] False\n"
+
+
+def test_data_brings_the_package_that_it_is_made_of() -> None:
+    """A program that does not import NumPy itself is given arrays where it may."""
+    code = "def fit_and_eval(data):\n    return {'n': float(data['x'].sum())}"
+    data = {"x": np.arange(4.0)}
+    execution = Capsule(Policy(allowed_imports=("numpy",))).run(code, data)
+    assert (execution.status, execution.metrics) == ("ok", {"n": 6.0})
+
+
+def test_data_of_a_package_that_is_not_allowed_is_refused() -> None:
+    """The refusal names the package and what would help; a text that looks so passes."""
+    code = "def fit_and_eval(data):\n    return {'n': len(data)}"
+    with pytest.raises(ValueRefused, match="made of numpy, which the program may not"):
+        Capsule().run(code, [np.arange(4)])
+    looks = Capsule().run(code, ['{"$ndarray":""}', {"$ndarray": "x"}])
+    assert looks.metrics == {"n": 2}
