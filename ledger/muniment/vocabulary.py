@@ -147,8 +147,8 @@ class VerdictReached(EventData):
     result: Annotated[object, LARGE] = None
     source: str | None = None
     p_value: float | None = None
-    settings: Annotated[Free, LARGE] = {}
-    inputs: Annotated[list[str], LARGE] = []
+    settings: Annotated[Free | None, LARGE] = None
+    inputs: Annotated[list[str] | None, LARGE] = None
     """The scopes of the run whose measurements it was reached on."""
     integrity: Annotated[str | None, VOLATILE] = None
     """Whether what ran is what was registered before."""
