@@ -33,6 +33,7 @@ from muniment_plugins.harness.pipelines import Pipeline
 from muniment_plugins.harness.references import Function, Remembered, recall, refer
 from muniment_plugins.harness.refusals import ExperimentFailed
 from muniment_plugins.harness.registration import (
+    functions_of,
     integrity_of,
     recorded_sources,
     registered,
@@ -201,12 +202,7 @@ class ExperimentProgram:
 
         Else every further replicate would be recorded as failed for want of it.
         """
-        models = (
-            getattr(step, name, None)
-            for step in self.pipeline
-            for name in ("llm", "repair")
-        )
-        for function in (self.datasource, *models):
+        for function in functions_of(self):
             if isinstance(function, Remembered):
                 recall(function.described)
 

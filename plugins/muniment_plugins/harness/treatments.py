@@ -51,7 +51,7 @@ class Treatment:
             raise _refused(f"{self.name!r} is no name of a treatment")
         given: object = self.apply
         if isinstance(given, Mapping):
-            changes = dict(cast("Changes", given))
+            changes = {n: _known(v) for n, v in cast("Changes", given).items()}
             described(changes, f"treatment {self.name}")
             object.__setattr__(self, "apply", changes)
         elif callable(given):
@@ -151,6 +151,11 @@ def _undescribed(said: Mapping[str, object]) -> object:
     if "members" in said:
         return undescribed(cast("Mapping[str, object]", said["members"]))
     return said["value"]
+
+
+def _known(value: object) -> object:
+    """Return *value*; of a function, the source is read now and kept."""
+    return named(value) if callable(value) else value
 
 
 def _refused(message: str) -> UsageError:

@@ -122,6 +122,20 @@ def test_a_function_may_say_what_changes(ledger: Ledger) -> None:
     assert asked == [0, 1]
 
 
+def reversed_rows(data: list[int]) -> list[int]:
+    """Return the rows the other way round."""
+    return data[::-1]
+
+
+def test_a_treatment_may_bring_functions(ledger: Ledger) -> None:
+    """A transform of one's own stands in a treatment as it does in a step."""
+    own = Spec(properties=[{"name": "own", "transform": "turn", "metric": "total"}])
+    changes = {"spec": own, "transforms": {"turn": reversed_rows}}
+    result = builder().treatment("turned", changes).build().run(ledger=ledger)
+    assert result.errors == ()
+    assert result.metrics.treatments["turned"].metrics["own_pass"] == [True]
+
+
 @pytest.mark.parametrize(
     "name", ["", "baseline", "../../evil", "a/b", "plugin", "@x", "..", "a\0b"]
 )
