@@ -118,13 +118,7 @@ class Pool:
             waiting = self._take(key)
             worker = waiting or Worker(surroundings, self._found.get(key))
             try:
-                if worker.found is None:
-                    probe = worker.fork(())
-                    worker.found = examine(probe)
-                    if probe.is_lost:
-                        raise Unforkable("it died, which tells nothing of the machine")
-                    self._found[key] = worker.found
-                    worker.uses = 0
+                self._examine(key, worker)
                 return worker, use(worker)
             except Unforkable as error:
                 worker.close()
@@ -135,6 +129,22 @@ class Pool:
             except BaseException:
                 worker.close()
                 raise
+
+    def _examine(self, key: _Key, worker: Worker) -> None:
+        """Have a child of *worker* try to get out, if none did here before.
+
+        Raises:
+            Unforkable: it did not live to tell, which says nothing of the machine.
+
+        """
+        if worker.found is not None:
+            return
+        child = worker.fork(())
+        found = examine(child)
+        if child.is_lost:
+            raise Unforkable("the worker is gone")
+        worker.found = self._found[key] = found
+        worker.uses = 0
 
     def _take(self, key: _Key | None = None) -> Worker | None:
         with self._lock:

@@ -80,13 +80,20 @@ def supervise(
     *admit* is asked before the program runs, with the level that was confirmed.
     How it dies after its answer is told only if asked *to_death*.
     """
-    talk = _Conversation(child, request, bounds, max_output, admit)
+    try:
+        talk = _Conversation(child, request, bounds, max_output, admit)
+    except BaseException:
+        child.end(answered=False)
+        child.pipes.close()
+        raise
     try:
         talk.listen()
     finally:
-        ended = child.end(answered=talk.is_answered and not to_death)
-        talk.drain()
-        child.pipes.close()
+        try:
+            ended = child.end(answered=talk.is_answered and not to_death)
+        finally:
+            talk.drain()
+            child.pipes.close()
     talk.note(ended)
     return talk.outcome
 
@@ -98,7 +105,7 @@ def _unmet(pid: int, layers: dict[str, Any]) -> list[str] | None:
     limits: dict[str, object] = layers.get("rlimits") or {}
     try:
         return [*unmet_limits(pid, limits), *unmet_walls(pid, layers)]
-    except (FileNotFoundError, PermissionError):
+    except (FileNotFoundError, PermissionError, ProcessLookupError):
         # Mounted with hidepid, /proc shows no process that hides its memory.
         return None
 

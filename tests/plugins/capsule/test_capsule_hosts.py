@@ -1,0 +1,104 @@
+"""Hosts that are short of something or do unusual things: told, never left behind."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import pytest
+
+from machines import run_python
+from muniment_plugins.capsule import pool
+from muniment_plugins.capsule.examining import Machine, examine
+from muniment_plugins.capsule.results import judge_end
+from muniment_plugins.capsule.starting import Child, Surroundings
+from muniment_plugins.capsule.warm import Worker
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+
+HOST = """
+import json, os, resource, signal
+from muniment.errors import MunimentError
+from muniment_plugins.capsule import Capsule, Policy, pool
+
+def run(code="def fit_and_eval(data): return {'n': 1}", capsule=Capsule()):
+    try:
+        execution = capsule.run(code, None)
+    except MunimentError as error:
+        return error.rule
+    return execution.error["rule"] if execution.error else execution.status
+
+def left():
+    own = os.getpid()
+    with open(f"/proc/{own}/task/{own}/children") as file:
+        return len(os.listdir("/proc/self/fd")), file.read().split()
+"""
+ALONE = "pool.Pool._have = lambda *_: None\n"
+EXHAUSTED = """
+few, many = len(os.listdir("/proc/self/fd")), 256
+before, said = left(), []
+for limit in range(few, few + 14):
+    resource.setrlimit(resource.RLIMIT_NOFILE, (limit, many))
+    said.append(run())
+    resource.setrlimit(resource.RLIMIT_NOFILE, (many, many))
+    pool.pool().close()
+    said.append(left() == before)
+print(json.dumps([*said, run()]))
+"""
+DEAF = """
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+said = [run(), run("def fit_and_eval(data): return {'n': data.missing}")]
+pool.pool().close()
+print(json.dumps([*said, left()[1]]))
+"""
+
+
+@pytest.mark.parametrize("way", ["", ALONE])
+def test_a_host_without_descriptors_is_told(way: str) -> None:
+    """Whichever descriptor is one too many: an error of ours, and nothing stays."""
+    said: list[Any] = run_python(HOST + way + EXHAUSTED)
+    assert set(said) == {True, "ok", "capsule/spawn"}
+    assert (said[0], said[-1]) == ("capsule/spawn", "ok")
+
+
+@pytest.mark.parametrize("way", ["", ALONE])
+def test_a_host_that_ignores_the_end_of_children_may(way: str) -> None:
+    """How a child ended is the worker's to know, or nobody's; the answer counts."""
+    assert run_python(HOST + way + DEAF) == ["ok", "capsule/raised", []]
+
+
+@pytest.mark.parametrize("number", [32, 40])
+def test_signals_without_a_name_are_told_by_number(number: int) -> None:
+    """A child may end by a real-time signal, most of which have no name."""
+    status, error = judge_end(number, "")
+    assert (status, error["message"]) == ("killed", f"ended by signal {number}")
+
+
+def test_a_probe_that_was_lost_says_nothing_of_the_machine(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The next worker's probe is asked again."""
+    seen: list[Machine] = []
+
+    def lose(child: Child) -> Machine:
+        if not seen:
+            workers[0].close()
+        seen.append(examine(child))
+        return seen[-1]
+
+    def make(*arguments: Any) -> Worker:
+        workers.append(Worker(*arguments))
+        return workers[-1]
+
+    workers: list[Worker] = []
+    monkeypatch.setattr(pool, "examine", lose)
+    monkeypatch.setattr(pool, "Worker", make)
+    fresh, around = pool.Pool(), Surroundings.of((), {"NOTHING": "else"})
+    fresh.examined(around)
+    assert "missing" in seen[0].probe
+    assert fresh.examined(around).probe.keys() > {"read", "write"}
+    with fresh.child(around) as child:
+        assert child.found == seen[-1]
+        child.end(answered=False)
+        child.pipes.close()
+    fresh.close()
