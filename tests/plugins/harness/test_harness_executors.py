@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import errands
-from in_process import harness_ledger
+from in_process import InProcess, harness_ledger
 from muniment.errors import UsageError
+from muniment.hookspecs import hookimpl
 from muniment.ledger import Ledger
+from muniment.plugins import Plugins
 from muniment.replaying import replay
 from muniment_plugins.harness import (
     Claim,
@@ -145,6 +151,53 @@ def test_a_lambda_is_refused_there(ledger: Ledger, executor: str) -> None:
         built.run(executor=executor, ledger=ledger)
     assert ledger.head.size == size
     assert built.run(executor="threads", ledger=ledger).ok
+
+
+@pytest.mark.parametrize("executor", ["serial", "threads"])
+def test_ctrl_c_interrupts_all(ledger: Ledger, executor: str) -> None:
+    """Whichever replicate is at work, the run is interrupted and can be resumed."""
+    pressed: list[int] = []
+
+    def source(ctx: Mapping[str, Any]) -> list[int]:
+        if ctx["replicate"] == 2 and not pressed:
+            pressed.append(1)
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.05)
+        return errands.rows(ctx)
+
+    built = builder(source).build()
+    with pytest.raises(KeyboardInterrupt):
+        built.run(replicates=4, executor=executor, ledger=ledger)
+    (event,) = ledger.events(type="run.interrupted")
+    result = built.run(
+        replicates=4, strategy="resume", executor=executor, ledger=ledger
+    )
+    assert (result.run_id, result.errors) == (event.run, ())
+    whole = built.run(replicates=4, ledger=ledger)
+    assert result.result_digest == whole.result_digest
+
+
+class Gate:
+    """Lets no replicate end but the first."""
+
+    @hookimpl
+    def before_append(self, event_type: str, data: Mapping[str, Any]) -> str | None:
+        """Refuse what later replicates measured."""
+        late = event_type == "metrics.measured" and data["replicate"] > 0
+        return "that is enough" if late else None
+
+
+@pytest.mark.parametrize("executor", LOCAL)
+def test_a_policy_stops_all(tmp_path: Path, executor: str) -> None:
+    """What a plugin refuses to record ends the run as refused, with nothing left over."""
+    extra = {"in-process": InProcess(), "gate": Gate()}
+    plugins = Plugins(["harness"], extra)
+    with Ledger.create(tmp_path / "gated.db", plugins=plugins) as gated:
+        result = builder().build().run(replicates=3, executor=executor, ledger=gated)
+        assert result.status == "refused"
+        assert "that is enough" in result.errors[-1].message
+        assert result.metrics.baseline.metrics.get("total", [10]) == [10]
+    assert threading.active_count() == 1
 
 
 def test_an_unknown_executor_is_refused(ledger: Ledger) -> None:
