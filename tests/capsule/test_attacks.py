@@ -21,6 +21,8 @@ from trials import Tries
 ROOT = Path(__file__).parents[2]
 NAMES = sorted(attacks())
 
+linux = pytest.mark.skipif(sys.platform != "linux", reason="sees effects in /proc")
+
 
 @pytest.fixture(scope="module")
 def tries() -> Iterator[Tries]:
@@ -38,6 +40,7 @@ def test_the_corpus_is_large_and_sorted() -> None:
     assert sum(len(family) for family in found.values()) == len(NAMES) >= 250
 
 
+@linux
 @pytest.mark.parametrize("name", NAMES)
 def test_without_a_capsule_it_has_its_effect(name: str, tries: Tries) -> None:
     """An attempt that a plain interpreter does not feel would prove nothing."""
@@ -62,7 +65,7 @@ def test_the_system_holds_alone(name: str, tries: Tries) -> None:
     assert shown == in_spite_of_the_system(machine().probe["stat"]).get(name, set())
 
 
-@pytest.mark.skipif(os.name != "posix", reason="needs a POSIX system")
+@linux
 @pytest.mark.parametrize("name", NAMES)
 def test_what_the_language_layer_lets_through_is_known(name: str, tries: Tries) -> None:
     """Without walls, what still succeeds is exactly what is listed."""
