@@ -96,16 +96,27 @@ def _llm_request(request: object) -> Mapping[str, object]:
 
 def _llm_response(response: object) -> Mapping[str, object]:
     about = _text_members(response, ("model", "finish_reason"))
-    if isinstance(response, dict):
-        usage = cast("dict[object, object]", response).get("usage")
-        if isinstance(usage, dict):
-            counts = cast("dict[object, object]", usage)
-            about["usage"] = {
-                name: count
-                for name, count in counts.items()
-                if isinstance(name, str) and type(count) is int
-            }
+    usage, cost = _members(response, "usage"), _members(response, "cost")
+    if usage is not None:
+        about["usage"] = {
+            name: count for name, count in usage.items() if type(count) is int
+        }
+    if cost is not None:
+        about["cost"] = _text_members(cost, tuple(cost))
     return about
+
+
+def _members(value: object, name: str) -> dict[str, object] | None:
+    """Return the member *name* of *value*, where it is an object with named members."""
+    member = (
+        cast("dict[object, object]", value).get(name)
+        if isinstance(value, dict)
+        else None
+    )
+    if not isinstance(member, dict):
+        return None
+    told = cast("dict[object, object]", member)
+    return {key: one for key, one in told.items() if isinstance(key, str)}
 
 
 def _tool_request(request: object) -> Mapping[str, object]:

@@ -177,6 +177,25 @@ def test_models_of_a_kind(ledger: Ledger) -> None:
     assert last_event(ledger, "count.failed").data["reason"] == "refused"
 
 
+def test_what_an_answer_of_a_model_tells_of_itself(ledger: Ledger) -> None:
+    """Model, reason, tokens and cost stand inline; whatever else does not."""
+    cost = {"usd": "0.0002", "table": "prices 1", "details": {"input": "0.0001"}}
+    usage = {"input_tokens": 3, "details": {"cached_tokens": 1}}
+    said = {"text": "hm", "model": "m", "finish_reason": "stop"}
+    with ledger.run("r") as run:
+        run.effect("llm", {}, lambda _: {**said, "usage": usage, "cost": cost})
+        run.effect("llm", {}, lambda _: {"usage": 7, "cost": {1: 2}})
+        run.effect("llm", {}, lambda _: "text")
+    first, second, third = ledger.events(type="llm.completed")
+    assert first.data["about"] == {
+        "model": "m",
+        "finish_reason": "stop",
+        "usage": {"input_tokens": 3},
+        "cost": {"usd": "0.0002", "table": "prices 1"},
+    }
+    assert (second.data.get("about"), third.data.get("about")) == ({"cost": {}}, None)
+
+
 def test_a_broken_declaration_is_a_failure(ledger: Ledger) -> None:
     """What a kind's own code raises about a response does not lose the outcome."""
     broken = EffectKind(

@@ -45,6 +45,10 @@ def test_text(
     assert (told["usage"]["input_tokens"], told["usage"]["output_tokens"]) == (9, 4)
     assert float(told["cost"]["usd"]) > 0
     assert told["cost"]["table"].startswith("genai-prices ")
+    (event,) = ledger.events(type="llm.completed")
+    about = event.data["about"]
+    assert isinstance(about, dict)
+    assert about["cost"] == told["cost"]
     assert bool(server.calls[0].body.get("stream")) == stream
 
 
