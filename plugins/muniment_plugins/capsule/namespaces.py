@@ -26,7 +26,7 @@ import os
 TYPE_CHECKING = False  # typing itself costs more than a bare interpreter's start
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import Any
+    from typing import Any, NoReturn
 
     from muniment_plugins.capsule.native import System
 
@@ -68,7 +68,10 @@ def enter(system: System, walls: Mapping[str, Any]) -> dict[str, object]:
     if walls.get("tried"):
         entry.take()
         return dict(_STATED)
-    pilot, words = _try(entry)
+    try:
+        pilot, words = _try(entry)
+    except OSError as error:  # one process more, which this user may not have
+        return {"missing": _answer(error), "step": "fork"}
     try:
         if words != [_ENTERED]:
             step, answer = words or ("fork", "EIO")
@@ -82,17 +85,23 @@ def enter(system: System, walls: Mapping[str, Any]) -> dict[str, object]:
 def _try(entry: _Entry) -> tuple[int, list[str]]:
     """Take all steps in a process that ends then; return it, and its words."""
     heard, told = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        try:
-            os.write(told, _outcome(entry).encode())
-        finally:
-            os._exit(0)
-    os.close(told)
     try:
+        try:
+            pid = os.fork()
+            if pid == 0:
+                _tell(told, entry)
+        finally:
+            os.close(told)
         return pid, os.read(heard, _LONGEST).decode().split()
     finally:
         os.close(heard)
+
+
+def _tell(told: int, entry: _Entry) -> NoReturn:
+    try:
+        os.write(told, _outcome(entry).encode())
+    finally:
+        os._exit(0)
 
 
 def _outcome(entry: _Entry) -> str:
@@ -101,8 +110,12 @@ def _outcome(entry: _Entry) -> str:
         try:
             step()
         except OSError as error:
-            return f"{name} {errno.errorcode.get(error.errno or 0, str(error.errno))}"
+            return f"{name} {_answer(error)}"
     return _ENTERED
+
+
+def _answer(error: OSError) -> str:
+    return errno.errorcode.get(error.errno or 0, str(error.errno))
 
 
 class _Entry:

@@ -178,7 +178,8 @@ def _interpreter() -> tuple[str, ...]:
 def _existing(*paths: str) -> tuple[str, ...]:
     """Return each place once, not those beneath another, nor what is not there."""
     real = {os.path.realpath(path) for path in paths}
-    found = [path for path in sorted(real) if Path(path).exists()]
+    # What may not be looked at is not there; pathlib raises for it.
+    found = [path for path in sorted(real) if os.path.exists(path)]  # noqa: PTH110
     return tuple(path for path in found if not real.intersection(_above(path)))
 
 

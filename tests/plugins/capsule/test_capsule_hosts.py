@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Any
 
 import pytest
 
-from machines import run_python
+from machines import reachable_python, run_python
 from muniment_plugins.capsule import pool
 from muniment_plugins.capsule.examining import Machine, examine
 from muniment_plugins.capsule.results import judge_end
@@ -45,6 +46,14 @@ for limit in range(few, few + 14):
     said.append(left() == before)
 print(json.dumps([*said, run()]))
 """
+FULL = """
+said = []
+for limit in range(1, 5):
+    resource.setrlimit(resource.RLIMIT_NPROC, (limit, 1000))
+    said.append(run())
+    pool.pool().close()
+print(json.dumps([*said, left()[1]]))
+"""
 DEAF = """
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 said = [run(), run("def fit_and_eval(data): return {'n': data.missing}")]
@@ -59,6 +68,14 @@ def test_a_host_without_descriptors_is_told(way: str) -> None:
     said: list[Any] = run_python(HOST + way + EXHAUSTED)
     assert set(said) == {True, "ok", "capsule/spawn"}
     assert (said[0], said[-1]) == ("capsule/spawn", "ok")
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="becomes a user")
+def test_a_user_without_processes_is_told() -> None:
+    """One process is enough for a program; to try the namespaces takes another."""
+    user = 50_000 + os.getpid() % 10_000  # with no other processes
+    said = run_python(HOST + FULL, python=reachable_python(), user=user, group=user)
+    assert said == ["capsule/spawn", "ok", "ok", "ok", []]
 
 
 @pytest.mark.parametrize("way", ["", ALONE])
