@@ -22,7 +22,7 @@ from muniment_plugins.harness.failing import Failure, failures_of, place_in
 from muniment_plugins.harness.gathering import Gathered, gather
 from muniment_plugins.harness.programs import BASELINE
 from muniment_plugins.harness.refusals import ExperimentFailed
-from muniment_plugins.harness.registration import Integrity, integrity_of
+from muniment_plugins.harness.registration import KIND, Integrity, integrity_of
 
 if TYPE_CHECKING:
     from muniment.events import Event
@@ -186,18 +186,20 @@ class Result:
         error: Exception | None,
     ) -> Self:
         events = list(ledger.events(run=run))
-        conditions = gather(ledger, run)
-        rows = _rows(ledger, events)
-        treated = [name for name in rows if name != BASELINE]
+        stated = [one for one in events if one.type == KIND]
+        about = ledger.resolve(stated[0]) if stated else {}
+        # Replicates may have begun in any order; the plan's is that of the conditions.
+        names = cast("list[str]", about.get("conditions", [BASELINE]))
+        found, rows = gather(ledger, run), _rows(ledger, events)
+        conditions = {name: found[name] for name in names if name in found}
+        hypotheses = cast("list[Mapping[str, str]]", about.get("hypotheses", []))
         metrics = Metrics(
             Condition.of(rows.get(BASELINE, {})),
-            _judged(conditions),
-            {name: Condition.of(rows[name]) for name in treated},
+            _judged(conditions, [one["name"] for one in hypotheses]),
+            {name: Condition.of(rows[name]) for name in names[1:] if name in rows},
         )
         size, _ = ledger.store.last_checkpoint()
         proof = {"ledger": ledger.id, "run": run, "checkpoint": size}
-        named = [one for one in events if one.type == "experiment.registered"]
-        about = ledger.resolve(named[0]) if named else {}
         return cls(
             run,
             ledger.id,
@@ -232,7 +234,7 @@ def _rows(ledger: Ledger, events: list[Event]) -> dict[str, Rows]:
     return found
 
 
-def _judged(conditions: Mapping[str, Gathered]) -> tuple[Judged, ...]:
+def _judged(conditions: Mapping[str, Gathered], names: list[str]) -> tuple[Judged, ...]:
     results: dict[str, dict[str, object]] = {}
     passed: dict[str, list[object]] = {}
     scores: dict[str, dict[str, float]] = {}
@@ -243,8 +245,9 @@ def _judged(conditions: Mapping[str, Gathered]) -> tuple[Judged, ...]:
             passed.setdefault(hypothesis, []).append(verdict.get("passed"))
             scores.setdefault(hypothesis, {})[name] = _score(verdict)
     return tuple(
-        Judged(name, by_condition, _all(passed[name]), scores[name])
-        for name, by_condition in results.items()
+        Judged(name, results[name], _all(passed[name]), scores[name])
+        for name in names
+        if name in results
     )
 
 

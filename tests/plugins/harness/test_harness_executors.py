@@ -66,6 +66,9 @@ def test_the_result_is_the_same(ledger: Ledger, executor: str) -> None:
     """Metrics, verdicts and digest do not depend on the executor."""
     result = builder().build().run(replicates=4, executor=executor, ledger=ledger)
     assert result.errors == ()
+    assert list(result.metrics.treatments) == ["half", "whole"]
+    (judged,) = result.metrics.hypotheses
+    assert list(judged.results) == ["baseline", "half", "whole"]
     assert result.metrics.baseline.metrics["total"] == [10, 10, 10, 10]
     assert result.metrics.treatments["half"].metrics["kept"] == [3, 2, 2, 2]
     assert result.metrics.treatments["whole"].metrics["total"] == [10, 11, 12, 13]
