@@ -110,6 +110,7 @@ class SpecIssued(EventData):
     contracts: Annotated[list[Free], LARGE] = []
     resources: Free = {}
     id: str | None = None
+    allow_non_finite: bool | None = None
 
 
 class SynthesisAttempted(EventData):

@@ -68,7 +68,7 @@ def execute_code(request: Mapping[str, Any]) -> dict[str, JsonValue]:
 
     *request* has ``code``, ``data`` and optionally ``entrypoint``,
     ``allowed_imports``, ``resources`` (``time_s``, ``mem_mb``), ``seed``, ``clock``,
-    ``engine``, ``require`` and ``allow_dangerous``.
+    ``engine``, ``require``, ``allow_dangerous`` and ``allow_non_finite``.
     """
     from muniment_plugins.capsule import requests  # noqa: PLC0415 - lazy is the point
 

@@ -19,6 +19,7 @@ import hashlib
 from dataclasses import dataclass, field
 
 from muniment.canonical import JsonValue
+from muniment.values import encode
 
 __all__ = ["Execution", "digest_of"]
 
@@ -48,6 +49,8 @@ class Execution:
     environment: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     stdout: str = ""
     stdout_truncated: bool = False
+    non_finite: bool = False
+    """Whether the metrics may hold NaN and infinities."""
 
     @property
     def stdout_digest(self) -> str:
@@ -55,14 +58,18 @@ class Execution:
         return f"sha256:{hashlib.sha256(self.stdout.encode()).hexdigest()}"
 
     def to_json(self) -> dict[str, JsonValue]:
-        """Return everything as JSON, in a form that events and hooks can carry."""
+        """Return everything as JSON, in a form that events and hooks can carry.
+
+        Where NaN was allowed, the metrics are as `muniment.values.encode` has them.
+        """
         return {
             "code_digest": self.code_digest,
             "environment": self.environment,
             "error": self.error,
             "layers": self.layers,
             "level": self.level,
-            "metrics": self.metrics,
+            "metrics": encode(self.metrics) if self.non_finite else self.metrics,
+            "non_finite": self.non_finite,
             "seed": self.seed,
             "status": self.status,
             "stdout": self.stdout,

@@ -48,7 +48,12 @@ from muniment_plugins.capsule.clocks import INSTANT, stated
 from muniment_plugins.capsule.decoding import decode_plain
 from muniment_plugins.capsule.execution import Execution, digest_of
 from muniment_plugins.capsule.policy import Policy
-from muniment_plugins.capsule.protocol import MAX_RESULT, Unsendable, render_metrics
+from muniment_plugins.capsule.protocol import (
+    MAX_MESSAGE,
+    MAX_RESULT,
+    Unsendable,
+    render_metrics,
+)
 from muniment_plugins.capsule.refusals import BoundedExecutionError
 from muniment_plugins.capsule.results import (
     ProtocolViolation,
@@ -63,7 +68,6 @@ __all__ = ["LEVEL", "refuse_missing", "run"]
 LEVEL = "engine"
 
 _GRACE_S = 1.0
-_MAX_MESSAGE = 4096
 _RECURSION = 1000
 # No program can say these names: they are refused before.
 _CALL = "\n__result__ = {}(__data__)"
@@ -118,6 +122,7 @@ def run(program: Validated, data: JsonValue, policy: Policy) -> Execution:
         },
         stdout=output.kept.decode(errors="replace"),
         stdout_truncated=output.truncated,
+        non_finite=policy.allow_non_finite,
     )
 
 
@@ -219,7 +224,14 @@ def _in_session(
 ) -> _Verdict:
     try:
         with _session(policy) as session:
-            return _verdict(session, program, data, output)
+            text = _answer(session, program, data, output)
+        return judge_answer(
+            read_frame(text.encode()), allow_non_finite=policy.allow_non_finite
+        )
+    except Unsendable as error:
+        return judge_answer({"failed": _failure(*error.args)})
+    except ProtocolViolation as error:
+        return "killed", None, error_of("protocol", str(error))
     except MontyConversionError as error:
         raise ValueRefused(
             f"Monty cannot carry the data: {error}",
@@ -231,27 +243,15 @@ def _in_session(
         return _of_error(error, program)
 
 
-def _verdict(
+def _answer(
     session: MontySession, program: Validated, data: object, output: _Output
-) -> _Verdict:
-    """Run the program, and then ask for its result."""
+) -> str:
+    """Run the program, and then ask for its result, as the frame of a child."""
     session.feed_run(
         program.code + _CALL.format(program.entrypoint),
         inputs={"__data__": data, "__name__": "program"},
         print_callback=output,
     )
-    try:
-        text = _result(session)
-    except Unsendable as error:
-        return judge_answer({"failed": _failure(*error.args)})
-    try:
-        return judge_answer(read_frame(text.encode()))
-    except ProtocolViolation as error:
-        return "killed", None, error_of("protocol", str(error))
-
-
-def _result(session: MontySession) -> str:
-    """Return the frame that a child would send of this result."""
     try:
         if len(session.feed_run(_SIZED)) > MAX_RESULT:
             raise Unsendable("result-size", f"the metrics take over {MAX_RESULT} bytes")
@@ -269,7 +269,7 @@ def _of_error(error: MontyError, program: Validated) -> _Verdict:
             return "timeout", None, error_of("wall", "the wall-clock time is over")
         return "killed", None, error_of("engine", f"Monty ended: {error}")
     raised = error.exception()
-    message = str(raised)[:_MAX_MESSAGE]
+    message = str(raised)[:MAX_MESSAGE]
     frames: list[Frame] = []
     if isinstance(error, MontyRuntimeError | MontySyntaxError):
         frames = error.traceback()

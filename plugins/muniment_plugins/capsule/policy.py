@@ -68,6 +68,7 @@ class Policy:
         env: Variables added to the child's own, otherwise fixed environment; they are
             stated with the execution.
         max_output: Bytes of printed text that are kept.
+        allow_non_finite: Whether metrics may hold NaN and infinities.
         clock: ``frozen`` shows one instant, 2000-01-01T00:00:00Z, by the modules
             ``time`` and ``datetime``.
         engine: ``monty`` runs programs without packages in another interpreter.
@@ -87,6 +88,7 @@ class Policy:
     env: Mapping[str, str] = field(default_factory=dict[str, str])
     max_output: int = 64 * 1024
     allow_dangerous: bool = False
+    allow_non_finite: bool = False
     clock: str = "real"
     engine: str = "python"
 
@@ -111,6 +113,7 @@ class Policy:
             (type(self.seed) is int and 0 <= self.seed < 2**63, "seed"),
             (type(self.max_output) is int and self.max_output >= 0, "max_output"),
             (self.require in LEVELS, "require"),
+            (type(self.allow_non_finite) is bool, "allow_non_finite"),
             (self.clock in ("frozen", "real"), "clock"),
             (self.engine in ("monty", "python"), "engine"),
         )

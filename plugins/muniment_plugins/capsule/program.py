@@ -21,6 +21,7 @@ from muniment_plugins.capsule.guard import build_views, guarded_import, safe_bui
 from muniment_plugins.capsule.limits import apply_limits, grow_stack
 from muniment_plugins.capsule.lockdown import Readied, load_late, prepare
 from muniment_plugins.capsule.protocol import (
+    MAX_MESSAGE,
     Unsendable,
     quoted,
     receive,
@@ -52,7 +53,6 @@ __all__ = [
 ]
 
 MODULE = "program"
-MAX_MESSAGE = 4096
 RESERVE = 512 * 1024
 """Memory that is kept for saying that there is no more."""
 _SAID = {"memory": "the memory is used up"}

@@ -7,7 +7,9 @@ Rules:
 - Parent to child: the request, then ``go``. Child to parent: what it stated about its
   layers, then the result, then the end. Anything else is a violation.
 - The child writes its result with `render`, from exact types only; what JSON lacks is
-  refused there by place, and the parent checks everything again with `read_result`.
+  refused there by place, and the parent checks everything again with `read_frame`.
+- NaN and the infinities pass by the names that JavaScript has for them: whether they
+  are results, the parent decides.
 - Never pickle, never standard output.
 
 The child imports this module before anything else: only built-in modules at the top.
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MAX_INTEGER_BITS",
+    "MAX_MESSAGE",
     "MAX_REQUEST",
     "MAX_RESULT",
     "MAX_RESULT_DEPTH",
@@ -44,6 +47,7 @@ MAX_REQUEST = 256 * 1024 * 1024
 MAX_RESULT = 1024 * 1024
 MAX_RESULT_DEPTH = 16
 MAX_INTEGER_BITS = 1024
+MAX_MESSAGE = 4096
 
 
 class FrameError(Exception):
@@ -122,6 +126,7 @@ def parse_json(text: str) -> Any:
     return make_scanner(_Scanning)(text, 0)[0]  # type: ignore[arg-type]
 
 
+_NON_FINITE = {"-inf": "-Infinity", "inf": "Infinity", "nan": "NaN"}
 _ESCAPES = {code: f"\\u{code:04x}" for code in (*range(0x20), 0x22, 0x5C, 0x7F)}
 
 # Typed so that what isinstance narrows stays Any: these are a program's values.
@@ -148,7 +153,7 @@ def render(value: Any, place: str = "", depth: int = 0) -> str:
     methods. NumPy scalars and arrays become numbers and lists.
 
     Raises:
-        Unsendable: *value* holds something else, NaN or an infinity.
+        Unsendable: *value* holds something else.
 
     """
     if value is None or value is True or value is False:
@@ -206,9 +211,8 @@ def _render_scalar(value: Any, place: str) -> str:
         if value.bit_length() > MAX_INTEGER_BITS:
             raise Unsendable("result", f"{place} has over {MAX_INTEGER_BITS} bits")
         return int.__repr__(value)
-    if value - value != 0.0:
-        raise Unsendable("non-finite", f"{place} is {value!r}, which is no number")
-    return float.__repr__(value)
+    text = float.__repr__(value)
+    return _NON_FINITE.get(text, text)
 
 
 def _from_numpy(value: Any, place: str) -> Any:

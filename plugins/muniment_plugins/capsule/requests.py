@@ -20,7 +20,10 @@ from muniment_plugins.capsule.running import Capsule
 
 __all__ = ["check", "execute", "policy_of"]
 
-_BOUNDS = ("allow_dangerous", "allowed_imports", "clock", "engine", "require", "seed")
+_BOUNDS = (
+    *("allow_dangerous", "allow_non_finite", "allowed_imports", "clock", "engine"),
+    *("require", "seed"),
+)
 _RESOURCES = ("mem_mb", "time_s")
 _PROGRAM = ("code", "data", "entrypoint", "resources")
 

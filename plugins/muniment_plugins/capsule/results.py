@@ -6,8 +6,10 @@
 
 Rules:
 
-- A frame is hostile text: strict UTF-8 and JSON, no NaN, no member twice, bounded in
-  depth and in the size of integers. What breaks a rule is a violation, never a result.
+- A frame is hostile text: strict UTF-8 and JSON, no member twice, bounded in depth and
+  in the size of integers. What breaks a rule is a violation, never a result.
+- NaN and the infinities may stand in metrics alone, and are an error there unless the
+  policy allows them.
 - Whatever the child says about its end, its signal and the deadline say it better.
 """
 
@@ -16,12 +18,14 @@ from __future__ import annotations
 import json
 import math
 import signal
+from collections.abc import Iterator
 from typing import Any
 
 from muniment.canonical import JsonValue
 from muniment_plugins.capsule.native import architecture
 from muniment_plugins.capsule.protocol import (
     MAX_INTEGER_BITS,
+    MAX_MESSAGE,
     MAX_RESULT_DEPTH,
     is_list,
     is_object,
@@ -40,7 +44,6 @@ __all__ = [
 _STATUS = {"memory": "limit", "result-size": "limit"}
 _REMEDY = {
     "memory": "raise mem_mb, or hold less at a time",
-    "non-finite": "return a finite number, or leave the metric out",
     "prepare": "install the package, or take it off the allowed imports",
     "raised": "read the message and the line",
     "result": "return a dict of numbers, text, truth values, None, lists and dicts",
@@ -70,11 +73,13 @@ def read_frame(body: bytes) -> dict[str, Any]:
     if not is_object(value):
         raise ProtocolViolation("a frame that is no object")
     _check(value, 0)
+    if "ok" not in value and _non_finite(value):
+        raise ProtocolViolation("a number that is not finite")
     return value
 
 
 def judge_answer(
-    answer: dict[str, Any],
+    answer: dict[str, Any], *, allow_non_finite: bool = False
 ) -> tuple[str, dict[str, JsonValue] | None, dict[str, JsonValue] | None]:
     """Return status, metrics and error that the second frame says.
 
@@ -84,6 +89,9 @@ def judge_answer(
     """
     metrics: object = answer.get("ok")
     if answer.keys() == {"ok"} and is_object(metrics):
+        if not allow_non_finite and (wrong := _non_finite(metrics)):
+            message = f"{wrong}, which is no number"[:MAX_MESSAGE]
+            return "error", None, error_of("non-finite", message)
         return "ok", metrics, None
     failed: object = answer.get("failed")
     if answer.keys() == {"failed"} and is_object(failed):
@@ -148,6 +156,7 @@ def error_of(
     remedies = {
         **_REMEDY,
         "cpu": "raise time_s, or compute less",
+        "non-finite": "return a finite number, leave it out, or allow_non_finite",
         "engine": "report it to Monty, or use engine='python'",
         "protocol": "return metrics from the entrypoint only",
         "signal": "look for what the program asked of the system",
@@ -183,10 +192,21 @@ def _check(value: object, depth: int) -> None:
             _check(item, depth + 1)
     elif isinstance(value, str):
         _check_text(value)
-    elif isinstance(value, float) and not math.isfinite(value):
-        raise ProtocolViolation("a number that is not finite")
     elif isinstance(value, int) and value.bit_length() > MAX_INTEGER_BITS:
         raise ProtocolViolation("an integer that is too large")
+
+
+def _non_finite(value: object, place: str = "") -> str:
+    """Say where in *value* the first number stands that is none; empty without one."""
+    if isinstance(value, float):
+        return "" if math.isfinite(value) else f"{place} is {value!r}"
+    found: Iterator[str] = iter(())
+    if is_object(value):
+        dot = "." if place else ""
+        found = (_non_finite(one, f"{place}{dot}{key}") for key, one in value.items())
+    elif is_list(value):
+        found = (_non_finite(one, f"{place}[{i}]") for i, one in enumerate(value))
+    return next(filter(None, found), "")
 
 
 def _check_text(text: str) -> None:

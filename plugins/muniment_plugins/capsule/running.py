@@ -185,7 +185,8 @@ class Capsule:
         )
 
     def _judged(self, code: str, outcome: Outcome, found: Machine) -> Execution:
-        status, metrics, error = _judge(outcome)
+        allowed = self.policy.allow_non_finite
+        status, metrics, error = _judge(outcome, allow_non_finite=allowed)
         stated = outcome.stated or {}
         return Execution(
             status=status,
@@ -208,6 +209,7 @@ class Capsule:
             environment=_environment(self.policy, outcome.packages),
             stdout=outcome.stdout.decode(errors="replace"),
             stdout_truncated=outcome.stdout_truncated,
+            non_finite=allowed,
         )
 
 
@@ -251,7 +253,7 @@ def _monty() -> Any:
 _Verdict = tuple[str, dict[str, JsonValue] | None, dict[str, JsonValue] | None]
 
 
-def _judge(outcome: Outcome) -> _Verdict:
+def _judge(outcome: Outcome, *, allow_non_finite: bool) -> _Verdict:
     if outcome.reason:
         return _of_reason(outcome)
     if outcome.answer is None:
@@ -259,7 +261,7 @@ def _judge(outcome: Outcome) -> _Verdict:
         status, error = judge_end(outcome.signal, words)
         return status, None, error
     try:
-        return judge_answer(outcome.answer)
+        return judge_answer(outcome.answer, allow_non_finite=allow_non_finite)
     except ProtocolViolation as violation:
         return "killed", None, error_of("protocol", str(violation))
 

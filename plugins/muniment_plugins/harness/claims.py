@@ -84,6 +84,8 @@ class Spec:
     properties: Sequence[Mapping[str, object]] = ()
     contracts: Sequence[Mapping[str, object]] = ()
     resources: Mapping[str, object] = field(default_factory=DEFAULT_RESOURCES.copy)
+    allow_non_finite: bool = False
+    """Whether NaN and infinities are metrics, and not errors."""
 
     def __post_init__(self) -> None:
         for name in ("allowed_imports", "properties", "contracts"):
@@ -97,6 +99,8 @@ class Spec:
             if not is_amount(amount) or not amount:
                 refuse(f"{amount!r} bounds nothing", f"Spec.resources.{name}", "")
         object.__setattr__(self, "resources", freeze_members(self.resources))
+        if type(self.allow_non_finite) is not bool:
+            refuse("it is neither True nor False", "Spec.allow_non_finite", "")
         names = [one.name for one in self.relations]
         if len(set(names)) != len(names):
             refuse("a name stands twice", "Spec.properties", "name each property")
@@ -121,7 +125,8 @@ class Spec:
     def bounds(self) -> dict[str, object]:
         """What the capsule is told: imports, and resources with nothing left open."""
         resources = {**DEFAULT_RESOURCES, **self.resources}
-        return {"allowed_imports": list(self.allowed_imports), "resources": resources}
+        imports = list(self.allowed_imports)
+        return {"allowed_imports": imports, "resources": resources, **self._allowed}
 
     def to_json(self) -> dict[str, object]:
         """Return the spec as ``spec.issued`` carries it."""
@@ -130,7 +135,12 @@ class Spec:
             "properties": thaw(self.properties),
             "contracts": thaw(self.contracts),
             "resources": thaw_members(self.resources),
+            **self._allowed,
         }
+
+    @property
+    def _allowed(self) -> dict[str, object]:
+        return {"allow_non_finite": True} if self.allow_non_finite else {}
 
     @staticmethod
     def of(value: Spec | Mapping[str, object]) -> Spec:

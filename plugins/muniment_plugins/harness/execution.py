@@ -28,7 +28,9 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import ClassVar, Self, cast
 
+from muniment.canonical import JsonValue
 from muniment.errors import EffectFailed
+from muniment.values import decode
 from muniment_plugins.harness.cases import Case
 from muniment_plugins.harness.hosts import Host
 from muniment_plugins.harness.refusals import (
@@ -191,6 +193,9 @@ def _measured(group: list[Mapping[str, object]]) -> dict[str, object]:
 
 def _answer(told: Mapping[str, object]) -> dict[str, object]:
     metrics = cast("Mapping[str, object] | None", told["metrics"])
+    if told.get("non_finite"):
+        tagged = cast("JsonValue", metrics)
+        metrics = cast("Mapping[str, object] | None", decode(tagged))
     return {
         "status": told["status"],
         "error": told["error"],

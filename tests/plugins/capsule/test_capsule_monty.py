@@ -171,6 +171,13 @@ def test_what_goes_wrong_has_the_rule_of_the_capsule(
     assert rule(run(body, time_s=time_s, mem_mb=64)) == expected
 
 
+def test_what_is_no_number_may_be_allowed() -> None:
+    """NaN and infinities are metrics where the policy says so."""
+    body = "return {'a': [1e308 * 10, float('nan')], 'b': -1e308 * 10}"
+    execution = run(body, allow_non_finite=True)
+    assert repr(execution.metrics) == "{'a': [inf, nan], 'b': -inf}"
+
+
 def test_a_result_cannot_hide_its_size() -> None:
     """Built-in names that the program took away do not count its result."""
     head = "def len(x): return 0\ndef str(x): return ''"

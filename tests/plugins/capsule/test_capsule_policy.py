@@ -16,6 +16,7 @@ from muniment_plugins.capsule import Policy
         ({"time_s": 0}, "time_s"),
         ({"time_s": float("inf")}, "time_s"),
         ({"time_s": float("nan")}, "time_s"),
+        ({"allow_non_finite": 1}, "allow_non_finite"),
         ({"time_s": True}, "time_s"),
         ({"mem_mb": 0}, "mem_mb"),
         ({"mem_mb": 1.5}, "mem_mb"),

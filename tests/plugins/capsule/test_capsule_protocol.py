@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections import Counter, OrderedDict
 from enum import IntEnum
@@ -64,6 +65,19 @@ def test_rendered_results_are_the_json_of_their_value(value: dict[str, object]) 
     text = render(value)
     assert json.loads(text) == value
     assert repr(read_frame(text.encode())) == repr(value)
+
+
+@given(st.floats())
+def test_numbers_that_are_none_pass_in_metrics_alone(number: float) -> None:
+    """NaN and infinities come as they were; anywhere else they are a violation."""
+    text = render({"ok": {"v": [number]}})
+    assert repr(read_frame(text.encode())) == repr({"ok": {"v": [number]}})
+    elsewhere = render({"layers": {"v": [number]}}).encode()
+    if math.isfinite(number):
+        assert read_frame(elsewhere) == {"layers": {"v": [number]}}
+        return
+    with pytest.raises(ProtocolViolation, match="not finite"):
+        read_frame(elsewhere)
 
 
 @given(values)

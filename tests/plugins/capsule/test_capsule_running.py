@@ -15,6 +15,7 @@ import pytest
 import muniment_plugins.capsule
 from muniment import hookspecs
 from muniment.errors import RefusedError, UsageError, ValueRefused
+from muniment.values import decode
 from muniment_plugins.capsule import Capsule, Policy, execute_code, running
 from muniment_plugins.capsule.machine import Machine, machine
 
@@ -115,6 +116,39 @@ def test_results_that_are_none_are_errors(
 ) -> None:
     """Whatever is no dict of JSON values ends as an error with its rule."""
     assert run(capsule, body) == rule
+
+
+NON_FINITE = """
+def fit_and_eval(data):
+    return {"nan": float("nan"), "list": [1e308 * 10, {"$float": "nan"}],
+            "least": -1e308 * 10, "two": 2.0, "n": 2, "sum": sum(data)}
+"""
+
+
+def test_what_is_no_number_is_told_by_its_place(capsule: Capsule) -> None:
+    """The message names the first NaN or infinity, as the program calls it."""
+    execution = capsule.run(NON_FINITE, [1.5])
+    assert (execution.status, execution.metrics) == ("error", None)
+    assert execution.error is not None
+    assert execution.error["message"] == "nan is nan, which is no number"
+    nested = "def fit_and_eval(d):\n    return {'a': [1, {'b': -1e308 * 10}]}"
+    error = capsule.run(nested, None).error
+    assert error is not None
+    assert error["message"] == "a[1].b is -inf, which is no number"
+
+
+def test_what_is_no_number_may_be_allowed() -> None:
+    """A policy that allows NaN and infinities gets them exactly, and JSON tags them."""
+    request = {"code": NON_FINITE, "data": [1.5, 1], "allow_non_finite": True}
+    answer: Any = json.loads(json.dumps(execute_code(request), allow_nan=False))
+    execution = Capsule(Policy(allow_non_finite=True)).run(NON_FINITE, [1.5, 1])
+    assert (answer["status"], answer["non_finite"]) == ("ok", True)
+    assert answer["metrics"]["nan"] == {"$float": "nan"}
+    shown = (
+        "{'nan': nan, 'list': [inf, {'$float': 'nan'}], 'least': -inf, "
+        "'two': 2.0, 'n': 2, 'sum': 2.5}"
+    )
+    assert repr(decode(answer["metrics"])) == repr(execution.metrics) == shown
 
 
 def test_values_keep_their_types_on_the_way_in(capsule: Capsule) -> None:

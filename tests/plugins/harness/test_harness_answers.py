@@ -138,6 +138,28 @@ def test_3_16_every_execution_says_what_held_it(ledger: Ledger) -> None:
         assert told["environment"]
 
 
+def test_numbers_that_are_none_are_metrics_where_the_spec_says_so(
+    ledger: Ledger,
+) -> None:
+    """NaN and infinities are measured, recorded and replayed exactly, if allowed."""
+    code = "def fit_and_eval(data):\n    return {'a': float('nan'), 'b': -1e999}"
+    refused = builder(code).build().run(ledger=ledger)
+    assert [one.rule for one in refused.errors] == ["capsule/non-finite"]
+    allowed = (
+        Experiment.builder()
+        .datasource(lambda _: [])
+        .add_step(specify_claim(claim={"id": "c", "text": "None are numbers"}))
+        .add_step(generate_spec(spec={"allow_non_finite": True}))
+        .add_step(bounded_synthesis(code=code))
+        .add_step(execute_capsule())
+    )
+    result = allowed.build().run(ledger=ledger)
+    assert repr(result.metrics.baseline.metrics) == "{'a': [nan], 'b': [-inf]}"
+    assert replay(ledger, result.run_id).verdict == "acceptable"
+    issued = list(ledger.events(run=result.run_id, type="spec.issued"))
+    assert issued[-1].data["allow_non_finite"] is True
+
+
 def test_3_17_acceptance_decides(ledger: Ledger) -> None:
     """The same metrics meet one claim and refute another, over real treatments."""
 

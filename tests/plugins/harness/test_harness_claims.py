@@ -40,6 +40,7 @@ def test_open_resources_have_their_defaults() -> None:
         ({"resources": {"time": 5}}, "time means nothing here"),
         ({"resources": {"time_s": 0}}, "0 bounds nothing"),
         ({"resources": {"mem_mb": "256"}}, "'256' bounds nothing"),
+        ({"allow_non_finite": "no"}, "neither True nor False"),
         ({"properties": [{"name": "p"}]}, r"None is no text"),
         ({"properties": [{"name": "p", "transform": "t", "x": 1}]}, "x means nothing"),
         ({"properties": ["p"]}, "'p' is no mapping"),
