@@ -51,6 +51,7 @@ class Pool:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._idle: list[tuple[_Key, Worker]] = []
+        self._lent: set[Worker] = set()
         self._unforkable: set[_Key] = set()
         self._found: dict[_Key, Machine] = {}
 
@@ -73,10 +74,10 @@ class Pool:
             try:
                 yield child
             except BaseException:
-                worker.close()
+                self._end(worker)
                 raise
         if child.is_lost or worker.uses >= MOST_USES:
-            worker.close()
+            self._end(worker)
         else:
             self._give_back(key, worker)
 
@@ -103,9 +104,9 @@ class Pool:
     def forget(self) -> None:
         """Start anew in a process that was forked: the workers are its parent's."""
         self._lock = threading.Lock()
-        for _, worker in self._idle:
+        for worker in (*self._lent, *(worker for _, worker in self._idle)):
             worker.forget()
-        self._idle = []
+        self._lent, self._idle = set(), []
 
     def _have(
         self, key: _Key, surroundings: Surroundings, use: Callable[[Worker], _T]
@@ -117,17 +118,18 @@ class Pool:
         while True:
             waiting = self._take(key)
             worker = waiting or Worker(surroundings, self._found.get(key))
+            self._lent.add(worker)
             try:
                 self._examine(key, worker)
                 return worker, use(worker)
             except Unforkable as error:
-                worker.close()
+                self._end(worker)
                 if error.lasting:
                     self._unforkable.add(key)
                 if waiting is None or error.lasting:
                     return None  # an interpreter of its own will say why
             except BaseException:
-                worker.close()
+                self._end(worker)
                 raise
 
     def _examine(self, key: _Key, worker: Worker) -> None:
@@ -153,8 +155,13 @@ class Pool:
                     return self._idle.pop(place)[1]
         return None
 
+    def _end(self, worker: Worker) -> None:
+        self._lent.discard(worker)
+        worker.close()
+
     def _give_back(self, key: _Key, worker: Worker) -> None:
         with self._lock:
+            self._lent.discard(worker)
             self._idle.append((key, worker))
             beyond = self._idle.pop(0)[1] if len(self._idle) > MOST_IDLE else None
         if beyond is not None:

@@ -6,6 +6,8 @@
 Rules:
 
 - A child gets four fresh pipes and nothing else; its environment is written here.
+- No other fork of this process may hold a child's ends of its pipes, which would then
+  never be seen to end: forks wait until they are handed over.
 - Whoever started a child ends it: kills its whole group, then reaps it, and says how it
   ended and what it used. `warm` is the other way to start one.
 """
@@ -13,6 +15,7 @@ Rules:
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 import json
 import math
@@ -20,6 +23,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,6 +48,7 @@ __all__ = [
     "Surroundings",
     "child_environment",
     "start_worker",
+    "undivided",
     "worker_command",
 ]
 
@@ -113,6 +118,19 @@ class End:
     max_rss_kb: int
     lost: str = ""
     """Why nobody can say; empty if somebody can."""
+
+
+@functools.cache
+def undivided() -> contextlib.AbstractContextManager[object]:
+    """Return what keeps other threads from forking this process while it is entered."""
+    lock = threading.RLock()
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(
+            before=lock.acquire,
+            after_in_parent=lock.release,
+            after_in_child=lock.release,
+        )
+    return lock
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,14 +226,15 @@ class Alone:
         self.found: Machine | None = None
         self._belt = _belt()
         self.glance_s = GLANCE_S if self._belt is not None else math.inf
-        self.pipes = Pipes.opened()
-        try:
-            self._process = self._start(surroundings)
-        except BaseException:
-            self.pipes.close()
-            raise
-        finally:
-            self.pipes.close_childs()
+        with undivided():
+            self.pipes = Pipes.opened()
+            try:
+                self._process = self._start(surroundings)
+            except BaseException:
+                self.pipes.close()
+                raise
+            finally:
+                self.pipes.close_childs()
         self.pid = self._process.pid
         around = {**json.loads(surroundings.text), "imports": surroundings.imports}
         self.preface = frame(json.dumps(around).encode())

@@ -32,6 +32,7 @@ from muniment_plugins.capsule.starting import (
     Pipes,
     Surroundings,
     start_worker,
+    undivided,
 )
 
 __all__ = ["Forked", "Unforkable", "Worker"]
@@ -58,14 +59,16 @@ class Worker:
         self.found = found
         """What a probe child in the same surroundings found, once there was one."""
         self._around = _around(surroundings, found)
-        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        try:
-            self._process = self._start(surroundings, theirs.fileno())
-        except BaseException:
-            self._control.close()
-            raise
-        finally:
-            theirs.close()
+        with undivided():
+            pair = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            self._control, theirs = pair
+            try:
+                self._process = self._start(surroundings, theirs.fileno())
+            except BaseException:
+                self._control.close()
+                raise
+            finally:
+                theirs.close()
 
     @staticmethod
     def _start(surroundings: Surroundings, theirs: int) -> subprocess.Popen[bytes]:
@@ -86,15 +89,12 @@ class Worker:
         """
         self._send_around()
         self.uses += 1
-        pipes = Pipes.opened()
+        pipes = self._hand_over(json.dumps({"imports": imports}).encode())
         try:
-            self._send(json.dumps({"imports": imports}).encode(), pipes.childs)
             answer = self._receive(starting.PREPARE_S)
         except BaseException:
             pipes.close()
             raise
-        finally:
-            pipes.close_childs()
         if type(answer.get("pid")) is int:
             return Forked(self, answer["pid"], pipes)
         pipes.close()
@@ -123,6 +123,19 @@ class Worker:
         """Leave the worker to the process that started it; this one is its fork."""
         self._control.close()
         self._process.returncode = 0
+
+    def _hand_over(self, order: bytes) -> Pipes:
+        """Send *order* with the child's ends of new pipes, and let go of these."""
+        with undivided():
+            pipes = Pipes.opened()
+            try:
+                self._send(order, pipes.childs)
+            except BaseException:
+                pipes.close()
+                raise
+            finally:
+                pipes.close_childs()
+        return pipes
 
     def _send_around(self) -> None:
         around, self._around = self._around, b""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from machines import reachable_python, run_python
 from muniment_plugins.capsule import pool
 from muniment_plugins.capsule.examining import Machine, examine
 from muniment_plugins.capsule.results import judge_end
-from muniment_plugins.capsule.starting import Child, Surroundings
+from muniment_plugins.capsule.starting import Child, Surroundings, undivided
 from muniment_plugins.capsule.warm import Worker
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
@@ -68,6 +69,54 @@ def test_a_host_without_descriptors_is_told(way: str) -> None:
     said: list[Any] = run_python(HOST + way + EXHAUSTED)
     assert set(said) == {True, "ok", "capsule/spawn"}
     assert (said[0], said[-1]) == ("capsule/spawn", "ok")
+
+
+FORKING = """
+import time
+from muniment_plugins.capsule.warm import Worker
+
+def receive(self, seconds, genuine=Worker._receive):
+    forks.append(os.fork())
+    if not forks[-1]:
+        time.sleep(60)
+        os._exit(0)
+    return genuine(self, seconds)
+
+forks = []
+run()
+Worker._receive = receive
+said = [run(capsule=Capsule(Policy(time_s=1)))]
+for fork in forks:
+    held = [os.readlink(f"/proc/{fork}/fd/{name}") for name in range(3, 30)
+            if os.path.lexists(f"/proc/{fork}/fd/{name}")]
+    said.append([name for name in held if name.startswith("socket")])
+    os.kill(fork, signal.SIGKILL)
+print(json.dumps(said))
+"""
+
+
+def test_a_host_may_fork_meanwhile() -> None:
+    """What another thread forks holds neither the child's pipes nor the worker."""
+    assert run_python(HOST + FORKING) == ["ok", [], []]
+
+
+def test_no_fork_comes_between_the_ends_of_a_pipe() -> None:
+    """Another thread's fork waits until the child has what is the child's."""
+    forked: list[int] = []
+
+    def fork() -> None:
+        pid = os.fork()
+        if pid == 0:
+            os._exit(0)
+        forked.append(os.waitpid(pid, 0)[1])
+
+    thread = threading.Thread(target=fork)
+    with undivided():
+        thread.start()
+        thread.join(0.05)
+        assert forked == []
+    thread.join(10)
+    assert forked == [0]
 
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="becomes a user")
