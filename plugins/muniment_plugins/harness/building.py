@@ -20,6 +20,7 @@ from muniment_plugins.harness.cases import Step
 from muniment_plugins.harness.pipelines import Pipeline
 from muniment_plugins.harness.programs import ExperimentProgram
 from muniment_plugins.harness.references import Function, named
+from muniment_plugins.harness.sourcing import PINS
 from muniment_plugins.harness.treatments import Changes, Treatment, described
 from muniment_plugins.harness.verifiers import Hypothesis, Verifier
 
@@ -35,6 +36,7 @@ class ExperimentBuilder:
 
     name: str | None = None
     source: Function | None = None
+    pin: str = "content"
     steps: tuple[Step, ...] = ()
     judged: tuple[Hypothesis, ...] = ()
     treated: tuple[Treatment, ...] = ()
@@ -44,11 +46,19 @@ class ExperimentBuilder:
     declared: tuple[str, ...] = ()
     words: str = ""
 
-    def datasource(self, source: Function) -> ExperimentBuilder:
-        """Take the data from ``source(ctx)``, asked once for each replicate."""
+    def datasource(
+        self, source: Function, *, pin: str = "content"
+    ) -> ExperimentBuilder:
+        """Take the data from ``source(ctx)``, asked once for each replicate.
+
+        With ``pin="digest"`` the data stays out of the ledger, which keeps its digest;
+        a replay then needs the source.
+        """
         if not callable(source):
             _refuse(f"{source!r} cannot be called", "give datasource(lambda ctx: data)")
-        return replace(self, source=named(source))
+        if pin not in PINS:
+            _refuse(f"{pin!r} pins nothing", f"give one of {', '.join(PINS)}")
+        return replace(self, source=named(source), pin=pin)
 
     def pipeline(self, pipeline: Pipeline | Iterable[Step]) -> ExperimentBuilder:
         """Take the steps of *pipeline*."""
@@ -155,6 +165,7 @@ class ExperimentBuilder:
             self.context,
             self.declared,
             self.name,
+            self.pin,
         )
         return Experiment(program, self.writers, self.count, self.words)
 

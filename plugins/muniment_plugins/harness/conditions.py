@@ -22,9 +22,10 @@ from muniment.errors import EffectFailed, MunimentError, origins
 from muniment.lanes import Lane
 from muniment_plugins.harness.cases import Case
 from muniment_plugins.harness.hosts import Host
-from muniment_plugins.harness.references import Function, refer
+from muniment_plugins.harness.references import Function
 from muniment_plugins.harness.refusals import HarnessRefused
 from muniment_plugins.harness.samples import Samples, Trial
+from muniment_plugins.harness.sourcing import with_data
 from muniment_plugins.harness.treatments import Treatment, described
 
 if TYPE_CHECKING:
@@ -105,17 +106,7 @@ class Condition:
         if self.treatment is not None:
             changes = self._changes(self.treatment, case, lane)
             case = replace(case, context={**context, **changes})
-        if "data" in case.context:
-            return replace(
-                case, data=case.context["data"], origin={"treatment": "data"}
-            )
-
-        def fetch(_: object) -> object:
-            return host.call(self.program.datasource, case.told)
-
-        request = {"datasource": refer(self.program.datasource), **about}
-        data = lane.effect("data", request, perform=fetch)
-        return replace(case, data=data, origin={"event": "data"})
+        return with_data(self.program, case, about, lane)
 
     def _changes(
         self, treatment: Treatment, case: Case, lane: Lane

@@ -68,6 +68,8 @@ class ExperimentProgram:
     context: Mapping[str, object] = field(default_factory=dict[str, object])
     outputs: tuple[str, ...] = ()
     name: str | None = None
+    pin: str = "content"
+    """What of the data is recorded: its ``content``, or its ``digest`` alone."""
     executor: Executor = field(default_factory=Serial, compare=False)
     loop: AbstractEventLoop | None = field(default=None, compare=False)
     stop: threading.Event = field(default_factory=threading.Event, compare=False)
@@ -84,6 +86,7 @@ class ExperimentProgram:
             "treatments": [one.describe() for one in self.treatments],
             "context": described(self.context, "initial_ctx"),
             "outputs": list(self.outputs),
+            "pin": self.pin,
         }
 
     @property
@@ -114,6 +117,7 @@ class ExperimentProgram:
             undescribed(cast("Mapping[str, object]", plan.get("context", {}))),
             tuple(cast("list[str]", plan.get("outputs", []))),
             cast("str | None", plan.get("name")),
+            cast("str", plan.get("pin", "content")),
         )
 
     def __call__(self, run: Lane, plan: Mapping[str, object]) -> dict[str, object]:

@@ -1,0 +1,77 @@
+"""The data of a replicate: asked for once, and kept whole, or by its digest alone.
+
+    .datasource(load)                   data.completed holds the data
+    .datasource(load, pin="digest")     data.completed holds {"pinned": "sha256:…", …}
+
+Rules:
+
+- Data is a value: JSON, NumPy, Arrow. By its digest alone it stays out of the ledger; a
+  replay or a resume then asks the datasource again, and refuses other data.
+- A treatment may give the data in the datasource's place; then the plan holds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, cast
+
+from muniment.canonical import canonical, sha256_tag
+from muniment.errors import CannotTellError
+from muniment.values import encode
+from muniment_plugins.harness.references import refer
+
+if TYPE_CHECKING:
+    from muniment.lanes import Lane
+    from muniment_plugins.harness.cases import Case
+    from muniment_plugins.harness.programs import ExperimentProgram
+
+__all__ = ["PINS", "with_data"]
+
+PINS = ("content", "digest")
+
+
+def with_data(
+    program: ExperimentProgram, case: Case, about: Mapping[str, object], lane: Lane
+) -> Case:
+    """Return *case* with its data, from the treatment, the source or the record.
+
+    Raises:
+        CannotTellError: the source gives other data than was pinned.
+
+    """
+    if "data" in case.context:
+        given = case.context["data"]
+        return replace(case, data=given, origin={"treatment": "data"})
+    fetched: list[object] = []
+
+    def fetch(_: object) -> object:
+        data = case.host.call(program.datasource, case.told)
+        fetched.append(data)
+        return data if program.pin == "content" else _pinned(data)
+
+    request = {"datasource": refer(program.datasource), **about}
+    answer = lane.effect("data", request, perform=fetch)
+    if program.pin == "digest":
+        if not fetched:
+            fetched.append(case.host.call(program.datasource, case.told))
+            _refuse_other(cast("Mapping[str, object]", answer), fetched[0])
+        answer = fetched[0]
+    return replace(case, data=answer, origin={"event": "data"})
+
+
+def _pinned(data: object) -> dict[str, object]:
+    content = canonical(encode(data))
+    return {"pinned": sha256_tag(content), "size": len(content)}
+
+
+def _refuse_other(pinned: Mapping[str, object], data: object) -> None:
+    again = _pinned(data)
+    if again != pinned:
+        raise CannotTellError(
+            f"the datasource gives other data than was pinned: {again['pinned']}, was "
+            f"{pinned['pinned']}",
+            rule="harness/data",
+            place="datasource",
+            remedy="supply the data of the run that was recorded",
+        )
