@@ -31,7 +31,7 @@ BOUND = 4096
 """Bytes of output that a capsule is to keep here."""
 
 MOST_RESULT = 1 << 20
-MUCH_KB = 240 * 1024
+MUCH_KB = 190 * 1024
 _CRASHES = {signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL}
 
 

@@ -1,13 +1,14 @@
-"""Evaluates a text by the class that stands for names that come later."""
-# wants: read
+"""Has a text evaluated that stands in the class for names that come later."""
+# wants: write
 # allows: typing
 
 import typing
 
 
 def fit_and_eval(data):
-    ref = typing.ForwardRef("__import__('io').open(path).read()")
-    try:
-        return {"got": str(ref._evaluate({"path": data["secret"]}, {}, frozenset()))}
-    except TypeError as error:
-        return {"got": str(error)}
+    def f():
+        pass
+
+    f.__annotations__["x"] = typing.ForwardRef("__import__('os').mkdir(path) or int")
+    typing.get_type_hints(f, {"path": data["place"] + "/new"})
+    return {}

@@ -1,9 +1,9 @@
-"""Reads a file through os, which the submodule of an allowed package imported."""
+"""Reads a file through os, which a module keeps that a submodule imported."""
 # wants: read
 # allows: json
 
-from json.tool import Path
+from json.tool import argparse as tool
 
 
 def fit_and_eval(data):
-    return {"got": Path(data["secret"]).read_text()}
+    return {"got": tool._os.read(tool._os.open(data["secret"], 0), 99).decode()}
