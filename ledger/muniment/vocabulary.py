@@ -153,6 +153,8 @@ class VerdictReached(EventData):
     """The scopes of the run whose measurements it was reached on."""
     integrity: Annotated[str | None, VOLATILE] = None
     """Whether what ran is what was registered before."""
+    level: Annotated[str | None, VOLATILE] = None
+    """The weakest level at which the code was held that it stands on."""
 
 
 class RunStarted(EventData):

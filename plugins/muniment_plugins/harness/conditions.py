@@ -165,9 +165,15 @@ class Condition:
         return bool(self.measured) and not self.failures
 
     def judge(
-        self, hypothesis: Hypothesis, baseline: Condition, integrity: str | None
+        self,
+        hypothesis: Hypothesis,
+        baseline: Condition,
+        beside: Mapping[str, object],
     ) -> object | Failed:
-        """Reach a verdict; return what it says, or how the verifier failed."""
+        """Reach a verdict; return what it says, or how the verifier failed.
+
+        *beside* is what stands beside it: integrity, and how strongly code was held.
+        """
         seed, trial = int(self.lane.random() * SEEDS), self.trial
         against = trial if baseline is self else baseline.trial
         try:
@@ -179,7 +185,7 @@ class Condition:
             missed["remedy"] = getattr(error, "remedy", "") or None
             self.lane.record("hypothesis.unjudged", missed)
             return Failed(f"{self.name}, hypothesis {hypothesis.name}", error)
-        self.lane.record("verdict.reached", {**fact, "integrity": integrity})
+        self.lane.record("verdict.reached", {**fact, **beside})
         return fact["result"]
 
 

@@ -21,6 +21,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Self, cast
 
 from muniment.canonical import canonical, sha256_tag
@@ -29,6 +30,7 @@ from muniment.lanes import Lane
 from muniment.values import encode
 from muniment_plugins.harness.conditions import SEEDS, Condition, Failed, told
 from muniment_plugins.harness.executors import Executor, Serial, spread
+from muniment_plugins.harness.levels import levels_of, weakest
 from muniment_plugins.harness.pipelines import Pipeline
 from muniment_plugins.harness.references import Function, Remembered, recall, refer
 from muniment_plugins.harness.refusals import ExperimentFailed
@@ -75,6 +77,10 @@ class ExperimentProgram:
     stop: threading.Event = field(default_factory=threading.Event, compare=False)
     integrity: Callable[[str], str] | None = field(default=None, compare=False)
     """Says of a run if what ran is what was registered."""
+    levels: Callable[[str], Mapping[str, str]] | None = field(
+        default=None, compare=False
+    )
+    """Says of a run how strongly the code of each condition was held."""
 
     def describe(self) -> dict[str, object]:
         """Return what the experiment is, as JSON."""
@@ -171,9 +177,12 @@ class ExperimentProgram:
         missed: list[Failed] = []
         pairs = list(self._judged(conditions))
         integrity = self._integrity(run) if pairs else None
+        levels: Mapping[str, str] = self._levels(run) if pairs else {}
         for hypothesis, condition in pairs:
             against = conditions[0] if _compares(hypothesis) else condition
-            said = condition.judge(hypothesis, against, integrity)
+            level = weakest(levels.get(one.name) for one in (against, condition))
+            beside = {"integrity": integrity, "level": level}
+            said = condition.judge(hypothesis, against, beside)
             if isinstance(said, Failed):
                 missed.append(said)
             else:
@@ -200,6 +209,11 @@ class ExperimentProgram:
         return (
             None if replayed else cast("Callable[[str], str]", self.integrity)(run.id)
         )
+
+    def _levels(self, run: Lane) -> Mapping[str, str]:
+        if run.mode == "replay" or self.levels is None:
+            return {}
+        return self.levels(run.id)
 
     def _require_functions(self) -> None:
         """Find what is left to ask before anything is asked.
@@ -243,12 +257,12 @@ def rebuild(ledger: Ledger, run: str) -> ExperimentProgram | None:
 
 
 def judging(program: ExperimentProgram, ledger: Ledger) -> ExperimentProgram:
-    """Return *program*, which asks *ledger* for the integrity of its verdicts."""
+    """Return *program*, which asks *ledger* for what stands beside its verdicts."""
 
     def look(run: str) -> str:
         return integrity_of(ledger, run).status
 
-    return replace(program, integrity=look)
+    return replace(program, integrity=look, levels=partial(levels_of, ledger))
 
 
 _NAME = f"{ExperimentProgram.__module__}:{ExperimentProgram.__qualname__}"

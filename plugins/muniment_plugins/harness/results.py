@@ -20,6 +20,7 @@ from muniment_plugins.harness.artifacts import EvidenceBundlePlugin, Record
 from muniment_plugins.harness.digesting import digest_of
 from muniment_plugins.harness.failing import Failure, failures_of, place_in
 from muniment_plugins.harness.gathering import Gathered, gather
+from muniment_plugins.harness.levels import weakest
 from muniment_plugins.harness.programs import BASELINE
 from muniment_plugins.harness.refusals import ExperimentFailed
 from muniment_plugins.harness.registration import KIND, Integrity, integrity_of
@@ -71,6 +72,8 @@ class Judged:
     results: dict[str, object]
     passed: bool | None
     scores: dict[str, float] = field(default_factory=dict[str, float])
+    level: str | None = None
+    """The weakest level at which the code was held that it stands on."""
 
     @property
     def ranking(self) -> Ranking:
@@ -238,14 +241,23 @@ def _judged(conditions: Mapping[str, Gathered], names: list[str]) -> tuple[Judge
     results: dict[str, dict[str, object]] = {}
     passed: dict[str, list[object]] = {}
     scores: dict[str, dict[str, float]] = {}
+    levels: dict[str, list[str | None]] = {}
     for name, condition in conditions.items():
         for verdict in condition.verdicts:
             hypothesis = cast("str", verdict["hypothesis"])
             results.setdefault(hypothesis, {})[name] = verdict.get("result")
             passed.setdefault(hypothesis, []).append(verdict.get("passed"))
             scores.setdefault(hypothesis, {})[name] = _score(verdict)
+            level = cast("str | None", verdict.get("level"))
+            levels.setdefault(hypothesis, []).append(level)
     return tuple(
-        Judged(name, results[name], _all(passed[name]), scores[name])
+        Judged(
+            name,
+            results[name],
+            _all(passed[name]),
+            scores[name],
+            weakest(levels[name]),
+        )
         for name in names
         if name in results
     )

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from in_process import harness_ledger
+from in_process import InProcess, harness_ledger
+from muniment.hookspecs import hookimpl
 from muniment.ledger import Ledger
 from muniment.replaying import replay
+from muniment_plugins.capsule import policy
 from muniment_plugins.harness import (
     Case,
     Claim,
@@ -23,6 +26,7 @@ from muniment_plugins.harness import (
     run_metamorphic_tests,
     specify_claim,
 )
+from muniment_plugins.harness.levels import LEVELS, weakest
 from muniment_plugins.harness.registration import integrity_of
 
 PERM = {"name": "perm", "transform": "permute_rows", "metric": "total"}
@@ -160,3 +164,37 @@ def test_the_status_is_no_part_of_the_result(ledger: Ledger) -> None:
             "acceptable",
             run.result_digest,
         )
+
+
+class Held(InProcess):
+    """Says of each execution at which level it was held, in turn."""
+
+    def __init__(self, *levels: str) -> None:
+        super().__init__()
+        self.levels = cycle(levels)
+
+    @hookimpl
+    def execute_code(self, request: Mapping[str, Any]) -> dict[str, object]:
+        """Run it, and say the next level."""
+        told = super().execute_code(request)
+        return {**told, "level": next(self.levels)}
+
+
+def test_the_weakest_level_stands_beside_a_verdict(tmp_path: Path) -> None:
+    """One run of code that was held less decides, in event and result."""
+    capsule = Held("os-strong", "os-strong", "os-partial")
+    with harness_ledger(tmp_path / "ledger.db", capsule) as ledger:
+        result = experiment().run(replicates=2, ledger=ledger)
+        (verdict,) = ledger.events(run=result.run_id, type="verdict.reached")
+        assert verdict.data["level"] == "os-partial"
+        assert result.hypothesis("metamorphic").level == "os-partial"
+        capsule.levels = cycle(["process"])  # a replay has other walls
+        assert replay(ledger, result.run_id).verdict == "acceptable"
+
+
+def test_levels_are_those_of_the_capsule() -> None:
+    """The order is the capsule's; a word that nobody knows ranks below all."""
+    assert LEVELS == policy.LEVELS
+    assert weakest(["os-strong", None, "engine"]) == "engine"
+    assert weakest(["os-strong", "unbreakable", "none"]) == "unbreakable"
+    assert weakest([None]) is None
