@@ -1,6 +1,6 @@
 """What an execution is started with, and the plain way: an interpreter for it alone.
 
-    sys.executable -s -S -P worker.py alone 5 KERNEL     own session, own environment,
+    sys.executable -s -S -P worker.py KERNEL alone 5     own session, own environment,
                               descriptors 0 requests, 1 output, 2 last words, 5 answers
 
 Rules:
@@ -226,6 +226,8 @@ class Alone:
         self.found: Machine | None = None
         self._belt = _belt()
         self.glance_s = GLANCE_S if self._belt is not None else math.inf
+        around = {**json.loads(surroundings.text), "imports": surroundings.imports}
+        self.preface = frame(json.dumps(around).encode())
         with undivided():
             self.pipes = Pipes.opened()
             try:
@@ -236,8 +238,6 @@ class Alone:
             finally:
                 self.pipes.close_childs()
         self.pid = self._process.pid
-        around = {**json.loads(surroundings.text), "imports": surroundings.imports}
-        self.preface = frame(json.dumps(around).encode())
 
     def _start(self, surroundings: Surroundings) -> subprocess.Popen[bytes]:
         requests, output, complaints, answers = self.pipes.childs

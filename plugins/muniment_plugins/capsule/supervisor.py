@@ -7,6 +7,7 @@ Rules:
 - Reads happen while waiting: large results and outputs never look like timeouts. What
   goes beyond the bounds is read and dropped.
 - The clock starts with ``go``, which is sent after /proc confirms the stated layers.
+  What lies in the pipe when time is up counts: this side may have been stopped.
 - However it goes, the whole process group is killed before the child is reaped, which
   says how it ended and what it used.
 """
@@ -33,6 +34,8 @@ GRACE_S = 1.0
 """What the wall clock gets beyond the CPU time."""
 
 _MAX_LAST_WORDS = 8192
+_LAST_LOOKS = 32
+"""How often to look, once time is up, for what is there already."""
 
 
 @dataclass(slots=True)
@@ -140,9 +143,11 @@ class _Conversation:
         streams.await_reading(pipes.output, self._output)
         streams.await_reading(pipes.complaints, self._complaint)
         try:
+            looks = _LAST_LOOKS
             while streams.awaits(pipes.answers) and not self.outcome.reason:
-                left = self.deadline - time.monotonic()
-                if left <= 0:
+                left = max(0.0, self.deadline - time.monotonic())
+                looks -= not left
+                if not looks:
                     self.outcome.reason = "wall"
                     return
                 streams.wait(min(left, self.child.glance_s))

@@ -100,6 +100,21 @@ def test_a_host_may_fork_meanwhile() -> None:
     assert run_python(HOST + FORKING) == ["ok", [], []]
 
 
+STOPPED = """
+import subprocess
+run()
+soon = f"sleep 0.2; kill -STOP {os.getpid()}; sleep 1.8; kill -CONT {os.getpid()}"
+subprocess.Popen(["sh", "-c", soon])
+slow = "import time\\ndef fit_and_eval(data): return {'n': time.sleep(0.5)}"
+print(json.dumps(run(slow, Capsule(Policy(allowed_imports=("time",), time_s=0.5)))))
+"""
+
+
+def test_a_host_that_was_stopped_still_takes_the_answer() -> None:
+    """What was answered in time is no timeout, though it is read after that."""
+    assert run_python(HOST + STOPPED) == "ok"
+
+
 def test_no_fork_comes_between_the_ends_of_a_pipe() -> None:
     """Another thread's fork waits until the child has what is the child's."""
     forked: list[int] = []
