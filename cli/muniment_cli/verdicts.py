@@ -41,6 +41,8 @@ class Outcome:
     verdicts: int = 0
     failed_verdicts: int = 0
     digest: str | None = None
+    levels: tuple[str, ...] = ()
+    """How strongly the code was held that the verdicts stand on; each word once."""
 
     @property
     def exit_code(self) -> int:
@@ -59,7 +61,11 @@ class Outcome:
             "ok": self.exit_code == 0,
             "result": self.result,
             "error": self.error,
-            "verdicts": {"reached": self.verdicts, "failed": self.failed_verdicts},
+            "verdicts": {
+                "reached": self.verdicts,
+                "failed": self.failed_verdicts,
+                "levels": [*self.levels],
+            },
             "result_digest": self.digest,
         }
 
@@ -69,10 +75,8 @@ def recorded(ledger: Ledger, run: str, digest: str | None = None) -> Outcome:
     from muniment.records import RunRecord
 
     record = ledger.project(RunRecord, run=run)
-    passed = [
-        event.raw.get("passed")
-        for event in ledger.events(type="verdict.reached", run=run)
-    ]
+    verdicts = list(ledger.events(type="verdict.reached", run=run))
+    levels = {level for one in verdicts if (level := one.data.get("level"))}
     result: JsonValue = None
     error: str | None = None
     ends = ledger.events(
@@ -89,9 +93,10 @@ def recorded(ledger: Ledger, run: str, digest: str | None = None) -> Outcome:
         record.status,
         result,
         error,
-        len(passed),
-        sum(one is False for one in passed),
+        len(verdicts),
+        sum(one.raw.get("passed") is False for one in verdicts),
         digest,
+        tuple(sorted(map(str, levels))),
     )
 
 
@@ -135,7 +140,8 @@ def _show(one: Outcome) -> None:
         label = "ended" if one.status == "dry" else "error"
         pairs.append((label, one.error))
     if one.verdicts:
-        text = f"{one.verdicts} reached, {one.failed_verdicts} failed"
+        held = f"; code held at {', '.join(one.levels)}" if one.levels else ""
+        text = f"{one.verdicts} reached, {one.failed_verdicts} failed{held}"
         pairs.append(("verdicts", (text, "red" if one.failed_verdicts else "green")))
     if one.digest is not None:
         pairs.append(("result digest", one.digest))

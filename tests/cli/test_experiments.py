@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from muniment_plugins.capsule.machine import machine
+
 MODULE = """
 from pathlib import Path
 
@@ -84,6 +86,17 @@ def test_what_went_well_exits_0(run: Run) -> None:
     code, said = run("fine")
     assert code == 0
     assert "the program returned" in said
+
+
+def test_a_verdict_is_shown_with_what_held_the_code(shell: Any, work: Path) -> None:
+    """The level of isolation stands beside the verdicts, for people and as JSON."""
+    assert shell("init").code == 0
+    (work / "held.py").write_text(MODULE)
+    ran = shell("run", "held.py:fine")
+    level = machine().level
+    assert f"1 reached, 0 failed; code held at {level}" in " ".join(ran.out.split())
+    told = shell("run", "held.py:fine", "--json").json["verdicts"]
+    assert told == {"reached": 1, "failed": 0, "levels": [level]}
 
 
 @pytest.mark.parametrize(
