@@ -112,6 +112,7 @@ class Policy:
             (type(self.mem_mb) is int and 1 <= self.mem_mb <= 2**20, "mem_mb"),
             (type(self.seed) is int and 0 <= self.seed < 2**63, "seed"),
             (type(self.max_output) is int and self.max_output >= 0, "max_output"),
+            (all(map(_is_variable, self.env.items())), "env"),
             (self.require in LEVELS, "require"),
             (type(self.allow_non_finite) is bool, "allow_non_finite"),
             (self.clock in ("frozen", "real"), "clock"),
@@ -198,3 +199,15 @@ def _is_dangerous(name: str) -> bool:
 
 def _is_number(value: object) -> bool:
     return type(value) in (int, float) and math.isfinite(value)  # type: ignore[arg-type]
+
+
+def _is_variable(pair: tuple[object, object]) -> bool:
+    """Tell whether the system takes this name and value into an environment."""
+    name, value = pair
+    if not (isinstance(name, str) and isinstance(value, str)):
+        return False
+    try:
+        encoded = (name + value).encode()
+    except UnicodeEncodeError:
+        return False
+    return name != "" and "=" not in name and b"\0" not in encoded

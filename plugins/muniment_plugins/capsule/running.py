@@ -22,7 +22,7 @@ from dataclasses import replace
 from typing import Any
 
 from muniment.canonical import JsonValue
-from muniment.errors import RefusedError, ValueRefused
+from muniment.errors import CannotTellError, RefusedError, ValueRefused
 from muniment.value_arrays import ARRAYS_BY_TAG
 from muniment.values import encode
 from muniment_plugins.capsule.clocks import stated
@@ -112,14 +112,29 @@ class Capsule:
         """Run (code, data) pairs side by side; the executions in the same order.
 
         *workers* children at a time, as many as there are processors if not given.
+
+        Raises:
+            CannotTellError: a child or a thread for it could not be started.
+
         """
         self._reachable()  # once, not in every thread
 
         def run(program: tuple[str, object]) -> Execution:
             return self.run(*program, entrypoint)
 
-        with ThreadPoolExecutor(workers or os.cpu_count()) as pool:
-            return list(pool.map(run, programs))
+        pairs = [*programs]
+        with ThreadPoolExecutor(workers or os.cpu_count()) as threads:
+            try:
+                executions = threads.map(run, pairs)
+            except RuntimeError as error:
+                threads.shutdown(wait=False, cancel_futures=True)
+                raise CannotTellError(
+                    f"no thread could be started: {error}",
+                    rule="capsule/spawn",
+                    place="run_many",
+                    remedy="free processes or memory, or ask for fewer workers",
+                ) from error
+            return list(executions)
 
     def _reachable(self) -> str:
         if self.policy.engine == "monty":

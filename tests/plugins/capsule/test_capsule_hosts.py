@@ -53,6 +53,11 @@ for limit in range(1, 5):
     resource.setrlimit(resource.RLIMIT_NPROC, (limit, 1000))
     said.append(run())
     pool.pool().close()
+resource.setrlimit(resource.RLIMIT_NPROC, (1, 1000))
+try:
+    Capsule().run_many([("", 0)] * 3, workers=3)
+except MunimentError as error:
+    said.append(error.rule)
 print(json.dumps([*said, left()[1]]))
 """
 DEAF = """
@@ -139,7 +144,7 @@ def test_a_user_without_processes_is_told() -> None:
     """One process is enough for a program; to try the namespaces takes another."""
     user = 50_000 + os.getpid() % 10_000  # with no other processes
     said = run_python(HOST + FULL, python=reachable_python(), user=user, group=user)
-    assert said == ["capsule/spawn", "ok", "ok", "ok", []]
+    assert said == ["capsule/spawn", "ok", "ok", "ok", "capsule/spawn", []]
 
 
 @pytest.mark.parametrize("way", ["", ALONE])
