@@ -41,7 +41,7 @@ from muniment_plugins.capsule.results import (
 from muniment_plugins.capsule.starting import Surroundings, child_environment
 from muniment_plugins.capsule.supervisor import Outcome, supervise
 from muniment_plugins.capsule.validation import Validated, validate
-from muniment_plugins.capsule.walls import describe
+from muniment_plugins.capsule.walls import confirmed, describe
 
 __all__ = ["Capsule"]
 
@@ -203,6 +203,7 @@ class Capsule:
         allowed = self.policy.allow_non_finite
         status, metrics, error = _judge(outcome, allow_non_finite=allowed)
         stated = outcome.stated or {}
+        verified = stated != {} and outcome.unmet == []
         return Execution(
             status=status,
             metrics=metrics,
@@ -214,7 +215,8 @@ class Capsule:
                 "probe": dict(found.probe),
                 "subprocess": True,
                 "validation": True,
-                "verified_by_parent": stated != {} and outcome.unmet == [],
+                "verified": confirmed(stated) if verified else [],
+                "verified_by_parent": verified,
             },
             # What the probe disproved, no statement of a child brings back.
             level=_weaker(outcome.level, found.level),

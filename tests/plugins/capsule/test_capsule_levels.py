@@ -164,6 +164,7 @@ def test_walls_that_nobody_can_confirm_do_not_count(
     execution = Capsule().run(PROGRAM, None)
     assert (execution.status, execution.level) == ("ok", "process")
     assert execution.layers["verified_by_parent"] is False
+    assert execution.layers["verified"] == []
     with pytest.raises(RefusedError, match="this capsule gives process"):
         Capsule(Policy(require="os-strong")).run(PROGRAM, None)
 

@@ -36,6 +36,10 @@ def test_an_execution_says_which_walls_stood() -> None:
     assert layers["seccomp"]["digest"] == seccomp.digest(program)
     assert layers["landlock"]["files"] == "read-only"
     assert layers["verified_by_parent"] is True
+    assert {"capabilities", "no_new_privs", "rlimits", "seccomp"} < {
+        *layers["verified"]
+    }
+    assert "landlock" not in layers["verified"]  # /proc does not show it
     is_hidden = "missing" not in layers["namespaces"]
     assert layers["probe"] == {
         "chmod": "EPERM",
