@@ -28,9 +28,7 @@ from muniment_plugins.harness.processes import admit_importable
 from muniment_plugins.harness.remote import hook_task, serve, task, unpacked
 
 if TYPE_CHECKING:
-    from asyncio import AbstractEventLoop
-
-    from muniment_plugins.harness.hosts import Host
+    from muniment_plugins.harness.hosts import Caller, Host
     from muniment_plugins.harness.programs import ExperimentProgram
     from muniment_plugins.harness.references import Function
     from muniment_plugins.harness.surroundings import Surroundings
@@ -73,9 +71,9 @@ class Dask:
         admit_importable(program, self.name)
 
     @contextmanager
-    def host(self, loop: AbstractEventLoop | None) -> Generator[Host]:
+    def host(self, caller: Caller | None) -> Generator[Host]:
         """Use the client that is given, or current, or one of our own."""
-        del loop
+        del caller
         distributed = _required("distributed", "dask")
         own = None
         client = self.client or _current(distributed)
@@ -107,9 +105,9 @@ class Ray:
         admit_importable(program, self.name)
 
     @contextmanager
-    def host(self, loop: AbstractEventLoop | None) -> Generator[Host]:
+    def host(self, caller: Caller | None) -> Generator[Host]:
         """Use Ray as it was started, or start it here."""
-        del loop
+        del caller
         ray = _required("ray", "ray")
         own = not ray.is_initialized()
         if own:

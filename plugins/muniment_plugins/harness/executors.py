@@ -26,14 +26,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar, cast
 
 from muniment.errors import UsageError
-from muniment_plugins.harness.hosts import Host, Inline
+from muniment_plugins.harness.hosts import Caller, Host, Inline, Unfinished
 
 if TYPE_CHECKING:
-    from asyncio import AbstractEventLoop
-
     from muniment_plugins.harness.programs import ExperimentProgram
 
-__all__ = ["Executor", "Serial", "Threads", "Unfinished", "executor_of", "spread"]
+__all__ = ["Executor", "Serial", "Threads", "executor_of", "spread"]
 
 _T = TypeVar("_T")
 
@@ -42,10 +40,6 @@ _PLACES = {
     "processes": ("processes", "Processes"),
     "ray": ("clusters", "Ray"),
 }
-
-
-class Unfinished(BaseException):
-    """A replicate was stopped since the run ends; it can be resumed."""
 
 
 class Executor(Protocol):
@@ -63,7 +57,7 @@ class Executor(Protocol):
         ...
 
     @contextmanager
-    def host(self, loop: AbstractEventLoop | None) -> Generator[Host]:
+    def host(self, caller: Caller | None) -> Generator[Host]:
         """Give the host of one run."""
         ...
 
@@ -83,9 +77,9 @@ class Serial:
         """Admit every program."""
 
     @contextmanager
-    def host(self, loop: AbstractEventLoop | None) -> Generator[Host]:
+    def host(self, caller: Caller | None) -> Generator[Host]:
         """Call functions here."""
-        yield Inline(loop)
+        yield Inline(caller)
 
 
 @dataclass(frozen=True, slots=True)

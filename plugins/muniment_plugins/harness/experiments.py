@@ -29,6 +29,7 @@ from muniment_plugins.harness.artifacts import ArtifactPlugin, Artifacts, Record
 from muniment_plugins.harness.building import ExperimentBuilder, checked_count
 from muniment_plugins.harness.executors import Executor, executor_of
 from muniment_plugins.harness.gathering import gather
+from muniment_plugins.harness.hosts import Caller
 from muniment_plugins.harness.programs import ExperimentProgram, judging
 from muniment_plugins.harness.registration import KIND, identity, registered
 from muniment_plugins.harness.results import Result
@@ -107,12 +108,9 @@ class Experiment:
         count = self.replicates if replicates is None else checked_count(replicates)
         chosen = executor_of(executor)
         chosen.admit(self.program)
-        program = replace(
-            self.program,
-            executor=chosen,
-            stop=threading.Event(),
-            loop=asyncio.get_running_loop(),
-        )
+        stop = threading.Event()
+        caller = Caller(asyncio.get_running_loop(), stop)
+        program = replace(self.program, executor=chosen, stop=stop, caller=caller)
         work = asyncio.ensure_future(
             asyncio.to_thread(self._conduct, program, count, strategy, ledger)
         )

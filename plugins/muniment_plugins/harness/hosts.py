@@ -15,6 +15,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Awaitable, Mapping
 from contextvars import copy_context
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, cast
 
 from muniment_plugins.harness.references import Function, plain
@@ -22,8 +23,43 @@ from muniment_plugins.harness.surroundings import Surroundings
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
+    from threading import Event
 
-__all__ = ["INLINE", "Host", "Inline", "settled"]
+__all__ = ["INLINE", "Caller", "Host", "Inline", "Unfinished", "settled"]
+
+_TICK = 0.1
+"""Seconds after which somebody who waits for the caller's loop looks up."""
+
+
+class Unfinished(BaseException):
+    """A replicate was stopped since the run ends; it can be resumed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who awaits an experiment: on which loop, and whether they still do."""
+
+    loop: AbstractEventLoop
+    stopped: Event
+
+    def wait(self, awaitable: Awaitable[object]) -> object:
+        """Return what *awaitable* gives on the caller's loop.
+
+        Raises:
+            Unfinished: the caller awaits no more; what was awaited is cancelled.
+
+        """
+        from asyncio import run_coroutine_threadsafe  # noqa: PLC0415 - a loop is there
+
+        future = run_coroutine_threadsafe(_awaited(awaitable), self.loop)
+        while not self.stopped.wait(0):
+            try:
+                return future.result(_TICK)
+            except TimeoutError:
+                if future.done():  # it was its own
+                    raise
+        future.cancel()
+        raise Unfinished
 
 
 class Host(Protocol):
@@ -39,47 +75,42 @@ class Host(Protocol):
 
 
 class Inline:
-    """Calls in the calling thread; coroutines go to *loop* if one is given."""
+    """Calls in the calling thread; coroutines go to the loop of a *caller*, if any."""
 
-    def __init__(self, loop: AbstractEventLoop | None = None) -> None:
-        self.loop = loop
+    def __init__(self, caller: Caller | None = None) -> None:
+        self.caller = caller
 
     def call(self, function: Function, *arguments: object, **named: object) -> object:
         """Call it here."""
-        return settled(plain(function)(*arguments, **named), self.loop)
+        return settled(plain(function)(*arguments, **named), self.caller)
 
     def execute(self, around: Surroundings, request: Mapping[str, object]) -> object:
         """Ask the plugins of the run."""
         return around.hook("execute_code", request=request)
 
 
-def settled(value: object, loop: AbstractEventLoop | None = None) -> object:
-    """Return *value*, awaited where it must be.
+async def _awaited(awaitable: Awaitable[object]) -> object:
+    return await awaitable
 
-    Args:
-        value: what a function returned.
-        loop: a loop that another thread runs; one is made where none is given.
 
-    """
+def settled(value: object, caller: Caller | None = None) -> object:
+    """Return *value*, awaited where it must be: on the caller's loop, else on its own."""
     if not inspect.isawaitable(value):
         return value
+    awaitable = cast("Awaitable[object]", value)
+    if caller is not None:
+        return caller.wait(awaitable)
     import asyncio  # noqa: PLC0415 - for what has to be awaited only
     from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - the same
 
-    awaitable = cast("Awaitable[object]", value)
-
-    async def wait() -> object:
-        return await awaitable
-
-    if loop is not None:
-        return asyncio.run_coroutine_threadsafe(wait(), loop).result()
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(wait())
+        return asyncio.run(_awaited(awaitable))
     # A loop cannot be run inside another one: a notebook calls from within its own.
     with ThreadPoolExecutor(1) as pool:
-        return pool.submit(copy_context().run, asyncio.run, wait()).result()
+        run = copy_context().run
+        return pool.submit(run, asyncio.run, _awaited(awaitable)).result()
 
 
 INLINE = Inline()

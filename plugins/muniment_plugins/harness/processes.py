@@ -27,9 +27,7 @@ from muniment_plugins.harness.remote import require_importable, task, unpacked
 from muniment_plugins.harness.worker import receive, send
 
 if TYPE_CHECKING:
-    from asyncio import AbstractEventLoop
-
-    from muniment_plugins.harness.hosts import Host
+    from muniment_plugins.harness.hosts import Caller, Host
     from muniment_plugins.harness.programs import ExperimentProgram
     from muniment_plugins.harness.references import Function
     from muniment_plugins.harness.surroundings import Surroundings
@@ -61,9 +59,9 @@ class Processes:
         admit_importable(program, self.name)
 
     @contextmanager
-    def host(self, loop: AbstractEventLoop | None) -> Generator[Host]:
+    def host(self, caller: Caller | None) -> Generator[Host]:
         """Start workers as they are needed, and end them all."""
-        del loop
+        del caller
         pool = _Pool(self.lanes)
         try:
             yield pool

@@ -49,9 +49,8 @@ from muniment_plugins.harness.treatments import (
 from muniment_plugins.harness.verifiers import Hypothesis
 
 if TYPE_CHECKING:
-    from asyncio import AbstractEventLoop
-
     from muniment.ledger import Ledger
+    from muniment_plugins.harness.hosts import Caller
 
 __all__ = ["BASELINE", "ExperimentProgram", "judging", "rebuild"]
 
@@ -73,7 +72,7 @@ class ExperimentProgram:
     pin: str = "content"
     """What of the data is recorded: its ``content``, or its ``digest`` alone."""
     executor: Executor = field(default_factory=Serial, compare=False)
-    loop: AbstractEventLoop | None = field(default=None, compare=False)
+    caller: Caller | None = field(default=None, compare=False)
     stop: threading.Event = field(default_factory=threading.Event, compare=False)
     integrity: Callable[[str], str] | None = field(default=None, compare=False)
     """Says of a run if what ran is what was registered."""
@@ -162,7 +161,7 @@ class ExperimentProgram:
         ]
         jobs = [(one, number) for number in range(replicates) for one in conditions]
         executor = Serial() if run.mode == "replay" else self.executor
-        with executor.host(self.loop) as host:
+        with executor.host(self.caller) as host:
 
             def measure(job: tuple[Condition, int], begins: Callable[[], None]) -> None:
                 condition, number = job

@@ -309,7 +309,7 @@ def test_a_cancelled_experiment_can_be_resumed(ledger: Ledger) -> None:
     async def model(*_: object) -> str:
         calls.append(1)
         started.set()
-        await asyncio.sleep(0.2)
+        await asyncio.sleep(0 if len(calls) > 1 else 60)
         return CODE
 
     built = builder().treatment("asked", {"llm": model}).build()
@@ -326,4 +326,27 @@ def test_a_cancelled_experiment_can_be_resumed(ledger: Ledger) -> None:
     assert event.data["reason"] == "Unfinished"
     result = built.run(replicates=2, strategy="resume", ledger=ledger)
     assert (result.run_id, result.errors) == (event.run, ())
-    assert len(calls) == 2
+    assert len(calls) == 3
+
+
+def test_a_model_may_time_out_by_itself(ledger: Ledger) -> None:
+    """A timeout of the model's own is its failure, and not that of the caller."""
+
+    async def model(*_: object) -> str:
+        async with asyncio.timeout(0.01):
+            await asyncio.sleep(60)
+        return CODE
+
+    built = builder().treatment("asked", {"llm": model}).build()
+    result = asyncio.run(built.arun(ledger=ledger))
+    assert [one.error_type for one in result.errors] == ["TimeoutError"]
+
+
+def test_an_experiment_runs_inside_a_loop(ledger: Ledger) -> None:
+    """As in a notebook: ``run`` works where a loop is running already."""
+
+    async def main() -> object:
+        built = builder().treatment("asked", {"llm": errands.amodel}).build()
+        return built.run(ledger=ledger).errors
+
+    assert asyncio.run(main()) == ()
