@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -9,7 +10,15 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # helpers import by plain names
 
-from machines import LANDLOCK, strong, without
+from machines import (
+    LANDLOCK,
+    NAMESPACES,
+    NOBODY,
+    reachable_python,
+    run_python,
+    strong,
+    without,
+)
 from muniment_plugins.capsule import Capsule, Execution
 from muniment_plugins.capsule.machine import machine
 from ordinary import load, names, policy
@@ -39,6 +48,36 @@ def test_ordinary_programs_work_exactly(name: str) -> None:
     assert execution.metrics == metrics
     assert types(execution.metrics) == types(metrics)
     assert execution.level == machine().level
+
+
+EVERYTHING = """
+import json
+from ordinary import load, names, policy
+from muniment_plugins.capsule import Capsule
+wrong = {}
+for name in names():
+    program = load(name)
+    execution = Capsule(policy(program, require="os-strong")).run(program.code, program.data)
+    if execution.metrics != program.metrics:
+        wrong[name] = [execution.status, execution.error]
+print(json.dumps(wrong))
+"""
+
+
+@strong
+@pytest.mark.slow
+@pytest.mark.skipif(os.getuid() != 0, reason="only root may become someone else")
+def test_ordinary_programs_work_for_an_ordinary_user() -> None:
+    """No wall needs root, and none holds more back from others."""
+    user = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
+    assert run_python(EVERYTHING, python=reachable_python(), **user) == {}
+
+
+@strong
+@pytest.mark.slow
+def test_ordinary_programs_work_without_user_namespaces() -> None:
+    """Where a container denies them, everything works as it does with them."""
+    assert without(NAMESPACES, EVERYTHING) == {}
 
 
 NEEDS_FILES = {
