@@ -120,7 +120,7 @@ class Pool:
             worker = waiting or Worker(surroundings, self._found.get(key))
             self._lent.add(worker)
             try:
-                self._examine(key, worker)
+                self._examine(key, worker, surroundings.imports)
                 return worker, use(worker)
             except Unforkable as error:
                 self._end(worker)
@@ -132,8 +132,10 @@ class Pool:
                 self._end(worker)
                 raise
 
-    def _examine(self, key: _Key, worker: Worker) -> None:
+    def _examine(self, key: _Key, worker: Worker, imports: tuple[str, ...]) -> None:
         """Have a child of *worker* try to get out, if none did here before.
+
+        It has *imports* loaded, which is done before the worker's own walls are there.
 
         Raises:
             Unforkable: it did not live to tell, which says nothing of the machine.
@@ -141,7 +143,7 @@ class Pool:
         """
         if worker.found is not None:
             return
-        child = worker.fork(())
+        child = worker.fork(imports)
         found = examine(child)
         if child.is_lost:
             raise Unforkable("the worker is gone")

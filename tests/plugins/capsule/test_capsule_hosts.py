@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import sys
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from machines import reachable_python, run_python
-from muniment_plugins.capsule import pool
+from muniment_plugins.capsule import Capsule, Policy, pool
 from muniment_plugins.capsule.examining import Machine, examine
 from muniment_plugins.capsule.results import judge_end
 from muniment_plugins.capsule.starting import Child, Surroundings, undivided
@@ -91,10 +92,21 @@ forks = []
 run()
 Worker._receive = receive
 said = [run(capsule=Capsule(Policy(time_s=1)))]
+def link(path):
+    try:
+        return os.readlink(path)
+    except FileNotFoundError:
+        return ""
+
+def sockets(pid):
+    links = [link(f"/proc/{pid}/fd/{name}") for name in range(3, 30)]
+    return [found for found in links if found.startswith("socket")]
+
 for fork in forks:
-    held = [os.readlink(f"/proc/{fork}/fd/{name}") for name in range(3, 30)
-            if os.path.lexists(f"/proc/{fork}/fd/{name}")]
-    said.append([name for name in held if name.startswith("socket")])
+    until = time.monotonic() + 5
+    while sockets(fork) and time.monotonic() < until:
+        time.sleep(0.01)
+    said.append(sockets(fork))
     os.kill(fork, signal.SIGKILL)
 print(json.dumps(said))
 """
@@ -158,6 +170,25 @@ def test_signals_without_a_name_are_told_by_number(number: int) -> None:
     """A child may end by a real-time signal, most of which have no name."""
     status, error = judge_end(number, "")
     assert (status, error["message"]) == ("killed", f"ended by signal {number}")
+
+
+def test_packages_see_the_same_in_every_worker(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are loaded before the walls stand, by the first worker and by the next."""
+    place = tmp_path / "site-packages"
+    place.mkdir()
+    text = "import os\nSEEN = os.path.exists('/etc/passwd')"
+    (place / "looking_around.py").write_text(text)
+    monkeypatch.setattr(sys, "path", [*sys.path, str(place)])
+    capsule = Capsule(Policy(allowed_imports=("looking_around",)))
+    code = (
+        "import looking_around\n"
+        "def fit_and_eval(data): return {'seen': looking_around.SEEN}"
+    )
+    for _ in range(2):
+        assert capsule.run(code, None).metrics == {"seen": True}
+        pool.pool().close()
 
 
 def test_a_probe_that_was_lost_says_nothing_of_the_machine(
