@@ -1,0 +1,104 @@
+"""Programs that multiply, and pipes that overflow: nothing stays, and the next one runs."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import unread
+from machines import strong
+from muniment_plugins.capsule import Capsule, pool
+from muniment_plugins.capsule.machine import machine
+from muniment_plugins.capsule.starting import Surroundings
+from muniment_plugins.capsule.warm import Worker
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+
+NEXT = "def fit_and_eval(data): return {'n': data}"
+
+FORKS = """
+refused = 0
+for _ in range(5000):
+    try:
+        os.fork()
+    except OSError:
+        refused += 1
+return {'refused': refused}"""
+THREADS = """
+start = ctypes.pythonapi.PyThread_start_new_thread
+start.restype = ctypes.c_ulong
+harmless = ctypes.cast(ctypes.pythonapi.Py_IsInitialized, ctypes.c_void_p)
+return {'refused': [start(harmless, None) for _ in range(5000)].count(2 ** 64 - 1)}"""
+
+
+def own_workers() -> list[int]:
+    """Return the children of this process, and theirs."""
+    found, look = list[int](), [os.getpid()]
+    while look:
+        for listed in Path(f"/proc/{look.pop()}/task").glob("*/children"):
+            with contextlib.suppress(OSError):
+                below = [int(number) for number in listed.read_text().split()]
+                found += below
+                look += below
+    return found
+
+
+def settled(count: int) -> bool:
+    """Wait until no more than *count* processes are left below this one."""
+    deadline = time.monotonic() + 5
+    while len(own_workers()) > count and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return len(own_workers()) <= count
+
+
+@strong
+@pytest.mark.parametrize("body", [FORKS, THREADS])
+def test_bombs_of_processes_do_not_go_off(body: str) -> None:
+    """Every attempt is refused, by the wall alone; nothing of it is left."""
+    machine()
+    before = len(own_workers())
+    execution = unread.run(body, unread.Unread(unread.POLICY))
+    assert execution.metrics == {"refused": 5000}
+    assert settled(before + 1)  # a worker for these imports may be new
+    assert Capsule().run(NEXT, 1).metrics == {"n": 1}
+
+
+@pytest.mark.parametrize("descriptor", [1, 2])
+def test_output_that_floods_a_pipe_is_read(descriptor: int) -> None:
+    """Whichever pipe is filled, it is read and dropped, and the answer still comes."""
+    body = f"""
+for _ in range(200):
+    left = b'x' * 100_000
+    while left:
+        left = left[os.write({descriptor}, left):]
+return {{'n': 1}}"""
+    execution = unread.run(body, unread.Unread(unread.POLICY))
+    assert (execution.status, execution.metrics) == ("ok", {"n": 1})
+    assert len(execution.stdout) <= unread.POLICY.max_output
+
+
+@pytest.mark.parametrize("text", [b"x" * 5000, b"[]", b"{}", b"\xff", b'{"imports":1}'])
+def test_a_worker_whose_pipe_is_filled_is_replaced(text: bytes) -> None:
+    """What no host of ours would say ends the worker, and the next program runs."""
+    waiting = pool.pool()
+    waiting.close()
+    assert Capsule().run(NEXT, 1).metrics == {"n": 1}
+    surroundings = Surroundings.of((), {})
+    ((_, worker),) = waiting._idle
+    assert isinstance(worker, Worker)
+    control = worker._control
+    control.setblocking(False)
+    with contextlib.suppress(BlockingIOError, BrokenPipeError, ConnectionResetError):
+        for _ in range(10_000):
+            control.send(text)
+    control.setblocking(True)
+    pid = worker.pid
+    assert Capsule().run(NEXT, 2).metrics == {"n": 2}
+    ((_, other),) = waiting._idle
+    assert other.pid != pid
+    assert waiting.examined(surroundings).level == machine().level
