@@ -6,6 +6,7 @@ given as it stands.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
@@ -79,9 +80,21 @@ def _completed(ledger: Ledger, run: str, events: list[Event]) -> Explanation:
         said.next.append((f"muniment events show {event.seq}", "prints the verdict"))
     said.next += [
         (f"muniment runs show {run}", "prints its facts, effects and result"),
-        (f"muniment replay {run}", "derives the result again"),
+        (f"muniment replay {run}{_behind(ledger, run)}", "derives the result again"),
     ]
     return said
+
+
+def _behind(ledger: Ledger, run: str) -> str:
+    """Return what has to stand behind *run* where `muniment record` recorded it."""
+    from muniment.errors import MunimentError
+    from muniment_plugins.providers.recorder.rebuilding import rebuild
+
+    try:
+        program = rebuild(ledger, run)
+    except MunimentError:
+        return " -- COMMAND"  # its command line is erased
+    return "" if program is None else f" -- {shlex.join(program.recorded)}"
 
 
 def _verdict(ledger: Ledger, event: Event) -> str:
@@ -106,7 +119,7 @@ def _judged(ledger: Ledger, run: str, judged: Event) -> Explanation:
         said.facts.append(("findings", f"{len(listed)}, this is the first"))
     said.next = [
         (f"muniment runs show {of}", "prints the run that was replayed"),
-        (f"muniment replay {of}", "judges it again"),
+        (f"muniment replay {of}{_behind(ledger, of)}", "judges it again"),
     ]
     return said
 
@@ -126,8 +139,9 @@ def _failed(ledger: Ledger, run: str, events: list[Event], last: Event) -> Expla
     for seq, name, words in stated:
         said.facts.append((name, words))
         said.next.append((f"muniment events show {seq}", "prints it"))
+    again = f"{run}{_behind(ledger, run)}"
     if steps:
-        said.next.append((f"muniment resume {run}", "performs what failed again"))
+        said.next.append((f"muniment resume {again}", "performs what failed again"))
     elif status == "refused":
         said.next.append(
             (f"muniment runs show {run}", "prints what happened before the refusal")
@@ -138,7 +152,7 @@ def _failed(ledger: Ledger, run: str, events: list[Event], last: Event) -> Expla
         said.next.append(
             (f"muniment runs show {run}", "prints what happened before it")
         )
-    said.next.append((f"muniment replay {run}", "runs into the same failure again"))
+    said.next.append((f"muniment replay {again}", "runs into the same failure again"))
     return said
 
 
@@ -158,11 +172,8 @@ def _stated(ledger: Ledger, events: list[Event]) -> Iterator[tuple[int, str, str
             return
         said += 1
         data = resolved(ledger, event)
-        rule = f" [{data['rule']}]" if data.get("rule") else ""
-        line = f", line {data['line']}" if data.get("line") else ""
-        remedy = f"; {data['remedy']}" if data.get("remedy") else ""
         where = f"{event.scope}: " if event.scope else ""
-        words = f"{where}{short(data.get('message', ''), 300)}{line}{rule}{remedy}"
+        words = f"{where}{short(data.get('message', ''), 300)}{_broken(data)}"
         yield event.seq, f"{event.type}, event {event.seq}", words
 
 
@@ -204,10 +215,11 @@ def _going_on(
         yield f"muniment events tail -f --run {run}", "follows it"
         return
     over = " --take-over" if alive is None else ""
-    yield f"muniment resume {run}{over}", "goes on; what completed is not repeated"
+    end = _behind(ledger, run)
+    yield f"muniment resume {run}{over}{end}", "goes on; what completed is not repeated"
     if any(_doubtful(ledger, step) for step in waiting):
         yield (
-            f"muniment resume {run}{over} --repeat-doubtful",
+            f"muniment resume {run}{over} --repeat-doubtful{end}",
             "performs the effects again whose outcome is unknown",
         )
 
@@ -237,11 +249,22 @@ def _about(ledger: Ledger, step: Step) -> list[tuple[str, str]]:
         facts.append(("outcome", "unknown: it may have happened"))
         return facts
     data = resolved(ledger, step.outcome)
-    facts.append(("failed with", f"{_text(data)}, event {step.outcome.seq}"))
+    facts.append(("failed with", f"{_text(data)}{_broken(data.get('data'))}"))
+    facts.append(("failed at", f"event {step.outcome.seq}"))
     by = data.get("answered_by")
     if isinstance(by, dict) and by.get("who") != "performer":
         facts.append(("answered by", " ".join(str(one) for one in by.values())))
     return facts
+
+
+def _broken(data: JsonValue) -> str:
+    """Return line, rule and remedy, where a failure says them."""
+    if not isinstance(data, dict):
+        return ""
+    line = f", line {data['line']}" if data.get("line") else ""
+    rule = f" [{data['rule']}]" if data.get("rule") else ""
+    remedy = f"; {data['remedy']}" if data.get("remedy") else ""
+    return f"{line}{rule}{remedy}"
 
 
 def _caused(events: list[Event], causes: JsonValue) -> list[Step]:

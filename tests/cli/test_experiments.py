@@ -57,6 +57,7 @@ refused = build(code="import os\\ndef fit_and_eval(data): return {'total': 1}")
 crashed = build(code="def fit_and_eval(data): return {'total': 1 / 0}")
 wrong = build(code="def fit_and_eval(data): return {'total': data[0]}")
 asked = build(llm=down)
+greedy = build(code="def fit_and_eval(data): return {'total': len('a' * 10**10)}")
 proposed = build(spec=generate_spec(llm=misled), code=RIGHT)
 """
 
@@ -125,6 +126,13 @@ def test_a_verdict_is_shown_with_what_held_the_code(shell: Any, work: Path) -> N
                 "failed with  ConnectionError: no route to host",
                 "muniment resume",
                 "performs what failed again",
+            ],
+        ),
+        (
+            "greedy",
+            [
+                "CodeStopped: MemoryError: the memory is used up",
+                "[capsule/memory]; raise mem_mb, or hold less at a time",
             ],
         ),
     ],

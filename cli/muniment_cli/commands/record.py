@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import shlex
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -72,9 +71,13 @@ def command(  # noqa: PLR0913, PLR0917 - click hands over one for each option
     are taken out before anything is written. The exit code is the program's.
     """
     from muniment_plugins.providers.recorder.describing import described
-    from muniment_plugins.providers.recorder.program import Killed, RecordedProgram
+    from muniment_plugins.providers.recorder.program import (
+        Killed,
+        RecordedProgram,
+        require_executable,
+    )
 
-    _require_command(command_line[0])
+    require_executable(command_line[0])
     program = RecordedProgram(command_line, _warn)
     params = described(command_line, volatile)
     with session.open(write=True) as ledger:
@@ -97,18 +100,6 @@ def command(  # noqa: PLR0913, PLR0917 - click hands over one for each option
         if not quiet:
             _say(ledger, done)
     return _code(done, program)
-
-
-def _require_command(name: str) -> None:
-    from muniment.errors import UsageError
-
-    if shutil.which(name) is None:
-        raise UsageError(
-            "there is no such command",
-            rule="record/command",
-            place=name,
-            remedy="give a program that can be executed, such as `python agent.py`",
-        )
 
 
 def _require_plugin(ledger: Ledger) -> None:

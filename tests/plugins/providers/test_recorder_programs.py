@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -228,11 +229,48 @@ def test_a_recorded_command_is_not_executed(desk: Desk) -> None:
     assert (refused.code, "replay/no-command" in refused.err) == (2, True)
 
 
-@pytest.mark.parametrize("name", ["no-such-program", "./agent.py"])
-def test_a_command_that_is_none_is_refused(desk: Desk, name: str) -> None:
-    """A command that is not there, or cannot be executed, is no run."""
+@pytest.mark.parametrize(
+    ("name", "message", "remedy"),
+    [
+        ("no-such-program", "there is no such command", "give a program"),
+        ("./agent.py", "the file is not executable", "`chmod +x ./agent.py`"),
+    ],
+)
+def test_a_command_that_is_none_is_refused(
+    desk: Desk, name: str, message: str, remedy: str
+) -> None:
+    """A command that is not there, or cannot be executed, is no run and no replay."""
     desk.write("agent.py", "print(1)\n")
+    refusal = f"error: {name}: {message} [record/command]; {remedy}"
     done = desk.record(name)
-    assert done.code == 2
-    assert f"error: {name}: there is no such command [record/command]" in done.err
+    assert (done.code, refusal in done.err) == (2, True)
     assert "run 01" not in done.err
+    run = desk.record(PYTHON, "agent.py").run
+    again = desk.replay(run, name)
+    assert (again.code, again.out, refusal in again.err) == (2, "", True)
+
+
+def test_a_command_that_runs_another_script_is_named(desk: Desk) -> None:
+    """A replay tells a script that changed from one that was not given."""
+    desk.write("agent.py", "print(1)\n")
+    desk.write("other.py", "print(1)\n")
+    run = desk.record(PYTHON, "agent.py").run
+    ran = "the recorded one ran agent.py"
+    for script, told in (
+        ("other.py", "other.py"),
+        ("none.py", "no script that is there"),
+    ):
+        warned = desk.replay(run, PYTHON, script).err
+        assert f"warning: this command runs {told}, {ran}\n" in warned
+
+
+def test_advice_repeats_the_command_line(desk: Desk) -> None:
+    """What an explanation advises can be given as it stands, command line and all."""
+    desk.write("agent.py", "import sys\nsys.exit(len(sys.argv) - 1)\n")
+    for arguments, advised in (((), ["replay"]), (("a b",), ["replay"])):
+        line = (PYTHON, "agent.py", *arguments)
+        run = desk.record(*line).run
+        said = desk.muniment("runs", "explain", run, "--json").out
+        commands = [shlex.split(one["command"]) for one in json.loads(said)["next"]]
+        given = [one[1] for one in commands if one[3:] == ["--", *line]]
+        assert given == advised

@@ -19,6 +19,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shlex
+import shutil
 import signal
 import sys
 import tempfile
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
     from muniment.lanes import Lane
 
-__all__ = ["Killed", "ProgramFailed", "RecordedProgram"]
+__all__ = ["Killed", "ProgramFailed", "RecordedProgram", "require_executable"]
 
 KEY_VARIABLES = ("MUNIMENT_KEY", "MUNIMENT_PASSPHRASE")
 """What the program does not get to see."""
@@ -93,10 +94,12 @@ class RecordedProgram:
 
         Raises:
             CannotTellError: *command* is empty; what is recorded is never executed.
+            UsageError: it cannot be executed.
 
         """
         chosen = RecordedProgram(command, notice or self.notice, self.recorded)
         chosen.require_command()
+        require_executable(chosen.command[0])
         return chosen
 
     def require_command(self) -> None:
@@ -130,7 +133,7 @@ class RecordedProgram:
         """
         self.require_command()
         if program is not None and program != program_of(self.command):
-            self._tell(f"{program['file']} is not as it was when it was recorded")
+            self._tell(_changed(program["file"], program_of(self.command)))
         server = Server(run, volatile, secret_values())
         with run.unguarded(*_GUARDS), _private_directory() as directory:
             address = await server.listen(directory)
@@ -192,6 +195,35 @@ class RecordedProgram:
     def _tell(self, message: str) -> None:
         if self.notice is not None:
             self.notice(message)
+
+
+def require_executable(name: str) -> None:
+    """Refuse a command that the system would not start.
+
+    Raises:
+        UsageError: it is not there, or is no program.
+
+    """
+    if shutil.which(name) is not None:
+        return
+    message, remedy = (
+        "there is no such command",
+        "give a program that can be executed, such as `python agent.py`",
+    )
+    if Path(name).is_file():
+        message, remedy = (
+            "the file is not executable",
+            f"`chmod +x {shlex.quote(name)}`, or give its interpreter before it",
+        )
+    raise UsageError(message, rule="record/command", place=name, remedy=remedy)
+
+
+def _changed(recorded: str, now: Mapping[str, str] | None) -> str:
+    """Return in what way another program runs than the one that was recorded."""
+    if now is not None and now["file"] == recorded:
+        return f"{recorded} is not as it was when it was recorded"
+    other = "no script that is there" if now is None else now["file"]
+    return f"this command runs {other}, the recorded one ran {recorded}"
 
 
 def _stdout() -> int | None:
