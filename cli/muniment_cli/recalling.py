@@ -21,7 +21,11 @@ __all__ = ["recalled"]
 
 
 def recalled(
-    ledger: Ledger, run: str, named: str | None, command: Sequence[str] = ()
+    ledger: Ledger,
+    run: str,
+    named: str | None,
+    command: Sequence[str] = (),
+    trust_source: bool = False,
 ) -> Program:
     """Return the program of *run*, or the one that was *named*.
 
@@ -30,6 +34,7 @@ def recalled(
         run: the run's id.
         named: ``FILE`` or ``MODULE:NAME`` of another program.
         command: the command line of a recorded program.
+        trust_source: whether source that the run recorded may run in this process.
 
     Raises:
         CannotTellError: it cannot be imported; the message says what to give.
@@ -46,7 +51,7 @@ def recalled(
     described = started.raw.get("program")
     file = described.get("file") if isinstance(described, dict) else None
     search_here(ledger.path.parent.parent, file)
-    program = program_of(ledger, run, started, None)
+    program = program_of(ledger, run, started, None, trust_source)
     commanded = getattr(program, "commanded", None)
     if commanded is not None and named is None:
         return cast("Program", commanded(command, _warn))

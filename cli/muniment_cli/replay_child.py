@@ -1,6 +1,6 @@
 """The child process that a replay runs in: no network, no key, an answer in JSON.
 
-    argv    {"ledger":"…","run":"01JD…","mode":"strict","program":null,"command":[]}
+    argv    {"ledger":"…","run":"01JD…","mode":"strict","program":null,"command":[],…}
     stdout  {"report":{…},"network":false}  or  {"refusal":{"kind":"cannot tell",…}}
 
 Rules: the network goes first, before anything is imported that could start a thread.
@@ -31,6 +31,7 @@ class Order(TypedDict):
     mode: str
     program: str | None
     command: list[str]
+    trust_source: bool
 
 
 def main() -> None:
@@ -68,7 +69,8 @@ def _replayed(order: Order) -> dict[str, object]:
     try:
         with Ledger.open(order["ledger"], readonly=True) as ledger:
             run, mode = order["run"], cast("Mode", order["mode"])
-            program = recalled(ledger, run, order["program"], order["command"])
+            named, command = order["program"], order["command"]
+            program = recalled(ledger, run, named, command, order["trust_source"])
             report = replay(ledger, run, program, mode)
     except MunimentError as error:
         names = ("message", "rule", "place", "remedy")

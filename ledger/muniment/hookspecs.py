@@ -90,8 +90,13 @@ def exporters() -> Mapping[str, Callable[[Ledger, str], bytes]]:  # type: ignore
 
 
 @hookspec(firstresult=True)
-def rebuild_program(ledger: Ledger, run: str) -> Callable[..., object] | None:
-    """Return the program of a recorded run, made from its events, or None."""
+def rebuild_program(
+    ledger: Ledger, run: str, trust_source: bool
+) -> Callable[..., object] | None:
+    """Return the program of a recorded run, made from its events, or None.
+
+    Source that the run recorded may run in this process only with *trust_source*.
+    """
 
 
 @hookspec(firstresult=True)

@@ -114,6 +114,7 @@ def replay(
     program: Program | None = None,
     mode: Mode = "strict",
     record: bool = False,
+    trust_source: bool = False,
 ) -> ReplayReport:
     """Run the program of *run_id* again, answered from *ledger*, and compare.
 
@@ -123,6 +124,8 @@ def replay(
         program: where it cannot be imported by its recorded name.
         mode: ``strict``, ``bounded`` or ``observational``.
         record: append the verdict as a new run that names the original.
+        trust_source: run source that the run recorded in this process, where what it
+            called cannot be imported; else such source runs in the capsule, or not.
 
     Raises:
         CannotTellError: the run has no end, lost contents, or an unknown program.
@@ -135,7 +138,7 @@ def replay(
             remedy="use strict, bounded or observational",
         )
     run = ledger.run_id(run_id)
-    replaying = _Replaying(ledger, run, program)
+    replaying = _Replaying(ledger, run, program, trust_source)
     replaying.recording.tolerant = mode != "strict"
     digest = replaying.perform()
     findings = tuple(replaying.findings)
@@ -160,12 +163,14 @@ def replay(
 class _Replaying:
     """One program on its way through its record."""
 
-    def __init__(self, ledger: Ledger, run: str, program: Program | None) -> None:
+    def __init__(
+        self, ledger: Ledger, run: str, program: Program | None, trust_source: bool
+    ) -> None:
         self.ledger = ledger
         self.record: Recorded = recorded_run(ledger, run)
         started = self.record.events[0]
         self.end = _end_of(self.record, run)
-        self.program = program_of(ledger, run, started, program)
+        self.program = program_of(ledger, run, started, program, trust_source)
         self.params = params_of(ledger, started)
         self.findings: list[Divergence] = []
         self.recording = Recording(

@@ -65,12 +65,27 @@ def recorded_run(ledger: Ledger, run: str) -> Recorded:
 
 
 def program_of(
-    ledger: Ledger, run: str, started: Event, program: Program | None
+    ledger: Ledger,
+    run: str,
+    started: Event,
+    program: Program | None,
+    trust_source: bool = False,
 ) -> Program:
-    """Return the program of a recorded run: given, rebuilt by a plugin, or imported."""
+    """Return the program of a recorded run: given, rebuilt by a plugin, or imported.
+
+    Args:
+        ledger: the ledger that holds the run.
+        run: the run's id.
+        started: its first event.
+        program: the program, where it is given.
+        trust_source: whether source that the run recorded may run in this process.
+
+    """
     if program is not None:
         return program
-    for _, rebuilt in ledger.plugins.ask("rebuild_program", ledger=ledger, run=run):
+    for _, rebuilt in ledger.plugins.ask(
+        "rebuild_program", ledger=ledger, run=run, trust_source=trust_source
+    ):
         if rebuilt is not None:
             return cast("Program", rebuilt)
     described = started.raw.get("program")

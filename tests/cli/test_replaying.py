@@ -53,6 +53,40 @@ def test_a_replay_derives_the_same(shell: Any, run: str) -> None:
     assert judged.raw["replay_of"] == run
 
 
+def test_recorded_source_is_trusted_only_when_told_to(shell: Any, work: Path) -> None:
+    """What the capsule cannot hold cannot be told, unless its source is trusted."""
+    text = """
+from muniment_plugins.harness import (
+    Experiment, Spec, bounded_synthesis, execute_capsule, generate_spec, specify_claim,
+)
+
+def judge(before, now):
+    import os.path
+    return {"passed": os.path.basename("a/b") == "b"}
+
+main = (
+    Experiment.builder()
+    .datasource(lambda ctx: [1, 2])
+    .add_step(specify_claim(claim={"id": "c", "text": "t"}))
+    .add_step(generate_spec(spec=Spec()))
+    .add_step(bounded_synthesis(code="def fit_and_eval(d): return {'n': len(d)}"))
+    .add_step(execute_capsule())
+    .hypothesis("own", verifier=judge)
+    .build()
+)
+"""
+    file = write_program(work, text)
+    run = shell("run", f"{file.name}:main", "--json").json["run"]
+    assert shell("replay", run).code == 0
+    file.unlink()
+    done = shell("replay", run)
+    assert (done.code, done.out) == (3, "")
+    assert "source does not run by itself: " in done.err
+    assert "--trust-source" in done.err
+    trusted = shell("replay", run, "--trust-source", "--json")
+    assert (trusted.code, trusted.json["verdict"]) == (0, "acceptable")
+
+
 def test_a_prefix_names_the_run(shell: Any, run: str) -> None:
     """A unique beginning of the id is enough, and the verdict need not be recorded."""
     done = shell("replay", run[:20].lower(), "--no-record")

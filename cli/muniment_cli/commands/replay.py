@@ -61,6 +61,11 @@ _SECRET = ("MUNIMENT_KEY",)
     metavar="FILE|MODULE:NAME",
     help="The run's program, where its recorded name cannot be imported.",
 )
+@click.option(
+    "--trust-source",
+    is_flag=True,
+    help="Run recorded source of what cannot be imported outside the capsule, too.",
+)
 @click.option("--no-record", is_flag=True, help="Do not record the verdict.")
 @json_option
 @pass_session
@@ -70,6 +75,7 @@ def command(  # noqa: PLR0913, PLR0917 - click hands over one for each option
     command_line: tuple[str, ...],
     mode: str,
     program: str | None,
+    trust_source: bool,
     no_record: bool,
     as_json: bool,
 ) -> int:
@@ -77,7 +83,10 @@ def command(  # noqa: PLR0913, PLR0917 - click hands over one for each option
 
     The program runs again with network, subprocesses and file writes shut; effects are
     answered from the record. A program that `muniment record` recorded is given its
-    command line again, behind `--`; it is kept from the network. Exit code 0 when the verdict accepts the run, 1 when it
+    command line again, behind `--`; it is kept from the network.
+
+    Functions of an experiment that cannot be imported any more run in the capsule, from
+    their recorded source; with `--trust-source` in the process that replays. Exit code 0 when the verdict accepts the run, 1 when it
     diverged, 3 when that cannot be told.
     """
     with session.open() as ledger:
@@ -88,6 +97,7 @@ def command(  # noqa: PLR0913, PLR0917 - click hands over one for each option
         "mode": mode,
         "program": program,
         "command": list(command_line),
+        "trust_source": trust_source,
     }
     answer = _asked(order)
     report = _report(cast("Document", answer["report"]))

@@ -123,8 +123,10 @@ def event_types() -> Iterable[EventType]:
 
 
 @hookimpl
-def rebuild_program(ledger: Ledger, run: str) -> Callable[..., object] | None:
+def rebuild_program(
+    ledger: Ledger, run: str, trust_source: bool
+) -> Callable[..., object] | None:
     """Make an experiment's program from its events; None for every other run."""
     from muniment_plugins.harness.programs import rebuild  # noqa: PLC0415 - lazy
 
-    return rebuild(ledger, run)
+    return rebuild(ledger, run, trust_source)

@@ -27,9 +27,11 @@ from muniment.errors import UsageError, ValueRefused
 from muniment_plugins.harness.cases import Case
 from muniment_plugins.harness.execution import refuse_passes
 from muniment_plugins.harness.references import (
+    NO_SOURCES,
     Function,
     Named,
     Remembered,
+    Sources,
     named,
     plain,
     refer,
@@ -123,10 +125,12 @@ class Custom:
         }
 
     @classmethod
-    def from_json(cls, described: Mapping[str, object]) -> Self:
-        """Return the step that *described* says."""
+    def from_json(
+        cls, described: Mapping[str, object], sources: Sources = NO_SOURCES
+    ) -> Self:
+        """Return the step that *described* says; *sources* as `Verifier`'s."""
         return cls(
-            Remembered(cast("Mapping[str, object]", described["function"])),
+            Remembered(cast("Mapping[str, object]", described["function"]), sources),
             cast("Mapping[str, object]", described["parameters"]),
         )
 

@@ -23,7 +23,14 @@ from muniment_plugins.harness.cases import Case
 from muniment_plugins.harness.execution import Made, run_code
 from muniment_plugins.harness.freezing import thaw_members
 from muniment_plugins.harness.properties import Property
-from muniment_plugins.harness.references import Function, Named, plain, recall, refer
+from muniment_plugins.harness.references import (
+    NO_SOURCES,
+    Function,
+    Named,
+    Sources,
+    plain,
+    refer,
+)
 from muniment_plugins.harness.refusals import HarnessRefused
 from muniment_plugins.harness.relations import Relation, Seen
 from muniment_plugins.harness.requiring import is_amount
@@ -173,11 +180,13 @@ class TestProperties:
         }
 
     @classmethod
-    def from_json(cls, described: Mapping[str, object]) -> Self:
-        """Return the step that *described* says."""
+    def from_json(
+        cls, described: Mapping[str, object], sources: Sources = NO_SOURCES
+    ) -> Self:
+        """Return the step that *described* says; *sources* as `Verifier`'s."""
         named = cast("Mapping[str, Mapping[str, object]]", described["transforms"])
         return cls(
-            {name: Named(recall(one), one) for name, one in named.items()},
+            {name: Named(sources.recall(one), one) for name, one in named.items()},
             cast("float", described["tolerance"]),
             cast("int", described["permutations"]),
             cast("float", described["rtol"]),

@@ -21,6 +21,7 @@ from muniment_plugins.harness.cases import DEFAULT_ENTRYPOINT, Case, Step
 from muniment_plugins.harness.custom import Custom
 from muniment_plugins.harness.execution import Execute
 from muniment_plugins.harness.metamorphosis import TestProperties
+from muniment_plugins.harness.references import NO_SOURCES, Sources
 from muniment_plugins.harness.refusals import BoundedExecutionError, HarnessRefused
 from muniment_plugins.harness.stating import IssueSpec, StateClaim
 from muniment_plugins.harness.surroundings import Surroundings
@@ -33,9 +34,12 @@ _FROM_JSON: Mapping[str, Callable[[Mapping[str, object]], Step]] = {
     IssueSpec.name: IssueSpec.from_json,
     Synthesize.name: Synthesize.from_json,
     Execute.name: Execute.from_json,
+}
+_CALLING: Mapping[str, Callable[[Mapping[str, object], Sources], Step]] = {
     TestProperties.name: TestProperties.from_json,
     Custom.name: Custom.from_json,
 }
+"""The steps that call functions of the user's in a replay, too."""
 
 _CORRECTABLE = "harness/metric"
 
@@ -121,14 +125,18 @@ class Pipeline:
         return [step.describe() for step in self.steps]
 
     @classmethod
-    def from_json(cls, described: Iterable[Mapping[str, object]]) -> Self:
-        """Return the pipeline that *described* says.
+    def from_json(
+        cls,
+        described: Iterable[Mapping[str, object]],
+        sources: Sources = NO_SOURCES,
+    ) -> Self:
+        """Return the pipeline that *described* says; *sources* as `Verifier`'s.
 
         Raises:
             CannotTellError: it has a step that this version does not know.
 
         """
-        return cls(_step(one) for one in described)
+        return cls(_step(one, sources) for one in described)
 
 
 def _under(step: Step, changes: Mapping[str, object]) -> Step:
@@ -162,8 +170,10 @@ def _refuted(before: Case, after: Case) -> dict[str, object] | None:
     return {"rule": "harness/property", "message": message, "properties": failed}
 
 
-def _step(described: Mapping[str, object]) -> Step:
+def _step(described: Mapping[str, object], sources: Sources) -> Step:
     name = cast("str", described["step"])
+    if name in _CALLING:
+        return _CALLING[name](described, sources)
     if name not in _FROM_JSON:
         raise CannotTellError(
             f"no step is called {name}",

@@ -32,7 +32,13 @@ from muniment_plugins.harness.conditions import SEEDS, Condition, Failed, told
 from muniment_plugins.harness.executors import Executor, Serial, spread
 from muniment_plugins.harness.levels import levels_of, weakest
 from muniment_plugins.harness.pipelines import Pipeline
-from muniment_plugins.harness.references import Function, Remembered, recall, refer
+from muniment_plugins.harness.references import (
+    NO_SOURCES,
+    Function,
+    Remembered,
+    Sources,
+    refer,
+)
 from muniment_plugins.harness.refusals import ExperimentFailed
 from muniment_plugins.harness.registration import (
     functions_of,
@@ -101,13 +107,13 @@ class ExperimentProgram:
 
     @classmethod
     def from_json(
-        cls, plan: Mapping[str, object], sources: Mapping[str, str] | None = None
+        cls, plan: Mapping[str, object], sources: Sources = NO_SOURCES
     ) -> Self:
         """Return the program that a recorded *plan* says.
 
         Args:
             plan: what `describe` returned.
-            sources: digest → recorded text, for verifiers that cannot be imported.
+            sources: recorded sources, for what a replay calls and cannot import.
 
         """
 
@@ -115,11 +121,11 @@ class ExperimentProgram:
             return cast("list[Mapping[str, object]]", plan.get(name, []))
 
         return cls(
-            Pipeline.from_json(listed("pipeline")),
+            Pipeline.from_json(listed("pipeline"), sources),
             Remembered(cast("Mapping[str, object]", plan["datasource"])),
             tuple(Hypothesis.from_json(one, sources) for one in listed("hypotheses")),
-            tuple(Treatment.from_json(one) for one in listed("treatments")),
-            undescribed(cast("Mapping[str, object]", plan.get("context", {}))),
+            tuple(Treatment.from_json(one, sources) for one in listed("treatments")),
+            undescribed(cast("Mapping[str, object]", plan.get("context", {})), sources),
             tuple(cast("list[str]", plan.get("outputs", []))),
             cast("str | None", plan.get("name")),
             cast("str", plan.get("pin", "content")),
@@ -221,7 +227,7 @@ class ExperimentProgram:
         """
         for function in functions_of(self):
             if isinstance(function, Remembered):
-                recall(function.described)
+                function.found()
 
 
 def _compares(hypothesis: Hypothesis) -> bool:
@@ -243,15 +249,20 @@ def _failed(failures: list[Failed]) -> ExperimentFailed:
     return failed
 
 
-def rebuild(ledger: Ledger, run: str) -> ExperimentProgram | None:
-    """Return the program of *run* from its events, or None if it is no experiment."""
+def rebuild(
+    ledger: Ledger, run: str, trust_source: bool = False
+) -> ExperimentProgram | None:
+    """Return the program of *run* from its events, or None if it is no experiment.
+
+    With *trust_source*, recorded source of what cannot be imported runs here.
+    """
     started = next(ledger.events(run=run, limit=1))
     program = cast("Mapping[str, object]", started.data.get("program") or {})
     params = started.data.get("params")
     if program.get("import") != _NAME or not isinstance(params, BlobRef):
         return None
     plan = cast("Mapping[str, Mapping[str, object]]", ledger.value(params))["plan"]
-    sources = recorded_sources(ledger, run)
+    sources = Sources(recorded_sources(ledger, run), trust_source)
     return judging(ExperimentProgram.from_json(plan, sources), ledger)
 
 

@@ -9,20 +9,32 @@ Rules:
 - One that a replay has to *call* (a verifier, a transform) is found before the replay
   begins, or the replay cannot be told. ``__main__`` is never imported, since that would
   run the experiment.
+- Of one that cannot be found, the recorded source may be left: then it runs in the
+  capsule, or in this process where whoever replays says that they trust it.
 - A source is read once, when a step is made: `Named` keeps what was read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import cast
 
 from muniment.canonical import JsonValue
 from muniment.errors import CannotTellError
 from muniment.programs import describe, find
 
-__all__ = ["Function", "Named", "Remembered", "named", "plain", "recall", "refer"]
+__all__ = [
+    "NO_SOURCES",
+    "Function",
+    "Named",
+    "Remembered",
+    "Sources",
+    "named",
+    "plain",
+    "recall",
+    "refer",
+]
 
 Function = Callable[..., object]
 
@@ -40,19 +52,63 @@ class Named:
 
 
 @dataclass(frozen=True, slots=True)
+class Sources:
+    """What a run recorded of the sources of its functions."""
+
+    texts: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Digest → text."""
+    trusted: bool = False
+    """Whether they may run in this process, and not in the capsule alone."""
+
+    def recall(self, described: Mapping[str, object]) -> Function:
+        """Return the function that a plan named: imported, else by its source.
+
+        Raises:
+            CannotTellError: it cannot be imported, and no source of it stands by
+                itself.
+
+        """
+        try:
+            return recall(described)
+        except CannotTellError:
+            from muniment_plugins.harness import sourced  # noqa: PLC0415 - rare
+
+            text = self.texts.get(str(described.get("source")))
+            make = sourced.Trusted.of if self.trusted else sourced.Sourced.of
+            left = None if text is None else make(described, text)
+            if left is None:
+                raise
+            return left
+
+
+NO_SOURCES = Sources()
+"""Nothing is left of what cannot be imported."""
+
+
+@dataclass(frozen=True, slots=True)
 class Remembered:
     """A recorded function that is looked up when it is called."""
 
     described: Mapping[str, object]
+    sources: Sources = field(default=NO_SOURCES, compare=False, repr=False)
 
     def __call__(self, *args: object, **kwargs: object) -> object:
         """Call the function.
 
         Raises:
-            CannotTellError: it cannot be imported.
+            CannotTellError: it cannot be found.
 
         """
-        return recall(self.described)(*args, **kwargs)
+        return self.found()(*args, **kwargs)
+
+    def found(self) -> Function:
+        """Return the function itself.
+
+        Raises:
+            CannotTellError: it cannot be found.
+
+        """
+        return self.sources.recall(self.described)
 
 
 def named(function: Function) -> Named | Remembered:
@@ -64,8 +120,9 @@ def named(function: Function) -> Named | Remembered:
 
 def refer(function: Function) -> dict[str, object]:
     """Return how a plan names *function*; where its file lies is not part of it."""
-    if isinstance(function, Named | Remembered):
-        return dict(function.described)
+    known = getattr(function, "described", None)
+    if isinstance(known, Mapping):
+        return dict(cast("Mapping[str, object]", known))
     described = describe(function)
     return {name: described[name] for name in ("import", "source") if name in described}
 
@@ -78,7 +135,7 @@ def plain(function: Function) -> Function:
 
     """
     if isinstance(function, Remembered):
-        return plain(recall(function.described))
+        return plain(function.found())
     if isinstance(function, Named):
         return plain(function.function)
     return cast("Function", getattr(function, "plain_function", function))

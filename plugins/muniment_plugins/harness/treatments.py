@@ -23,8 +23,10 @@ from muniment.events import is_name
 from muniment.values import encode
 from muniment_plugins.harness.claims import Claim, Spec
 from muniment_plugins.harness.references import (
+    NO_SOURCES,
     Function,
     Remembered,
+    Sources,
     named,
     refer,
 )
@@ -72,12 +74,15 @@ class Treatment:
         return {"name": self.name, "apply": refer(cast("Function", self.apply))}
 
     @classmethod
-    def from_json(cls, plan: Mapping[str, object]) -> Self:
-        """Return the treatment that a plan says."""
+    def from_json(
+        cls, plan: Mapping[str, object], sources: Sources = NO_SOURCES
+    ) -> Self:
+        """Return the treatment that a plan says; *sources* as `Verifier`'s."""
         name = cast("str", plan["name"])
         if "apply" in plan:
             return cls(name, Remembered(cast("Mapping[str, object]", plan["apply"])))
-        return cls(name, undescribed(cast("Mapping[str, object]", plan["changes"])))
+        changes = cast("Mapping[str, object]", plan["changes"])
+        return cls(name, undescribed(changes, sources))
 
     def changes(
         self, ask: Callable[[Function, dict[str, object]], object]
@@ -137,20 +142,33 @@ def _functions(value: object) -> Changes | None:
     return members if any(map(callable, members.values())) else None
 
 
-def undescribed(values: Mapping[str, object]) -> dict[str, object]:
-    """Return what `described` said; functions are looked up when they are called."""
+def undescribed(
+    values: Mapping[str, object], sources: Sources = NO_SOURCES
+) -> dict[str, object]:
+    """Return what `described` said; functions are looked up when they are called.
+
+    *sources* are for functions within a mapping, such as transforms: a model or a
+    datasource is nobody's but its own.
+    """
     return {
-        name: _undescribed(cast("Mapping[str, object]", value))
+        name: _undescribed(cast("Mapping[str, object]", value), sources)
         for name, value in values.items()
     }
 
 
-def _undescribed(said: Mapping[str, object]) -> object:
+def _undescribed(said: Mapping[str, object], sources: Sources) -> object:
     if "function" in said:
         return Remembered(cast("Mapping[str, object]", said["function"]))
     if "members" in said:
-        return undescribed(cast("Mapping[str, object]", said["members"]))
+        members = cast("Mapping[str, Mapping[str, object]]", said["members"])
+        return {name: _member(one, sources) for name, one in members.items()}
     return said["value"]
+
+
+def _member(said: Mapping[str, object], sources: Sources) -> object:
+    if "function" not in said:
+        return _undescribed(said, sources)
+    return Remembered(cast("Mapping[str, object]", said["function"]), sources)
 
 
 def _known(value: object) -> object:

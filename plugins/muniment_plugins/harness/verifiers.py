@@ -24,11 +24,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NoReturn, Self, cast, overload
 
-from muniment.errors import CannotTellError, ValueRefused
+from muniment.errors import ValueRefused
 from muniment.values import encode
 from muniment_plugins.harness.claims import Claim
 from muniment_plugins.harness.freezing import thaw_members
-from muniment_plugins.harness.references import Function, Named, plain, recall, refer
+from muniment_plugins.harness.references import (
+    NO_SOURCES,
+    Function,
+    Named,
+    Sources,
+    plain,
+    refer,
+)
 from muniment_plugins.harness.refusals import HarnessRefused
 from muniment_plugins.harness.requiring import require_text
 from muniment_plugins.harness.samples import Measured, Trial
@@ -118,13 +125,13 @@ class Verifier:
 
     @classmethod
     def from_json(
-        cls, described: Mapping[str, object], sources: Mapping[str, str] | None = None
+        cls, described: Mapping[str, object], sources: Sources = NO_SOURCES
     ) -> Verifier:
         """Return the verifier that a plan named.
 
         Args:
             described: how the plan named it.
-            sources: digest → recorded text, for what cannot be imported.
+            sources: recorded sources, for what cannot be imported.
 
         Raises:
             CannotTellError: its function cannot be imported, and no source of it stands
@@ -133,7 +140,8 @@ class Verifier:
         """
         settings = cast("Mapping[str, object]", described["settings"])
         recorded = {one: described[one] for one in _REFERENCE if one in described}
-        function = Named(_recalled(recorded, sources or {}), recorded)
+        # A decorated function is found as the verifier that it became.
+        function = Named(Verifier.of(sources.recall(recorded)).function, recorded)
         return cls(function, dict(settings), cast("bool", described["compares"]))
 
 
@@ -169,7 +177,8 @@ class Hypothesis:
             encode(result)
         except ValueRefused as error:
             _refuse(error.message, error.remedy, f"hypothesis {self.name}")
-        judge = _judge(plain(self.verifier.function))
+        # The source as it is now: a plan knows what it was.
+        judge = refer(plain(self.verifier.function))
         others = [] if baseline is trial else baseline.inputs
         return {
             "hypothesis": self.name,
@@ -188,7 +197,7 @@ class Hypothesis:
 
     @classmethod
     def from_json(
-        cls, described: Mapping[str, object], sources: Mapping[str, str] | None = None
+        cls, described: Mapping[str, object], sources: Sources = NO_SOURCES
     ) -> Self:
         """Return the hypothesis that *described* says; *sources* as `Verifier`'s."""
         judge = cast("Mapping[str, object]", described["verifier"])
@@ -238,27 +247,6 @@ def judge_properties(baseline: Measured, condition: Measured) -> dict[str, objec
 
 
 metamorphic = Verifier(judge_properties, compares=False)
-
-
-def _judge(function: Function) -> dict[str, object]:
-    """Return who judges, with the source as it is now: a plan knows what it was."""
-    left = getattr(function, "described", None)
-    return refer(function) if left is None else dict(left)
-
-
-def _recalled(recorded: Mapping[str, object], sources: Mapping[str, str]) -> Function:
-    """Return the function that was recorded: imported, else by its source."""
-    try:
-        # A decorated function is found as the verifier that it became.
-        return Verifier.of(recall(recorded)).function
-    except CannotTellError:
-        from muniment_plugins.harness.sourced import Sourced  # noqa: PLC0415 - rare
-
-        text = sources.get(str(recorded.get("source")))
-        left = None if text is None else Sourced.of(recorded, text)
-        if left is None:
-            raise
-        return left
 
 
 def _parameters(function: Function) -> Mapping[str, inspect.Parameter]:

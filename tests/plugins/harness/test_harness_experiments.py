@@ -346,7 +346,8 @@ def test_other_runs_are_not_experiments(ledger: Ledger) -> None:
     """A run of another program is left to whoever knows it."""
     with ledger.run("by hand") as run:
         pass
-    asked = ledger.plugins.ask("rebuild_program", ledger=ledger, run=run.id)
+    given = {"ledger": ledger, "run": run.id, "trust_source": False}
+    asked = ledger.plugins.ask("rebuild_program", **given)
     assert {answer for _, answer in asked} == {None}
 
 

@@ -1,8 +1,9 @@
-"""Verdicts of functions that are gone: derived again from recorded source, or said."""
+"""Functions that are gone: called again from their recorded source, or said."""
 
 from __future__ import annotations
 
 import importlib
+import inspect
 import linecache
 import sys
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 from muniment.errors import CannotTellError
+from muniment.lanes import Lane
 from muniment.ledger import Ledger
 from muniment.replaying import replay
 from muniment_plugins.harness import (
@@ -20,6 +22,7 @@ from muniment_plugins.harness import (
     bounded_synthesis,
     execute_capsule,
     generate_spec,
+    run_metamorphic_tests,
     specify_claim,
 )
 from muniment_plugins.harness.sourced import Sourced
@@ -130,6 +133,119 @@ def test_a_function_is_taken_bare() -> None:
     assert left is not None
     assert "verifier" not in left.code
     assert "Mapping" not in left.code
-    assert (left.imports, left.parameters) == (("math",), ("before", "now", "limit"))
+    assert left.imports == ("math",)
+    assert str(inspect.signature(left)) == "(*, before, now, limit=Ellipsis)"
     for text in ("x = 1", "def f(: pass", "def f(): pass\ndef g(): pass"):
         assert Sourced.of({}, text) is None
+
+
+STEPS = '''
+@pipeline_step
+def kept(data, share=1.0):
+    """Return a part of the data."""
+    return data[: int(len(data) * share)], {"share": share}
+
+def turned(data):
+    return data[::-1]
+
+def judge(before, now):
+    return {"passed": now["total"] == [6], "pair": (1, {"a": None})}
+'''
+NEEDY = """
+@pipeline_step
+def kept(data, ctx):
+    return [*data, len(ctx["condition"])]
+
+def turned(data):
+    try:
+        return type(data)(reversed(data))
+    finally:
+        pass
+
+def judge(before, now):
+    import os.path
+    return {"passed": os.path.basename("/a/b") == "b"}
+"""
+
+
+@pytest.fixture
+def lost(
+    ledger: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[str], Result]:
+    """Return what runs an experiment with functions of its own, and takes them away."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+
+    def run(text: str) -> Result:
+        file = tmp_path / "own_steps.py"
+        file.write_text(f"from muniment_plugins.harness import pipeline_step\n{text}")
+        linecache.clearcache()
+        importlib.invalidate_caches()
+        sys.modules.pop("own_steps", None)
+        own: Any = importlib.import_module("own_steps")
+        turned = {"name": "turned", "transform": "turned", "metric": "total"}
+        code = "def fit_and_eval(d): return {'total': sum(d)}"
+        experiment = (
+            Experiment.builder()
+            .datasource(lambda _: [1, 2, 3])
+            .add_step(own.kept())
+            .add_step(specify_claim(claim={"id": "c", "text": "t"}))
+            .add_step(generate_spec(spec={"properties": [turned]}))
+            .add_step(bounded_synthesis(code=code))
+            .add_step(execute_capsule())
+            .add_step(run_metamorphic_tests(transforms={"turned": own.turned}))
+            .treatment("own", {"transforms": {"turned": own.turned}})
+            .hypothesis("own", verifier=own.judge)
+            .build()
+        )
+        result = experiment.run(ledger=ledger)
+        assert result.errors == ()
+        file.unlink()
+        sys.modules.pop("own_steps")
+        return result
+
+    return run
+
+
+@pytest.mark.parametrize("trust_source", [False, True])
+def test_recorded_steps_and_transforms_run_again(
+    ledger: Ledger, lost: Callable[[str], Result], trust_source: bool
+) -> None:
+    """What an experiment called is derived again from source; every type stays."""
+    result = lost(STEPS)
+    report = replay(ledger, result.run_id, trust_source=trust_source)
+    assert (report.verdict, report.findings) == ("acceptable", ())
+
+
+def test_trusted_source_runs_here(
+    ledger: Ledger, lost: Callable[[str], Result]
+) -> None:
+    """What the capsule cannot hold runs in this process, only where that is said."""
+    result = lost(NEEDY)
+    with pytest.raises(CannotTellError, match="does not run by itself"):
+        replay(ledger, result.run_id)
+    report = replay(ledger, result.run_id, trust_source=True)
+    assert (report.verdict, report.findings) == ("acceptable", ())
+
+
+def test_trusted_source_lacks_what_was_around_it(
+    ledger: Ledger, gone: Callable[..., Result]
+) -> None:
+    """A function that stood on names of its module cannot be told, trusted or not."""
+    result = gone(OUTSIDE)
+    with pytest.raises(CannotTellError, match=r"does not run by itself: .*LIMIT"):
+        replay(ledger, result.run_id, trust_source=True)
+
+
+def test_what_changes_its_type_in_the_capsule_is_no_answer(ledger: Ledger) -> None:
+    """An array that would come back as a list is refused, and not compared as one."""
+    text = "def f(data):\n    import numpy\n    return numpy.arange(3)\n"
+    left = Sourced.of({"import": "own:f"}, text)
+    assert left is not None
+
+    def program(_: Lane) -> object:
+        with pytest.raises(CannotTellError, match="ndarray does not leave the capsule"):
+            left([1])
+        return left.code
+
+    assert ledger.execute(program).result == left.code
