@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from dataclasses import fields
 from pathlib import Path
 
+from muniment_plugins.harness import Spec
 from muniment_plugins.harness.vocabulary import TYPES
 
 ROOT = Path(__file__).parents[3]
@@ -27,3 +29,10 @@ def test_every_rule_is_listed() -> None:
     }
     listed = set(re.findall(r"^\| `(harness/[a-z-]+)` \|", PAGE, re.MULTILINE))
     assert listed == said
+
+
+def test_every_bound_is_listed() -> None:
+    """Each member of a spec has its row."""
+    _, _, below = PAGE.partition("## Bounds")
+    listed = re.findall(r"^\| `(\w+)` \|", below.partition("\n## ")[0], re.MULTILINE)
+    assert {*listed} == {one.name for one in fields(Spec)}
