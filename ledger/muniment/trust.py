@@ -44,6 +44,7 @@ from muniment.trustfiles import (
     load_lines,
     replace_json,
     texts,
+    unreadable,
 )
 
 __all__ = ["TrustHome", "Verified"]
@@ -280,7 +281,7 @@ class TrustHome:
         except FileNotFoundError:
             return
         except OSError as error:
-            raise damaged(self.path, f"cannot be read ({error.strerror})") from None
+            raise unreadable(self.path, error) from None
         if os.name == "posix" and mode & 0o022:
             raise RefusedError(
                 f"other users can write to the trust home (mode {mode:04o})",

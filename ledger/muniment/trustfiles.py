@@ -31,6 +31,7 @@ __all__ = [
     "load_lines",
     "replace_json",
     "texts",
+    "unreadable",
 ]
 
 
@@ -48,7 +49,7 @@ def _read(path: Path) -> bytes | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise damaged(path, f"cannot be read ({error.strerror})") from None
+        raise unreadable(path, error) from None
 
 
 def load_json(path: Path) -> JsonValue:
@@ -78,6 +79,16 @@ def load_lines(path: Path) -> Iterator[dict[str, JsonValue]]:
         yield entry
     if rest:
         raise damaged(path, "was cut off while it was written", len(lines) + 1)
+
+
+def unreadable(path: Path, error: OSError) -> CannotTellError:
+    """Return the error that names *path* and what the system said about it."""
+    return CannotTellError(
+        f"cannot be read ({error.strerror})",
+        rule="trust/unreadable",
+        place=str(path),
+        remedy="let this user read it, or name another trust home with MUNIMENT_HOME",
+    )
 
 
 def damaged(path: Path, what: str, line: int = 0) -> CannotTellError:

@@ -225,6 +225,19 @@ def test_damage_is_named(home: TrustHome, name: str, content: str) -> None:
     assert caught.value.rule == "trust/damaged"
 
 
+@pytest.mark.parametrize("name", [*JSON_FILES, *LINE_FILES])
+def test_what_cannot_be_read_is_not_called_damaged(home: TrustHome, name: str) -> None:
+    """A file that the system does not give says so, and asks for no repair."""
+    tell(home)
+    path = inside(home, name)
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(CannotTellError, match=path.name) as caught:
+        ask_everything(home)
+    assert caught.value.rule == "trust/unreadable"
+    assert "let this user read it" in caught.value.remedy
+
+
 @pytest.mark.parametrize("digest", ["", "sha256:ab", "zz", "sha256:" + "A" * 64])
 def test_what_is_no_digest_was_not_erased(home: TrustHome, digest: str) -> None:
     """The list of erasures holds whole digests, or it is damaged."""
