@@ -36,10 +36,13 @@ from muniment_plugins.capsule.examining import Machine, examine
 from muniment_plugins.capsule.starting import Alone, Child, Surroundings
 from muniment_plugins.capsule.warm import Unforkable, Worker
 
-__all__ = ["MOST_IDLE", "MOST_USES", "Pool", "pool"]
+__all__ = ["MOST_IDLE", "MOST_USES", "PATIENCE_S", "Pool", "pool"]
 
 MOST_IDLE = 8
 MOST_USES = 1000
+PATIENCE_S = 1.0
+"""What an idle worker gets to reap what it forked: as the first process of a container,
+this one would be left with the remains."""
 
 _Key = tuple[object, ...]
 _T = TypeVar("_T")
@@ -76,8 +79,10 @@ class Pool:
             except BaseException:
                 self._end(worker)
                 raise
-        if child.is_lost or worker.uses >= MOST_USES:
+        if child.is_lost:
             self._end(worker)
+        elif worker.uses >= MOST_USES:
+            self._end(worker, PATIENCE_S)
         else:
             self._give_back(key, worker)
 
@@ -98,8 +103,11 @@ class Pool:
 
     def close(self) -> None:
         """End every idle worker."""
-        while worker := self._take():
-            worker.close()
+        idle = [*iter(self._take, None)]
+        for worker in idle:
+            worker.dismiss()
+        for worker in idle:
+            worker.close(PATIENCE_S)
 
     def forget(self) -> None:
         """Start anew in a process that was forked: the workers are its parent's."""
@@ -157,9 +165,9 @@ class Pool:
                     return self._idle.pop(place)[1]
         return None
 
-    def _end(self, worker: Worker) -> None:
+    def _end(self, worker: Worker, patience_s: float = 0.0) -> None:
         self._lent.discard(worker)
-        worker.close()
+        worker.close(patience_s)
 
     def _give_back(self, key: _Key, worker: Worker) -> None:
         with self._lock:
@@ -167,7 +175,7 @@ class Pool:
             self._idle.append((key, worker))
             beyond = self._idle.pop(0)[1] if len(self._idle) > MOST_IDLE else None
         if beyond is not None:
-            beyond.close()
+            beyond.close(PATIENCE_S)
 
 
 @contextmanager

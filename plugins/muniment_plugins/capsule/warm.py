@@ -112,9 +112,15 @@ class Worker:
         self._send(json.dumps({"answered": answered}).encode())
         return self._receive(_ENDING_S)
 
-    def close(self) -> None:
-        """End the worker, and whatever it has not ended."""
+    def dismiss(self) -> None:
+        """Have an idle worker end by itself, after what it forked; `close` it then."""
         self._control.close()
+
+    def close(self, patience_s: float = 0.0) -> None:
+        """End the worker, and whatever it has not ended; at once, or after some time."""
+        self.dismiss()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(patience_s)
         with contextlib.suppress(ProcessLookupError):
             self._process.kill()
         self._process.wait()

@@ -90,9 +90,9 @@ class _Host:
                 text, extra, *_ = self.socket.recvmsg(_LONGEST, self._room)
             self.socket.settimeout(None)
         except OSError:
-            os._exit(0)
+            _leave()
         if not text:
-            os._exit(0)
+            _leave()
         descriptors = [
             int.from_bytes(data[at : at + _INT], "little")
             for _, _, data in extra
@@ -105,7 +105,7 @@ class _Host:
         try:
             self.socket.send(text.encode())
         except OSError:
-            os._exit(0)
+            _leave()
 
     def await_end(self, pid: int) -> bool:
         """Wait until the host wants the child ended; tell whether it had an answer.
@@ -117,10 +117,16 @@ class _Host:
         except OSError:
             text = b""
         if not text:
-            _ended(pid)
-            os._exit(0)
+            _kill(pid)
+            _leave()
         answered: bool = parse_json(text.decode())["answered"]
         return answered
+
+
+def _leave() -> NoReturn:
+    """End, and leave nothing to whoever gets the children of the dead."""
+    _reap(wait=True)
+    os._exit(0)
 
 
 def _load(prepared: Prepared, imports: list[str]) -> str:

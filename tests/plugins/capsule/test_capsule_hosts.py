@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from machines import reachable_python, run_python
+from machines import reachable_python, run_python, strong
 from muniment_plugins.capsule import Capsule, Policy, pool
 from muniment_plugins.capsule.examining import Machine, examine
 from muniment_plugins.capsule.results import judge_end
@@ -130,6 +130,24 @@ print(json.dumps(run(slow, Capsule(Policy(allowed_imports=("time",), time_s=0.5)
 def test_a_host_that_was_stopped_still_takes_the_answer() -> None:
     """What was answered in time is no timeout, though it is read after that."""
     assert run_python(HOST + STOPPED) == "ok"
+
+
+FIRST = """
+from muniment_plugins.capsule.native import System
+System().call("prctl", 36, 1)  # PR_SET_CHILD_SUBREAPER: what is left is left to it
+said = []
+for most in (1, 1, 1000, 1000, 1000):
+    pool.MOST_USES = most
+    said.append(run())
+    pool.pool().close()
+print(json.dumps([*said, left()[1]]))
+"""
+
+
+@strong
+def test_the_first_process_of_a_container_is_left_nothing() -> None:
+    """A worker that is ended reaps what it forked, since not every host does."""
+    assert run_python(HOST + FIRST) == ["ok"] * 5 + [[]]
 
 
 def test_no_fork_comes_between_the_ends_of_a_pipe() -> None:
