@@ -32,10 +32,14 @@ _READERS: dict[str, Callable[[Any], object]] = {
     "$tuple": lambda items: tuple(map(decode_plain, items)),
 }
 
+_AS_THEY_ARE = frozenset((bool, float, int, str, type(None)))
+
 
 def decode_plain(value: Any) -> Any:
     """Return the Python value that *value* says."""
     if is_list(value):
+        if _AS_THEY_ARE.issuperset(map(type, value)):  # a million in a few milliseconds
+            return value
         return [decode_plain(item) for item in value]
     if not is_object(value):
         return value

@@ -12,7 +12,6 @@ Rules:
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import sys
@@ -21,8 +20,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
+import orjson
+
 from muniment.canonical import JsonValue
-from muniment.errors import CannotTellError, RefusedError, ValueRefused
+from muniment.errors import CannotTellError, RefusedError, UsageError, ValueRefused
 from muniment.value_arrays import ARRAYS_BY_TAG
 from muniment.values import encode
 from muniment_plugins.capsule.clocks import stated
@@ -57,8 +58,10 @@ class Capsule:
 
         Raises:
             BoundedExecutionError: the first thing that the policy does not allow.
+            UsageError: *code* is no text.
 
         """
+        _require_text(code)
         program = validate(code, self.policy, entrypoint)
         if self.policy.engine == "monty":
             _monty().refuse_missing(program)
@@ -165,7 +168,7 @@ class Capsule:
 
     def _request(self, program: Validated, data: JsonValue) -> bytes:
         policy = self.policy
-        request = json.dumps(
+        request = orjson.dumps(
             {
                 "clock": policy.clock,
                 "code": program.code,
@@ -175,10 +178,8 @@ class Capsule:
                 "limits": {"mem_mb": policy.mem_mb, "time_s": policy.time_s},
                 "max_output": policy.max_output,
                 "seed": policy.seed,
-            },
-            allow_nan=False,
-            separators=(",", ":"),
-        ).encode()
+            }
+        )
         if len(request) > MAX_REQUEST:
             raise ValueRefused(
                 f"program and data take {len(request)} bytes, allowed are {MAX_REQUEST}",
@@ -227,6 +228,16 @@ class Capsule:
             stdout=outcome.stdout.decode(errors="replace"),
             stdout_truncated=outcome.stdout_truncated,
             non_finite=allowed,
+        )
+
+
+def _require_text(code: object) -> None:
+    if not isinstance(code, str):
+        raise UsageError(
+            f"it is {type(code).__name__}, not text",
+            rule="capsule/code",
+            place="code",
+            remedy="pass the program's source as a str",
         )
 
 
