@@ -53,7 +53,9 @@ DANGEROUS = words(
 """Modules, with all that lies below them, that are refused unless asked for; private
 ones of the interpreter are as well."""
 
+_CLOCKS = ("frozen", "real")
 _DAY_S = 86_400
+_ENGINES = ("monty", "python")
 _LOADER_VARIABLES = ("DYLD_", "GCONV_", "LD_", "PYTHON")
 
 
@@ -94,6 +96,8 @@ class Policy:
 
     def __post_init__(self) -> None:
         """Refuse what would bound nothing."""
+        if isinstance(self.allowed_imports, str):
+            raise _no_value("allowed_imports", self.allowed_imports, "a list of names")
         object.__setattr__(self, "allowed_imports", tuple(self.allowed_imports))
         object.__setattr__(self, "env", dict(self.env))
         self._check_bounds()
@@ -107,29 +111,28 @@ class Policy:
         return frozenset(self.allowed_imports).union(*brought)
 
     def _check_bounds(self) -> None:
+        seconds = _is_number(self.time_s) and 0 < self.time_s <= _DAY_S
+        megabytes = type(self.mem_mb) is int and 1 <= self.mem_mb <= 2**20
+        seed = type(self.seed) is int and 0 <= self.seed < 2**63
+        output = type(self.max_output) is int and self.max_output >= 0
         good = (
-            (_is_number(self.time_s) and 0 < self.time_s <= _DAY_S, "time_s"),
-            (type(self.mem_mb) is int and 1 <= self.mem_mb <= 2**20, "mem_mb"),
-            (type(self.seed) is int and 0 <= self.seed < 2**63, "seed"),
-            (type(self.max_output) is int and self.max_output >= 0, "max_output"),
-            (all(map(_is_variable, self.env.items())), "env"),
-            (self.require in LEVELS, "require"),
-            (type(self.allow_non_finite) is bool, "allow_non_finite"),
-            (self.clock in ("frozen", "real"), "clock"),
-            (self.engine in ("monty", "python"), "engine"),
+            (seconds, "time_s", f"seconds above 0, at most {_DAY_S}"),
+            (megabytes, "mem_mb", f"a whole number from 1 to {2**20}"),
+            (seed, "seed", "a whole number from 0 to 2**63 - 1"),
+            (output, "max_output", "a whole number of bytes from 0"),
+            (all(map(_is_variable, self.env.items())), "env", "names and texts"),
+            (self.require in LEVELS, "require", f"one of {', '.join(LEVELS)}"),
+            (type(self.allow_non_finite) is bool, "allow_non_finite", "a bool"),
+            (self.clock in _CLOCKS, "clock", f"one of {', '.join(_CLOCKS)}"),
+            (self.engine in _ENGINES, "engine", f"one of {', '.join(_ENGINES)}"),
         )
-        for is_good, name in good:
+        for is_good, name, wanted in good:
             if not is_good:
-                raise UsageError(
-                    f"{getattr(self, name)!r} is no value for {name}",
-                    rule="capsule/policy",
-                    place=f"Policy.{name}",
-                    remedy="see muniment_plugins.capsule.Policy",
-                )
+                raise _no_value(name, getattr(self, name), wanted)
 
     def _check_imports(self) -> None:
         for name in self.allowed_imports:
-            if not all(part.isidentifier() for part in name.split(".")):
+            if not _is_dotted(name):
                 raise UsageError(
                     f"{name!r} is no module name",
                     rule="capsule/policy",
@@ -189,6 +192,20 @@ def refuse_beyond(policy: Policy, reachable: str) -> None:
             place="Policy.require" if floor == policy.require else "MUNIMENT_REQUIRE",
             remedy="run it in a container or virtual machine, or lower the floor",
         )
+
+
+def _no_value(name: str, given: object, wanted: str) -> UsageError:
+    """Return the refusal of what was *given* for the bound *name*."""
+    return UsageError(
+        f"{given!r} is no value for {name}",
+        rule="capsule/policy",
+        place=f"Policy.{name}",
+        remedy=f"give {wanted}",
+    )
+
+
+def _is_dotted(name: object) -> bool:
+    return isinstance(name, str) and all(map(str.isidentifier, name.split(".")))
 
 
 def _is_dangerous(name: str) -> bool:

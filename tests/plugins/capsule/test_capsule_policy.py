@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
 
 from muniment.errors import RefusedError, UsageError
-from muniment_plugins.capsule import Policy
+from muniment_plugins.capsule import Capsule, Policy
 
 
 @pytest.mark.parametrize(
@@ -31,12 +32,31 @@ from muniment_plugins.capsule import Policy
         ({"env": {"A": "\ud800"}}, "env"),
         ({"allowed_imports": ("a b",)}, "allowed_imports"),
         ({"allowed_imports": (".x",)}, "allowed_imports"),
+        ({"allowed_imports": "math"}, "allowed_imports"),
+        ({"allowed_imports": (1,)}, "allowed_imports"),
     ],
 )
 def test_bad_bounds_are_named(bounds: dict[str, Any], place: str) -> None:
     """The message points at the bound that is none."""
     with pytest.raises(UsageError, match=f"Policy.{place}"):
         Policy(**bounds)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "remedy"),
+    [
+        ({"require": "strong"}, "one of none, process, engine, os-partial, os-strong"),
+        ({"engine": "v8"}, "one of monty, python"),
+        ({"clock": "slow"}, "one of frozen, real"),
+        ({"time_s": 0}, "seconds above 0, at most 86400"),
+        ({"allowed_imports": "math"}, "a list of names"),
+    ],
+)
+def test_a_refusal_says_what_is_a_bound(bounds: dict[str, Any], remedy: str) -> None:
+    """Whoever gave no bound is told what one is."""
+    with pytest.raises(UsageError) as refused:
+        Policy(**bounds)
+    assert refused.value.remedy == f"give {remedy}"
 
 
 @pytest.mark.parametrize(
@@ -64,3 +84,11 @@ def test_packages_bring_their_companions() -> None:
     """Submodules that ordinary programs reach by dot come with their package."""
     assert "numpy.linalg" in Policy(allowed_imports=("numpy",)).modules
     assert "numpy.f2py" not in Policy(allowed_imports=("numpy",)).modules
+
+
+@pytest.mark.parametrize("code", [None, b"x = 1", 3])
+def test_code_that_is_no_text_is_the_callers_error(code: Any) -> None:
+    """What is no text is refused by name, not judged as a program."""
+    for attempt in (Capsule().validate, partial(Capsule().run, data=1)):
+        with pytest.raises(UsageError, match=f"code: it is {type(code).__name__}"):
+            attempt(code)
