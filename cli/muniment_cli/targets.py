@@ -67,7 +67,7 @@ class Target:
         if callable(program):
             return program
         raise UsageError(
-            f"it is no program, it is a {type(self.value).__name__}",
+            f"it is no program, but of type {type(self.value).__name__}",
             rule="run/program",
             place=self.name,
             remedy="name a function that takes a run: `file.py:name`",

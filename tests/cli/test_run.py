@@ -178,7 +178,7 @@ def test_a_dry_run_writes_nothing(shell: Any, work: Path) -> None:
         ("json.nope:main", 2, "run/module"),
         ("{file}:nope", 2, "run/name"),
         ("{file}", 2, "several programs"),
-        ("{file}:number", 2, "run/program"),
+        ("{file}:number", 2, "it is no program, but of type int [run/program]"),
         ("{file}:triage", 2, "ticket"),
         ("{file}:triage -p ticket=1 -p more=2", 2, "more"),
         ("{file}:triage -p ticket", 2, "KEY=VALUE"),

@@ -20,6 +20,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
+from muniment.errors import CannotTellError
 from muniment.lanes import Lane
 from muniment_plugins.providers import bridge, scripted, servers
 from muniment_plugins.providers.listening import LISTENER, Ear, Listener
@@ -27,6 +28,8 @@ from muniment_plugins.providers.prompt import Answer, Prompt, split
 from muniment_plugins.providers.redaction import Redaction
 
 __all__ = ["acomplete", "answer", "complete"]
+
+_KNOWN = " ".join(f"{one}:" for one in (*servers.SERVERS, "llm", "scripted"))
 
 Tell = Callable[[str], object]
 
@@ -71,7 +74,7 @@ def complete(
     def perform(asked: object) -> object:
         token = LISTENER.set(heard)
         try:
-            return run.hook("complete_prompt", request=asked)
+            return _hooked(run, cast("Mapping[str, object]", asked))
         finally:
             LISTENER.reset(token)
 
@@ -99,9 +102,29 @@ async def acomplete(
             ear = Ear(heard)
             return await servers.aask(run, provider, Prompt.of(told), ear)
         LISTENER.set(heard)
-        return await asyncio.to_thread(run.hook, "complete_prompt", request=told)
+        return await asyncio.to_thread(_hooked, run, told)
 
     return _answer(await run.aeffect("llm", request, perform), heard)
+
+
+def _hooked(run: Lane, request: Mapping[str, object]) -> object:
+    """Return what the first provider answers.
+
+    Raises:
+        CannotTellError: none answers for the model.
+
+    """
+    try:
+        return run.hook("complete_prompt", request=request)
+    except CannotTellError as error:
+        if error.rule != "plugin/unanswered":
+            raise
+        raise CannotTellError(
+            "no provider answers for this model",
+            rule="provider/model",
+            place=str(request["model"]),
+            remedy=f"begin it with one of {_KNOWN}, or activate the plugin that does",
+        ) from error
 
 
 def _request(model: str, prompt: object, more: Mapping[str, Any]) -> dict[str, object]:

@@ -36,7 +36,7 @@ def missing(package: str, extra: str) -> UsageError:
     return UsageError(
         f"{package} is not installed",
         rule="provider/missing",
-        place=f"{extra}:…",
+        place=f"provider {extra}",
         remedy=f"pip install 'muniment[{extra}]'",
     )
 
@@ -46,6 +46,6 @@ def no_key(provider: str, variable: str) -> UsageError:
     return UsageError(
         "there is no key",
         rule="provider/no-key",
-        place=f"{provider}:…",
+        place=f"provider {provider}",
         remedy=f"set {variable}; it is sent to the provider and written nowhere",
     )

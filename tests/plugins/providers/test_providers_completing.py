@@ -117,7 +117,8 @@ def test_models_of_nobody(ledger: Ledger) -> None:
 
     assert isinstance(done.error, EffectFailed)
     assert done.error.error_type == CannotTellError.__name__
-    assert "no active plugin answers complete_prompt" in str(done.error)
+    assert "nobody:m: no provider answers for this model" in str(done.error)
+    assert "begin it with one of openai: anthropic: llm: scripted:" in str(done.error)
 
 
 @pytest.mark.parametrize(
