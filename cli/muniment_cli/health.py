@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from muniment.errors import MunimentError
+from muniment_cli.output import count
 
 if TYPE_CHECKING:
     from muniment.ledger import Ledger
@@ -37,6 +38,7 @@ WAL_RESET_FIXED = (3, 51, 3)
 resetting the write-ahead log at the same moment (sqlite.org/wal.html#walresetbug)."""
 WAL_RESET_BACKPORTS = {(3, 44): 6, (3, 50): 7}
 WAL_RESET_SINCE = (3, 7, 0)
+FLOOR = "MUNIMENT_REQUIRE"
 BUILT = 2026
 """No clock that is right shows an earlier year."""
 
@@ -129,6 +131,19 @@ def _isolation(plugins: Plugins) -> Iterator[Check]:
     yield Check("isolation", "ok" if is_strong else "warn", f"{found.level}{missing}")
     for name, remedy in walls:
         yield Check("wall", "warn", f"no {name}", remedy)
+    if os.environ.get(FLOOR) is not None:
+        yield _floor(found.level)
+
+
+def _floor(level: str) -> Check:
+    """Compare *level* with the floor that the environment sets."""
+    from muniment_plugins.capsule.policy import Policy, refuse_beyond
+
+    try:
+        refuse_beyond(Policy(), level)
+    except MunimentError as error:
+        return Check("floor", "bad", f"{error.place}: {error.message}", error.remedy)
+    return Check("floor", "ok", f"{os.environ[FLOOR]}, by {FLOOR}")
 
 
 def open_runs(ledger: Ledger) -> list[str]:
@@ -220,21 +235,26 @@ def _recovery(directory: Path) -> Check:
 def _head(ledger: Ledger) -> Check:
     size, remembered = ledger.head.size, ledger.home.head(ledger.id)
     if remembered is None:
-        return Check("head", "warn", f"{size} events, and no memory of them here")
+        seen = f"{count(size, 'event')}, and no memory of them here"
+        return Check("head", "warn", seen)
     if remembered.size > size:
         return Check(
             "head",
             "bad",
-            f"{remembered.size - size} events fewer than the trust home remembers",
+            f"{count(remembered.size - size, 'event')} fewer than the trust home "
+            "remembers",
             "`muniment verify`; restore the newest copy, or `init --continues`",
         )
-    return Check("head", "ok", f"{size} events, {remembered.size} remembered")
+    return Check(
+        "head", "ok", f"{count(size, 'event')}, {remembered.size:,} remembered"
+    )
 
 
 def _anchor(ledger: Ledger) -> Check:
     size, covered = ledger.head.size, ledger.store.last_checkpoint()[0]
-    notes = len(ledger.home.anchors(ledger.id))
-    seen = f"{covered} of {size} events under a signed head, {notes} notes kept here"
+    notes = count(len(ledger.home.anchors(ledger.id)), "note")
+    under = f"{covered:,} of {count(size, 'event')} under a signed head"
+    seen = f"{under}, {notes} kept here"
     if covered < size:
         return Check("anchors", "warn", seen, "`muniment checkpoint`")
     return Check("anchors", "ok", seen)

@@ -281,6 +281,52 @@ def test_doctor_says_what_the_capsule_misses(
     assert "wall" not in found
 
 
+@pytest.mark.parametrize(
+    ("floor", "code", "seen", "remedy"),
+    [
+        ("os-partial", 0, "os-partial, by MUNIMENT_REQUIRE", ""),
+        (
+            "os-strong",
+            1,
+            (
+                "MUNIMENT_REQUIRE: os-strong isolation is required, "
+                "this capsule gives os-partial"
+            ),
+            "run it in a container or virtual machine, or lower the floor",
+        ),
+        (
+            "strong",
+            1,
+            "MUNIMENT_REQUIRE: 'strong' is no isolation level",
+            "use one of none, process, engine, os-partial, os-strong",
+        ),
+    ],
+)
+def test_doctor_holds_the_machine_against_the_floor(
+    shell: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    floor: str,
+    code: int,
+    seen: str,
+    remedy: str,
+) -> None:
+    """Where nothing would be run, the examination fails, and says why."""
+    weak = machine.Machine("os-partial", {}, {"landlock": "ENOSYS"})
+    monkeypatch.setattr(machine, "machine", lambda: weak)
+    monkeypatch.setenv("MUNIMENT_REQUIRE", floor)
+    done = shell("doctor", "--json")
+    (found,) = (one for one in done.json if one["name"] == "floor")
+    assert (done.code, found["seen"], found["remedy"]) == (code, seen, remedy)
+
+
+def test_doctor_counts_as_people_do(shell: Any) -> None:
+    """One event is not said to be events."""
+    assert shell("init").code == 0
+    out = shell("doctor").out
+    assert "✓ 1 event, 1 remembered" in out
+    assert "✓ 1 of 1 event under a signed head, 1 note kept here" in out
+
+
 OLD = walls.Surroundings(release="5.10.0-30-amd64")
 NEW = walls.Surroundings(release="6.8.0")
 CONTAINED = walls.Surroundings(release="6.8.0", contained=True)
