@@ -172,6 +172,9 @@ class Pipes:
 class Child(Protocol):
     """A process that waits for the request of one execution."""
 
+    found: Machine | None
+    """What a probe child in the same surroundings found, where there was one."""
+
     @property
     def pid(self) -> int:
         """Its number, as /proc here has it."""
@@ -190,11 +193,6 @@ class Child(Protocol):
     @property
     def spent_s(self) -> float:
         """What was spent on loading packages already, of `PREPARE_S`."""
-        ...
-
-    @property
-    def found(self) -> Machine | None:
-        """What a probe child of the same worker found, where there was one."""
         ...
 
     @property

@@ -46,6 +46,8 @@ class Case:
     """What was wrong with the last attempt."""
     origin: Mapping[str, object] | None = None
     """Which event holds the data; None where a request has to carry it."""
+    bounds: Mapping[str, object] = field(default_factory=dict[str, object])
+    """What is demanded of the capsule beside what the spec bounds."""
     host: Host = INLINE
     """Where functions of the user are called."""
 

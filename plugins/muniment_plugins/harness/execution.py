@@ -24,7 +24,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import ClassVar, Self, cast
 
@@ -75,6 +75,7 @@ class Execute:
 
     name: ClassVar[str] = "execute_capsule"
     entrypoint: str | None
+    bounds: Mapping[str, object] = field(default_factory=dict[str, object])
 
     def __call__(self, case: Case, run: Surroundings | None = None) -> Case:
         """Return *case* with what the code returned.
@@ -84,24 +85,45 @@ class Execute:
             HarnessRefused: there is no code, or it claims to have passed a property.
 
         """
-        chosen = replace(case, entrypoint=self.entrypoint or case.entrypoint)
+        chosen = replace(
+            case,
+            entrypoint=self.entrypoint or case.entrypoint,
+            bounds={**case.bounds, **self.bounds},
+        )
         (outputs,) = run_code(run or here(), chosen, [case.data])
         metrics = {**case.metrics, **numeric(outputs)}
         return replace(chosen, outputs=outputs, metrics=metrics)
 
     def describe(self) -> dict[str, object]:
         """Return the step as JSON."""
-        return {"step": self.name, "entrypoint": self.entrypoint}
+        bounds = {"bounds": dict(self.bounds)} if self.bounds else {}
+        return {"step": self.name, "entrypoint": self.entrypoint, **bounds}
 
     @classmethod
     def from_json(cls, described: Mapping[str, object]) -> Self:
         """Return the step that *described* says."""
-        return cls(cast("str | None", described["entrypoint"]))
+        bounds = cast("Mapping[str, object]", described.get("bounds", {}))
+        return cls(cast("str | None", described["entrypoint"]), dict(bounds))
 
 
-def execute_capsule(*, entrypoint: str | None = None) -> Execute:
-    """Return the step that runs the code; *entrypoint* is the synthesis's by default."""
-    return Execute(entrypoint)
+def execute_capsule(
+    *,
+    entrypoint: str | None = None,
+    require: str | None = None,
+    clock: str | None = None,
+) -> Execute:
+    """Return the step that runs the code.
+
+    Args:
+        entrypoint: The function that is called; the synthesis's by default.
+        require: The weakest level of isolation at which code may run, here and in the
+            steps that follow; the capsule's ``Policy`` says which there are.
+        clock: ``frozen`` shows the code one instant.
+
+    """
+    asked = {"clock": clock, "require": require}
+    given = {name: value for name, value in asked.items() if value is not None}
+    return Execute(entrypoint, given)
 
 
 def numeric(outputs: Mapping[str, object]) -> dict[str, object]:
@@ -123,6 +145,7 @@ def run_code(
         "entrypoint": case.entrypoint,
         "seed": case.seed,
         **case.the_spec().bounds,
+        **case.bounds,
     }
     request = {**common, "inputs": [_recorded(case, one) for one in inputs]}
     data = [one.data if isinstance(one, Made) else one for one in inputs]

@@ -58,6 +58,37 @@ def test_the_steps_run_by_hand(begun: Begun) -> None:
     assert list(case.metrics) == ["total", "n", "perm_pass"]
 
 
+CLOCK = "import time\ndef fit_and_eval(data): return {'now': time.time()}"
+
+
+def test_the_clock_of_the_code_stands_still_where_that_is_asked_for(
+    begun: Begun,
+) -> None:
+    """Steps that follow run the code under the same clock."""
+    case = begun([1], allowed_imports=["time"])
+    steps = Pipeline([bounded_synthesis(code=CLOCK), execute_capsule(clock="frozen")])
+    assert steps(case).metrics == {"now": 946684800.0}
+    assert steps(case).bounds == {"clock": "frozen"}
+
+
+def test_a_level_that_is_none_is_refused(begun: Begun) -> None:
+    """What isolation the step requires is the capsule's to read."""
+    steps = Pipeline([bounded_synthesis(code=SUM), execute_capsule(require="walls")])
+    with pytest.raises(UsageError, match="'walls' is no value for require"):
+        steps(begun([1]))
+
+
+def test_what_is_required_of_the_capsule_is_recorded_with_the_step() -> None:
+    """A replay requires the same; a step that requires nothing is described as ever."""
+    step = execute_capsule(require="process", clock="real")
+    again = type(step).from_json(step.describe())
+    assert again == step
+    assert execute_capsule().describe() == {
+        "step": "execute_capsule",
+        "entrypoint": None,
+    }
+
+
 def test_a_model_is_asked_with_claim_and_spec(begun: Begun) -> None:
     """An llm callable gets claim, spec and context, and may be a lambda."""
     step = bounded_synthesis(llm=lambda claim, _spec, _: f"# {claim.id}\n{SUM}")
