@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import signal
 from collections.abc import Iterator
 from typing import Any
@@ -52,6 +53,10 @@ _REMEDY = {
 _CALL = "system-call"
 _LONGEST = 10  # digits of a number of 32 bits
 _TIMERS = {"SIGPROF", "SIGXCPU"}
+_TEXT = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
+_NO_BRACKETS = bytes({*range(256)}.difference(b"[]{}"))
+_MOST_OPEN = 256
+_AROUND = 4  # what is around metrics, and `_check` finds to be one too many
 _FAILURE = {"column": int, "line": int, "message": str, "rule": str, "type": str}
 
 
@@ -66,6 +71,7 @@ def read_frame(body: bytes) -> dict[str, Any]:
         ProtocolViolation: it is anything else.
 
     """
+    _refuse_depth(body)
     try:
         value: object = json.loads(body.decode(), object_pairs_hook=_once)
     except (ValueError, RecursionError) as error:
@@ -76,6 +82,20 @@ def read_frame(body: bytes) -> dict[str, Any]:
     if "ok" not in value and _non_finite(value):
         raise ProtocolViolation("a number that is not finite")
     return value
+
+
+def _refuse_depth(body: bytes) -> None:
+    """Refuse what nests without end before the parser, which calls itself, meets it.
+
+    A host may have raised the limit of recursion beyond what its stack holds.
+    """
+    left = _TEXT.sub(b"", body).translate(None, _NO_BRACKETS)
+    for _ in range(MAX_RESULT_DEPTH + _AROUND):
+        left = left.replace(b"[]", b"").replace(b"{}", b"")
+        if not left:
+            return
+    if len(left) > _MOST_OPEN:
+        raise ProtocolViolation("nested too deeply")
 
 
 def judge_answer(

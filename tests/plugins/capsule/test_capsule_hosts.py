@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 import sys
 import threading
@@ -9,11 +11,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from machines import reachable_python, run_python, strong
 from muniment_plugins.capsule import Capsule, Policy, pool
 from muniment_plugins.capsule.examining import Machine, examine
-from muniment_plugins.capsule.results import judge_end
+from muniment_plugins.capsule.protocol import (
+    MAX_RESULT_DEPTH,
+    Unsendable,
+    render_metrics,
+)
+from muniment_plugins.capsule.results import ProtocolViolation, judge_end, read_frame
 from muniment_plugins.capsule.starting import Child, Surroundings, undivided
 from muniment_plugins.capsule.warm import Worker
 
@@ -181,6 +190,52 @@ def test_a_user_without_processes_is_told() -> None:
 def test_a_host_that_ignores_the_end_of_children_may(way: str) -> None:
     """How a child ended is the worker's to know, or nobody's; the answer counts."""
     assert run_python(HOST + way + DEAF) == ["ok", "capsule/raised", []]
+
+
+DEEP = """
+import json, sys
+from muniment_plugins.capsule.protocol import (
+    MAX_RESULT_DEPTH,
+    Unsendable,
+    render_metrics,
+)
+from muniment_plugins.capsule.results import ProtocolViolation, read_frame
+sys.setrecursionlimit(10**7)
+said = []
+deepest = 10**6
+for body in (b"[" * deepest, b"[" * deepest + b"]" * deepest, b'{"[":' * deepest):
+    try:
+        said.append(read_frame(body))
+    except ProtocolViolation as violation:
+        said.append(str(violation))
+print(json.dumps(said))
+"""
+
+
+def test_no_answer_exhausts_the_stack_of_a_host() -> None:
+    """However deep an answer nests, and wherever the host has put its own limit."""
+    assert run_python(DEEP) == ["nested too deeply"] * 3
+
+
+def test_as_deep_as_may_be_is_not_too_deep() -> None:
+    """A thousand lists side by side, where no list may hold another."""
+    value: Any = [[]] * 1000
+    for _ in range(MAX_RESULT_DEPTH - 2):
+        value = [value]
+    body = render_metrics({"n": value})
+    assert read_frame(body.encode()) == {"ok": {"n": value}}
+    with pytest.raises(Unsendable, match="nested deeper"):
+        render_metrics({"n": [value]})
+
+
+@given(body=st.text('[]{}",:\\\\1 a', max_size=40))
+def test_looking_at_the_depth_refuses_no_answer(body: str) -> None:
+    """What is shallow is for the parser to judge, brackets in texts included."""
+    quoted = json.dumps(body)
+    frame = f'{{"ok":{{"n":[{quoted},{{{quoted}:1}}]}}}}'.encode()
+    assert read_frame(frame) == {"ok": {"n": [body, {body: 1}]}}
+    with contextlib.suppress(ProtocolViolation):
+        read_frame(body.encode())
 
 
 @pytest.mark.parametrize("number", [32, 40])
