@@ -56,6 +56,8 @@ _TIMERS = {"SIGPROF", "SIGXCPU"}
 _TEXT = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
 _NO_BRACKETS = bytes({*range(256)}.difference(b"[]{}"))
 _MOST_OPEN = 256
+_AS_NINES = bytes.maketrans(b"012345678", b"9" * 9)
+_MOST_DIGITS = b"9" * 1000
 _AROUND = 4  # what is around metrics, and `_check` finds to be one too many
 _FAILURE = {"column": int, "line": int, "message": str, "rule": str, "type": str}
 
@@ -71,7 +73,7 @@ def read_frame(body: bytes) -> dict[str, Any]:
         ProtocolViolation: it is anything else.
 
     """
-    _refuse_depth(body)
+    _refuse_endless(body)
     try:
         value: object = json.loads(body.decode(), object_pairs_hook=_once)
     except (ValueError, RecursionError) as error:
@@ -84,12 +86,16 @@ def read_frame(body: bytes) -> dict[str, Any]:
     return value
 
 
-def _refuse_depth(body: bytes) -> None:
-    """Refuse what nests without end before the parser, which calls itself, meets it.
+def _refuse_endless(body: bytes) -> None:
+    """Refuse what nests or counts without end before the parser meets it.
 
-    A host may have raised the limit of recursion beyond what its stack holds.
+    A host may have raised the limit of recursion beyond what its stack holds, and that
+    of digits beyond what it has time to read.
     """
-    left = _TEXT.sub(b"", body).translate(None, _NO_BRACKETS)
+    bare = _TEXT.sub(b"", body)
+    if _MOST_DIGITS in bare.translate(_AS_NINES):
+        raise ProtocolViolation("a number of too many digits")
+    left = bare.translate(None, _NO_BRACKETS)
     for _ in range(MAX_RESULT_DEPTH + _AROUND):
         left = left.replace(b"[]", b"").replace(b"{}", b"")
         if not left:

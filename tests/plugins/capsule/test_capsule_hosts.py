@@ -201,9 +201,13 @@ from muniment_plugins.capsule.protocol import (
 )
 from muniment_plugins.capsule.results import ProtocolViolation, read_frame
 sys.setrecursionlimit(10**7)
+sys.set_int_max_str_digits(0)
 said = []
 deepest = 10**6
-for body in (b"[" * deepest, b"[" * deepest + b"]" * deepest, b'{"[":' * deepest):
+for body in (
+    *(b"[" * deepest, b"[" * deepest + b"]" * deepest, b'{"[":' * deepest),
+    b'{"ok":{"n":' + b"1234567890" * 100_000 + b"}}",
+):
     try:
         said.append(read_frame(body))
     except ProtocolViolation as violation:
@@ -212,9 +216,10 @@ print(json.dumps(said))
 """
 
 
-def test_no_answer_exhausts_the_stack_of_a_host() -> None:
-    """However deep an answer nests, and wherever the host has put its own limit."""
-    assert run_python(DEEP) == ["nested too deeply"] * 3
+def test_no_answer_exhausts_a_host() -> None:
+    """Wherever it has put its own limits of recursion and of digits."""
+    deep, long = "nested too deeply", "a number of too many digits"
+    assert run_python(DEEP) == [deep, deep, deep, long]
 
 
 def test_as_deep_as_may_be_is_not_too_deep() -> None:
