@@ -25,6 +25,8 @@ from dataclasses import dataclass
 from typing import cast
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from muniment_plugins.providers.personal import personal
+
 __all__ = [
     "MASK",
     "SECRET_HEADERS",
@@ -227,6 +229,7 @@ class Redaction:
             for match in shape.pattern.finditer(text)
             if match[match.re.groups] != MASK
         ]
+        found += personal(text)
         for secret in self.known:
             found += [one.span() for one in re.finditer(re.escape(secret), text)]
         yield from _joined(sorted(found))
