@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from muniment.canonical import sha256_tag
+from muniment.errors import CannotTellError
 from muniment_plugins.harness.cases import Case
 from muniment_plugins.harness.hosts import settled
 from muniment_plugins.harness.prompts import Message
@@ -120,7 +121,7 @@ def ask(
 
 def _complete(request: object) -> dict[str, object]:
     asked = cast("Mapping[str, object]", request)
-    given = settled(here().hook("complete_prompt", request=asked))
+    given = settled(_hooked(asked))
     answer = cast("Mapping[str, object]", given)
     text = answer.get("text") if isinstance(given, Mapping) else None
     if not isinstance(text, str):
@@ -130,6 +131,20 @@ def _complete(request: object) -> dict[str, object]:
             remedy="ask for a completion in words",
         )
     return {**answer, "digest": _digest(text)}
+
+
+def _hooked(request: Mapping[str, object]) -> object:
+    try:
+        return here().hook("complete_prompt", request=request)
+    except CannotTellError as error:
+        if error.rule != "plugin/unanswered":
+            raise
+        raise CannotTellError(
+            "no provider answers for this model",
+            rule="harness/llm",
+            place=str(request["model"]),
+            remedy="see the part before the colon, and `muniment plugins`",
+        ) from error
 
 
 def _calling(

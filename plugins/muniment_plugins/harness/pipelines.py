@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import Self, cast
 
-from muniment.errors import CannotTellError
+from muniment.errors import CannotTellError, UsageError
 from muniment_plugins.harness.cases import DEFAULT_ENTRYPOINT, Case, Step
 from muniment_plugins.harness.custom import Custom
 from muniment_plugins.harness.execution import Execute
@@ -44,6 +44,22 @@ _CALLING: Mapping[str, Callable[[Mapping[str, object], Sources], Step]] = {
 _CORRECTABLE = "harness/metric"
 
 
+def _require_step(number: int, given: object) -> None:
+    """Refuse what is no step, such as a function that makes one and was not called."""
+    members = (getattr(given, name, None) for name in ("__call__", "describe"))
+    if all(map(callable, members)) and not isinstance(given, type):
+        return
+    name = getattr(given, "__name__", "")
+    maker = name if name.isidentifier() else "specify_claim"
+    raise UsageError(
+        f"step {number} is {name or repr(given)}, which is no step",
+        rule="harness/step",
+        place="Pipeline",
+        remedy=f"call what makes one, as {maker}(…); @pipeline_step makes one of a "
+        "function",
+    )
+
+
 def _silent(_: str) -> None:
     """Note nothing."""
 
@@ -53,6 +69,8 @@ class Pipeline:
 
     def __init__(self, steps: Iterable[Step]) -> None:
         self.steps: tuple[Step, ...] = tuple(steps)
+        for number, step in enumerate(self.steps, 1):
+            _require_step(number, step)
         said = (getattr(step, "entrypoint", None) for step in self.steps)
         named = {name for name in said if isinstance(name, str)}
         if len(named) > 1:

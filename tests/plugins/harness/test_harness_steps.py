@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -48,6 +49,21 @@ def test_the_refusal_names_the_line(begun: Begun) -> None:
     with pytest.raises(BoundedExecutionError) as caught:
         bounded_synthesis(code=code)(begun())
     assert (caught.value.line, caught.value.rule) == (3, "capsule/import")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (execute_capsule, r"step 2 is execute_capsule, .* execute_capsule\(…\)"),
+        (lambda data: data, r"step 2 is <lambda>, .* @pipeline_step"),
+        (3, "step 2 is 3, which is no step"),
+        (Case, "step 2 is Case, which is no step"),
+    ],
+)
+def test_what_is_no_step_is_named(given: Any, said: str) -> None:
+    """A function that was not called, or anything else, is refused by its place."""
+    with pytest.raises(UsageError, match=said):
+        Pipeline([execute_capsule(), given])
 
 
 def test_the_steps_run_by_hand(begun: Begun) -> None:

@@ -187,7 +187,7 @@ def test_a_provider_that_is_not_there_fails_the_effect(ledger: Ledger) -> None:
     result = experiment(llm="other:one").run(ledger=ledger)
     (failure,) = result.errors
     assert failure.place == "baseline, replicate 0, bounded_synthesis"
-    assert "no active plugin answers complete_prompt" in failure.message
+    assert "other:one: no provider answers for this model" in failure.message
 
 
 def test_a_name_without_a_model_is_refused() -> None:
