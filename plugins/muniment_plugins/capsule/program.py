@@ -22,6 +22,7 @@ from muniment_plugins.capsule.limits import apply_limits, grow_stack
 from muniment_plugins.capsule.lockdown import Readied, load_late, prepare
 from muniment_plugins.capsule.protocol import (
     MAX_MESSAGE,
+    MAX_TYPE,
     Unsendable,
     quoted,
     receive,
@@ -261,7 +262,7 @@ def failure(rule: str, error: BaseException) -> str:
                 "line": line,
                 "message": _message(error) or _SAID.get(rule, ""),
                 "rule": rule,
-                "type": type(error).__name__[:200],
+                "type": type(error).__name__[:MAX_TYPE],
             }
         }
     )

@@ -29,6 +29,7 @@ __all__ = [
     "MAX_REQUEST",
     "MAX_RESULT",
     "MAX_RESULT_DEPTH",
+    "MAX_TYPE",
     "FrameError",
     "Unsendable",
     "frame",
@@ -48,6 +49,7 @@ MAX_RESULT = 1024 * 1024
 MAX_RESULT_DEPTH = 16
 MAX_INTEGER_BITS = 1024
 MAX_MESSAGE = 4096
+MAX_TYPE = 200
 
 
 class FrameError(Exception):

@@ -28,6 +28,7 @@ from muniment_plugins.capsule.protocol import (
     MAX_INTEGER_BITS,
     MAX_MESSAGE,
     MAX_RESULT_DEPTH,
+    MAX_TYPE,
     is_list,
     is_object,
 )
@@ -59,6 +60,7 @@ _MOST_OPEN = 256
 _AS_NINES = bytes.maketrans(b"012345678", b"9" * 9)
 _MOST_DIGITS = b"9" * 1000
 _AROUND = 4  # what is around metrics, and `_check` finds to be one too many
+_MOST_LINES = 2**31
 _FAILURE = {"column": int, "line": int, "message": str, "rule": str, "type": str}
 
 
@@ -121,13 +123,25 @@ def judge_answer(
         return "ok", metrics, None
     failed: object = answer.get("failed")
     if answer.keys() == {"failed"} and is_object(failed):
-        shape: dict[str, object] = {key: type(item) for key, item in failed.items()}
-        if shape == _FAILURE and failed["rule"] == _CALL:
+        is_failure = _is_failure(failed)
+        if is_failure and failed["rule"] == _CALL:
             return "killed", None, _forbidden(**failed)
-        if shape == _FAILURE and failed["rule"] in _REMEDY:
+        if is_failure and failed["rule"] in _REMEDY:
             status = _STATUS.get(failed["rule"], "error")
             return status, None, error_of(**failed)
     raise ProtocolViolation("an answer that is neither ok nor failed")
+
+
+def _is_failure(failed: dict[str, Any]) -> bool:
+    """Tell whether it has the shape, and no more than the size, that ours have."""
+    shape: dict[str, object] = {key: type(item) for key, item in failed.items()}
+    return (
+        shape == _FAILURE
+        and len(failed["message"]) <= MAX_MESSAGE
+        and len(failed["type"]) <= MAX_TYPE
+        and min(failed["line"], failed["column"]) >= 0
+        and max(failed["line"], failed["column"]) < _MOST_LINES
+    )
 
 
 def judge_end(number: int, last_words: str) -> tuple[str, dict[str, JsonValue]]:

@@ -22,7 +22,12 @@ from muniment_plugins.capsule.protocol import (
     Unsendable,
     render_metrics,
 )
-from muniment_plugins.capsule.results import ProtocolViolation, judge_end, read_frame
+from muniment_plugins.capsule.results import (
+    ProtocolViolation,
+    judge_answer,
+    judge_end,
+    read_frame,
+)
 from muniment_plugins.capsule.starting import Child, Surroundings, undivided
 from muniment_plugins.capsule.warm import Worker
 
@@ -220,6 +225,21 @@ def test_no_answer_exhausts_a_host() -> None:
     """Wherever it has put its own limits of recursion and of digits."""
     deep, long = "nested too deeply", "a number of too many digits"
     assert run_python(DEEP) == [deep, deep, deep, long]
+
+
+@pytest.mark.parametrize(
+    ("member", "value"),
+    [
+        *(("line", 2**53), ("line", -1), ("column", 2**53), ("column", True)),
+        *(("message", "m" * 5000), ("type", "T" * 300)),
+    ],
+)
+def test_a_failure_is_no_larger_than_ours_are(member: str, value: object) -> None:
+    """What a program makes up about its end is bounded like what we say of it."""
+    said = {"column": 1, "line": 1, "message": "m", "rule": "raised", "type": "T"}
+    assert judge_answer({"failed": said})[0] == "error"
+    with pytest.raises(ProtocolViolation, match="neither ok nor failed"):
+        judge_answer({"failed": {**said, member: value}})
 
 
 def test_as_deep_as_may_be_is_not_too_deep() -> None:
