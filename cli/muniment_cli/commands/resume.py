@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import shlex
 import sys
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import click
 
@@ -16,6 +18,12 @@ from muniment_cli.options import (
     json_option,
     run_argument,
 )
+from muniment_cli.output import hint
+
+if TYPE_CHECKING:
+    from muniment.executing import Done
+    from muniment.ledger import Ledger
+    from muniment_cli.targets import Program
 
 __all__ = ["command"]
 
@@ -59,8 +67,8 @@ def command(  # noqa: PLR0913, PLR0917 - click hands over one for each option
     recorded is given its command line again, behind `--`.
     """
     from muniment_cli.recalling import recalled
-    from muniment_cli.targets import is_async
     from muniment_cli.verdicts import progress_of_run, recorded, show_outcomes
+    from muniment_plugins.providers.recorder.program import Killed
 
     aside = (
         contextlib.redirect_stdout(sys.stderr) if as_json else contextlib.nullcontext()
@@ -74,18 +82,38 @@ def command(  # noqa: PLR0913, PLR0917 - click hands over one for each option
             shown = (
                 contextlib.nullcontext() if command_line else progress_of_run(ledger)
             )
-            with shown:
-                if is_async(called):
-                    going = ledger.aresume(
-                        chosen, called, take_over=take_over, decide=decide
-                    )
-                    done = asyncio.run(going)
-                else:
-                    done = ledger.resume(
-                        chosen, called, take_over=take_over, decide=decide
-                    )
+            try:
+                with shown:
+                    done = _resumed(ledger, chosen, called, take_over, decide)
+            except (Killed, KeyboardInterrupt) as end:
+                return _cut_off(chosen, called, end)
         ended = recorded(ledger, done.run_id, done.result_digest)
         return show_outcomes([ended], as_json=as_json)
+
+
+def _resumed(
+    ledger: Ledger,
+    run: str,
+    program: Program,
+    take_over: bool,
+    decide: Callable[[str, object], str] | None,
+) -> Done:
+    from muniment_cli.targets import is_async
+
+    if is_async(program):
+        return asyncio.run(
+            ledger.aresume(run, program, take_over=take_over, decide=decide)
+        )
+    return ledger.resume(run, program, take_over=take_over, decide=decide)
+
+
+def _cut_off(run: str, program: Program, end: BaseException) -> int:
+    """Say how to go on, and return what a shell says of *end*."""
+    recorded = getattr(program, "recorded", ())
+    line = f" -- {shlex.join(recorded)}" if recorded else ""
+    hint(f"run {run}: interrupted")
+    hint(f"`muniment resume {run}{line}` goes on with it")
+    return getattr(end, "code", 130)
 
 
 def _repeat(_kind: str, _request: object) -> str:

@@ -91,6 +91,25 @@ def test_a_killed_program_interrupts_its_run(
     assert desk.holds
 
 
+@pytest.mark.parametrize("name", ["SIGKILL", "SIGTERM", "SIGINT"])
+def test_a_resume_that_is_killed_says_how_to_go_on(desk: Desk, name: str) -> None:
+    """The program may be ended again, and the run can be resumed again."""
+    desk.write(
+        "agent.py",
+        f"import os, signal\nos.kill(os.getpid(), signal.{name})\n",
+    )
+    line = (PYTHON, "agent.py")
+    run = desk.record(*line).run
+    resumed = desk.muniment("resume", run, "--", *line)
+    assert (resumed.code, resumed.out) == (128 + getattr(signal, name), "")
+    assert resumed.err.endswith(
+        f"run {run}: interrupted\n"
+        f"`muniment resume {run} -- {PYTHON} agent.py` goes on with it\n"
+    )
+    assert "muniment_cli" not in resumed.err
+    assert desk.facts(run).status == "interrupted"
+
+
 def test_a_call_in_doubt_is_not_made_again_unasked(desk: Desk) -> None:
     """A request to no model, cut off, is repeated only where that is said."""
     desk.write(
