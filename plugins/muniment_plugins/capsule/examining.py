@@ -66,7 +66,7 @@ def examine(child: Child) -> Machine:
 
 def _judge(outcome: Outcome) -> Machine:
     found: dict[str, JsonValue] | None = (outcome.answer or {}).get("ok")
-    if not found:
+    if not found or not outcome.stated:
         return Machine("process", {"missing": outcome.reason or "no answer"})
     probe = {**found, "exec": _exec_outcome(outcome)}
     level = outcome.level

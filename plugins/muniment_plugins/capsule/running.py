@@ -289,9 +289,25 @@ def _judge(outcome: Outcome, *, allow_non_finite: bool) -> _Verdict:
         status, error = judge_end(outcome.signal, words)
         return status, None, error
     try:
-        return judge_answer(outcome.answer, allow_non_finite=allow_non_finite)
+        verdict = judge_answer(outcome.answer, allow_non_finite=allow_non_finite)
+        return _in_turn(verdict, outcome)
     except ProtocolViolation as violation:
         return "killed", None, error_of("protocol", str(violation))
+
+
+def _in_turn(verdict: _Verdict, outcome: Outcome) -> _Verdict:
+    """Return *verdict*, if it may come where it came.
+
+    Raises:
+        ProtocolViolation: a result of what never ran, or a program that ran and says
+            that it could not be prepared.
+
+    """
+    _, _, error = verdict
+    is_unprepared = error is not None and error["rule"] == "capsule/prepare"
+    if is_unprepared == bool(outcome.stated):
+        raise ProtocolViolation("an answer out of turn")
+    return verdict
 
 
 def _of_reason(outcome: Outcome) -> _Verdict:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
 import os
 import sys
 import threading
@@ -11,23 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from machines import reachable_python, run_python, strong
 from muniment_plugins.capsule import Capsule, Policy, pool
 from muniment_plugins.capsule.examining import Machine, examine
-from muniment_plugins.capsule.protocol import (
-    MAX_RESULT_DEPTH,
-    Unsendable,
-    render_metrics,
-)
-from muniment_plugins.capsule.results import (
-    ProtocolViolation,
-    judge_answer,
-    judge_end,
-    read_frame,
-)
+from muniment_plugins.capsule.results import judge_end
 from muniment_plugins.capsule.starting import Child, Surroundings, undivided
 from muniment_plugins.capsule.warm import Worker
 
@@ -195,73 +181,6 @@ def test_a_user_without_processes_is_told() -> None:
 def test_a_host_that_ignores_the_end_of_children_may(way: str) -> None:
     """How a child ended is the worker's to know, or nobody's; the answer counts."""
     assert run_python(HOST + way + DEAF) == ["ok", "capsule/raised", []]
-
-
-DEEP = """
-import json, sys
-from muniment_plugins.capsule.protocol import (
-    MAX_RESULT_DEPTH,
-    Unsendable,
-    render_metrics,
-)
-from muniment_plugins.capsule.results import ProtocolViolation, read_frame
-sys.setrecursionlimit(10**7)
-sys.set_int_max_str_digits(0)
-said = []
-deepest = 10**6
-for body in (
-    *(b"[" * deepest, b"[" * deepest + b"]" * deepest, b'{"[":' * deepest),
-    b'{"ok":{"n":' + b"1234567890" * 100_000 + b"}}",
-):
-    try:
-        said.append(read_frame(body))
-    except ProtocolViolation as violation:
-        said.append(str(violation))
-print(json.dumps(said))
-"""
-
-
-def test_no_answer_exhausts_a_host() -> None:
-    """Wherever it has put its own limits of recursion and of digits."""
-    deep, long = "nested too deeply", "a number of too many digits"
-    assert run_python(DEEP) == [deep, deep, deep, long]
-
-
-@pytest.mark.parametrize(
-    ("member", "value"),
-    [
-        *(("line", 2**53), ("line", -1), ("column", 2**53), ("column", True)),
-        *(("message", "m" * 5000), ("type", "T" * 300)),
-    ],
-)
-def test_a_failure_is_no_larger_than_ours_are(member: str, value: object) -> None:
-    """What a program makes up about its end is bounded like what we say of it."""
-    said = {"column": 1, "line": 1, "message": "m", "rule": "raised", "type": "T"}
-    assert judge_answer({"failed": said})[0] == "error"
-    with pytest.raises(ProtocolViolation, match="neither ok nor failed"):
-        judge_answer({"failed": {**said, member: value}})
-
-
-def test_as_deep_as_may_be_is_not_too_deep() -> None:
-    """A thousand lists side by side, where none may be in one list more."""
-    value: Any = []
-    for _ in range(MAX_RESULT_DEPTH - 2):
-        value = [value]
-    many = [value] * 1000
-    body = render_metrics({"n": many})
-    assert read_frame(body.encode()) == {"ok": {"n": many}}
-    with pytest.raises(Unsendable, match="nested deeper"):
-        render_metrics({"n": [many]})
-
-
-@given(body=st.text('[]{}",:\\\\1 a', max_size=40))
-def test_looking_at_the_depth_refuses_no_answer(body: str) -> None:
-    """What is shallow is for the parser to judge, brackets in texts included."""
-    quoted = json.dumps(body)
-    frame = f'{{"ok":{{"n":[{quoted},{{{quoted}:1}}]}}}}'.encode()
-    assert read_frame(frame) == {"ok": {"n": [body, {body: 1}]}}
-    with contextlib.suppress(ProtocolViolation):
-        read_frame(body.encode())
 
 
 @pytest.mark.parametrize("number", [32, 40])
