@@ -9,7 +9,10 @@ from typing import Any
 
 from muniment_plugins.harness import Claim, Spec, pipeline_step
 
-__all__ = ["CODE", "amodel", "broken", "half", "here", "model", "rows", "stepped"]
+__all__ = [
+    *("CODE", "amodel", "broken", "half", "here", "model", "other_claim", "proposed"),
+    *("rows", "stepped"),
+]
 
 CODE = "def fit_and_eval(data): return {'total': sum(data), 'n': len(data)}"
 
@@ -36,6 +39,17 @@ def model(claim: Claim, spec: Spec, ctx: Mapping[str, Any]) -> object:
 async def amodel(claim: Claim, spec: Spec, ctx: Mapping[str, Any]) -> object:
     """Do as `model` does, to be awaited."""
     return model(claim, spec, ctx)
+
+
+def proposed(claim: Claim, data: object, ctx: Mapping[str, Any]) -> object:
+    """Propose a spec, and say by which model."""
+    del claim, data, ctx
+    return Spec(allowed_imports=["math"]), {"llm_call": {"model": "m"}}
+
+
+def other_claim(ctx: Mapping[str, Any]) -> dict[str, object]:
+    """Return a treatment that states another claim, under another spec."""
+    return {"claim": Claim(f"d{ctx['replicate']}", "Another"), "spec": Spec()}
 
 
 @pipeline_step

@@ -37,7 +37,7 @@ from muniment_plugins.harness.requiring import (
     require_text,
 )
 
-__all__ = ["Claim", "Spec"]
+__all__ = ["Claim", "Spec", "as_values"]
 
 DEFAULT_RESOURCES: dict[str, object] = {"time_s": 10, "mem_mb": 1024}
 _T = TypeVar("_T", "Claim", "Spec")
@@ -146,6 +146,18 @@ class Spec:
     def of(value: Spec | Mapping[str, object]) -> Spec:
         """Return *value* as a spec; its members may be given as a mapping."""
         return value if isinstance(value, Spec) else _made(Spec, value)
+
+
+def as_values(answer: object) -> object:
+    """Return what a function answered, with a claim or a spec as its members."""
+    if isinstance(answer, Claim | Spec):
+        return answer.to_json()
+    if type(answer) is tuple:  # and no named one, which has no exact form
+        return tuple(map(as_values, cast("tuple[object, ...]", answer)))
+    if type(answer) is dict:
+        members = cast("dict[object, object]", answer)
+        return {name: as_values(member) for name, member in members.items()}
+    return answer
 
 
 def _made(cls: type[_T], value: object) -> _T:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 from muniment.errors import EffectFailed, MunimentError, origins
 from muniment.lanes import Lane
 from muniment_plugins.harness.cases import Case
+from muniment_plugins.harness.claims import as_values
 from muniment_plugins.harness.hosts import Host
 from muniment_plugins.harness.references import Function
 from muniment_plugins.harness.refusals import HarnessRefused
@@ -113,7 +114,7 @@ class Condition:
     ) -> Mapping[str, object]:
         def ask(function: Function, request: dict[str, object]) -> object:
             def perform(_: object) -> object:
-                return case.host.call(function, case.told)
+                return as_values(case.host.call(function, case.told))
 
             asked = {**request, "replicate": case.context["replicate"]}
             return lane.effect("data", asked, perform=perform)

@@ -24,7 +24,7 @@ from muniment.canonical import JsonValue
 from muniment.errors import MunimentError, UsageError, ValueRefused, printable
 from muniment.plugins import Plugins
 from muniment.values import decode, encode
-from muniment_plugins.harness.claims import Claim, Spec
+from muniment_plugins.harness.claims import Claim, Spec, as_values
 from muniment_plugins.harness.hosts import settled
 from muniment_plugins.harness.references import (
     Function,
@@ -119,7 +119,7 @@ def serve(sent: bytes) -> bytes:
     try:
         asked: dict[str, Row] = orjson.loads(sent)
         answer = _asked(asked) if "hook" in asked else _called(asked)
-        return orjson.dumps({"value": encode(answer)})
+        return orjson.dumps({"value": encode(as_values(answer))})
     except Exception as error:  # noqa: BLE001 - it is raised again over there
         return orjson.dumps({"error": _told(error)})
 

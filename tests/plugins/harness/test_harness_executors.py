@@ -112,6 +112,29 @@ def test_a_failure_is_the_same(ledger: Ledger, executor: str) -> None:
 
 
 @pytest.mark.parametrize("executor", LOCAL)
+def test_claims_and_specs_may_be_answers(ledger: Ledger, executor: str) -> None:
+    """A model proposes a Spec, a treatment states a Claim: as objects, everywhere."""
+    experiment = (
+        Experiment.builder("answered")
+        .datasource(errands.rows)
+        .add_step(specify_claim(claim=Claim("c", "A claim")))
+        .add_step(generate_spec(llm=errands.proposed))
+        .add_step(bounded_synthesis(code=errands.CODE))
+        .add_step(execute_capsule())
+        .treatment("other", errands.other_claim)
+        .build()
+    )
+    result = experiment.run(executor=executor, ledger=ledger)
+    assert result.errors == ()
+    claims = ledger.events(run=result.run_id, type="claim.stated")
+    assert {event.data["id"] for event in claims} == {"c", "d0"}
+    specs = ledger.events(run=result.run_id, type="spec.issued")
+    allowed = {str(event.scope): event.data["allowed_imports"] for event in specs}
+    assert allowed == {"baseline/replicate/0": ["math"], "other/replicate/0": []}
+    assert replay(ledger, result.run_id).verdict == "acceptable"
+
+
+@pytest.mark.parametrize("executor", LOCAL)
 def test_a_coroutine_function_is_awaited(ledger: Ledger, executor: str) -> None:
     """A model that is an async function works under every executor."""
     awaited = builder().build()
