@@ -10,8 +10,16 @@ from typing import Any
 from muniment_plugins.harness import Claim, Spec, pipeline_step
 
 __all__ = [
-    *("CODE", "amodel", "broken", "half", "here", "model", "other_claim", "proposed"),
-    *("rows", "stepped"),
+    "CODE",
+    "amodel",
+    "broken",
+    "half",
+    "here",
+    "model",
+    "other_claim",
+    "proposed",
+    "rows",
+    "stepped",
 ]
 
 CODE = "def fit_and_eval(data): return {'total': sum(data), 'n': len(data)}"
