@@ -287,7 +287,8 @@ def worker_command(mode: tuple[str, ...]) -> list[str]:
         CannotTellError: this interpreter does not know itself.
 
     """
-    if not sys.executable:
+    # A program packed together with its interpreter would be started once more.
+    if not sys.executable or getattr(sys, "frozen", False):
         raise CannotTellError(
             "this Python does not know its own executable",
             rule="capsule/spawn",

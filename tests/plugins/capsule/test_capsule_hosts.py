@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from machines import reachable_python, run_python, strong
+from muniment.errors import CannotTellError
 from muniment_plugins.capsule import Capsule, Policy, pool
 from muniment_plugins.capsule.examining import Machine, examine
 from muniment_plugins.capsule.results import judge_end
@@ -237,3 +238,13 @@ def test_a_probe_that_was_lost_says_nothing_of_the_machine(
         child.end(answered=False)
         child.pipes.close()
     fresh.close()
+
+
+@pytest.mark.parametrize(("name", "value"), [("executable", ""), ("frozen", True)])
+def test_nothing_else_is_started_for_an_interpreter(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: object
+) -> None:
+    """Least of all a program that has this one packed in it, over and over."""
+    monkeypatch.setattr(sys, name, value, raising=False)
+    with pytest.raises(CannotTellError, match="does not know its own executable"):
+        pool.Pool().examined(Surroundings.of((), {}))
