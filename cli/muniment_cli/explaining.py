@@ -86,15 +86,25 @@ def _completed(ledger: Ledger, run: str, events: list[Event]) -> Explanation:
 
 
 def _behind(ledger: Ledger, run: str) -> str:
-    """Return what has to stand behind *run* where `muniment record` recorded it."""
+    """Return what has to stand behind *run*.
+
+    That is the command line of a program that `muniment record` recorded, and the file
+    of one that a script ran.
+    """
     from muniment.errors import MunimentError
+    from muniment.reading import events_of_run
     from muniment_plugins.providers.recorder.rebuilding import rebuild
 
+    program = next(events_of_run(ledger.store.database, run)).raw.get("program")
+    known = program if isinstance(program, dict) else {}
+    module, _, name = str(known.get("import")).partition(":")
+    if module == "__main__" and name.isidentifier() and known.get("file"):
+        return f" --program {shlex.quote(str(known['file']))}:{name}"
     try:
-        program = rebuild(ledger, run)
+        recorded = rebuild(ledger, run)
     except MunimentError:
         return " -- COMMAND"  # its command line is erased
-    return "" if program is None else f" -- {shlex.join(program.recorded)}"
+    return "" if recorded is None else f" -- {shlex.join(recorded.recorded)}"
 
 
 def _verdict(ledger: Ledger, event: Event) -> str:

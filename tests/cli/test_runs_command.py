@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -155,6 +158,22 @@ def test_advice_is_whole_on_a_narrow_terminal(
     out = shell("runs", "explain", bad).out
     told = f"  muniment resume {bad}\n      performs what failed again\n"
     assert told in out
+
+
+def test_the_advice_names_the_file_of_a_script(
+    shell: Any, work: Path, made: Path
+) -> None:
+    """What a script ran under ``__main__`` is not found by name, so its file is given."""
+    assert made.exists()
+    text = "import muniment\ndef twice(run): return 2\n"
+    text += "if __name__ == '__main__':\n"
+    text += "    with muniment.open() as ledger: ledger.execute(twice)\n"
+    (work / "script.py").write_text(text)
+    subprocess.run([sys.executable, "script.py"], check=True, cwd=work)
+    (run,) = (one["id"] for one in shell("runs", "--json").json)
+    (_, again) = shell("runs", "explain", run, "--json").json["next"]
+    assert again["command"] == f"muniment replay {run} --program script.py:twice"
+    assert shell(*shlex.split(again["command"])[1:]).code == 0
 
 
 def test_a_program_that_raises_is_explained(shell: Any, work: Path, made: Path) -> None:
