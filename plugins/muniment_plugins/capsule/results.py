@@ -39,6 +39,7 @@ __all__ = [
     "error_of",
     "judge_answer",
     "judge_end",
+    "judge_start",
     "read_frame",
     "signal_name",
 ]
@@ -53,6 +54,7 @@ _REMEDY = {
 }
 _CALL = "system-call"
 _LONGEST = 10  # digits of a number of 32 bits
+_WORDS = 500
 _TIMERS = {"SIGPROF", "SIGXCPU"}
 _TEXT = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
 _NO_BRACKETS = bytes({*range(256)}.difference(b"[]{}"))
@@ -144,6 +146,16 @@ def _is_failure(failed: dict[str, Any]) -> bool:
     )
 
 
+def judge_start(number: int, last_words: str) -> dict[str, JsonValue]:
+    """Return the error of a child that ended before there was a program in it."""
+    how = f"by {signal_name(number)}" if number else "by itself"
+    said = last_words.strip()[-_WORDS:]
+    message = (
+        f"the child ended {how} before the program ran{': ' if said else ''}{said}"
+    )
+    return error_of("prepare", message)
+
+
 def judge_end(number: int, last_words: str) -> tuple[str, dict[str, JsonValue]]:
     """Return status and error of a child that ended without an answer.
 
@@ -155,7 +167,7 @@ def judge_end(number: int, last_words: str) -> tuple[str, dict[str, JsonValue]]:
     if not number and "MemoryError" in last_words:
         return "limit", error_of("memory", "the memory is used up")
     if not number:
-        message = f"the child ended without an answer: {last_words.strip()[-500:]}"
+        message = f"the child ended without an answer: {last_words.strip()[-_WORDS:]}"
         return "killed", error_of("protocol", message)
     name = signal_name(number)
     if name in _TIMERS:

@@ -38,6 +38,7 @@ from muniment_plugins.capsule.results import (
     error_of,
     judge_answer,
     judge_end,
+    judge_start,
 )
 from muniment_plugins.capsule.starting import Surroundings, child_environment
 from muniment_plugins.capsule.supervisor import Outcome, supervise
@@ -286,6 +287,8 @@ def _judge(outcome: Outcome, *, allow_non_finite: bool) -> _Verdict:
         return _of_reason(outcome)
     if outcome.answer is None:
         words = outcome.last_words.decode(errors="replace")
+        if outcome.stated is None:  # nothing of the program ran
+            return "error", None, judge_start(outcome.signal, words)
         status, error = judge_end(outcome.signal, words)
         return status, None, error
     try:

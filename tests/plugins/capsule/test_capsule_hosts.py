@@ -248,3 +248,16 @@ def test_nothing_else_is_started_for_an_interpreter(
     monkeypatch.setattr(sys, name, value, raising=False)
     with pytest.raises(CannotTellError, match="does not know its own executable"):
         pool.Pool().examined(Surroundings.of((), {}))
+
+
+def test_an_end_before_the_program_is_no_fault_of_the_program(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What starts as something else than this interpreter is told as such."""
+    machine()
+    monkeypatch.setattr(sys, "executable", "/bin/true")
+    execution = Capsule().run("def fit_and_eval(data): return {}", None)
+    assert execution.error is not None
+    assert (execution.status, execution.error["rule"]) == ("error", "capsule/prepare")
+    message = "the child ended by itself before the program ran"
+    assert execution.error["message"] == message
