@@ -14,6 +14,7 @@ from machines import reachable_python, run_python, strong
 from muniment.errors import CannotTellError
 from muniment_plugins.capsule import Capsule, Policy, pool
 from muniment_plugins.capsule.examining import Machine, examine
+from muniment_plugins.capsule.machine import machine
 from muniment_plugins.capsule.results import judge_end
 from muniment_plugins.capsule.starting import Child, Surroundings, undivided
 from muniment_plugins.capsule.warm import Worker
