@@ -35,13 +35,17 @@ def send(stream: BinaryIO, body: bytes) -> None:
 
 
 def main() -> None:
-    """Answer tasks until the parent closes the pipe."""
+    """Answer tasks until the parent closes the pipe, or is gone."""
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     from muniment_plugins.harness.remote import serve  # noqa: PLC0415 - after the pipes
 
     while (sent := receive(sys.stdin.buffer)) is not None:
-        send(answers, serve(sent))
+        answer = serve(sent)
+        try:
+            send(answers, answer)
+        except BrokenPipeError:
+            os._exit(1)  # nobody is left to tell, and closing would try again
 
 
 if __name__ == "__main__":

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -32,6 +34,7 @@ from muniment_plugins.harness import (
 )
 from muniment_plugins.harness.building import ExperimentBuilder
 from muniment_plugins.harness.processes import Processes
+from muniment_plugins.harness.remote import task
 
 PERM = {"name": "perm", "transform": "permute_rows", "metric": "total"}
 LOCAL = ["serial", "threads", "processes"]
@@ -226,6 +229,24 @@ def test_a_policy_stops_all(tmp_path: Path, executor: str) -> None:
         assert result.metrics.baseline.metrics.get("total", [10]) == [10]
     left = set(threading.enumerate()) - before
     assert not [one for one in left if one.name.startswith("ThreadPool")]
+
+
+def test_a_worker_whose_host_is_gone_ends_without_a_word() -> None:
+    """Where nobody reads the answer any more, nothing is said about it."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "muniment_plugins.harness.worker"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as worker:
+        assert worker.stdin is not None
+        assert worker.stdout is not None
+        assert worker.stderr is not None
+        worker.stdout.close()
+        asked = task(os.path.basename, ("a/b",), {})
+        worker.stdin.write(len(asked).to_bytes(8, "big") + asked)
+        worker.stdin.flush()
+        assert (worker.wait(60), worker.stderr.read()) == (1, b"")
 
 
 def test_an_unknown_executor_is_refused(ledger: Ledger) -> None:
