@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from muniment_plugins.providers.redaction import Redaction
     from muniment_plugins.providers.refusals import CompletionFailed
     from muniment_plugins.providers.scripted import Scripted
+    from muniment_plugins.providers.tools import tool_server
     from muniment_plugins.providers.transport import async_http_client, http_client
 
 __all__ = [
@@ -42,6 +43,7 @@ __all__ = [
     "event_types",
     "http_client",
     "rebuild_program",
+    "tool_server",
 ]
 
 # The kernel's own marker is equal, but importing it would bring the kernel's store.
@@ -57,6 +59,7 @@ _PLACES = {
     "async_http_client": "transport",
     "complete": "completing",
     "http_client": "transport",
+    "tool_server": "tools",
 }
 
 

@@ -1,0 +1,141 @@
+"""Tool servers: their calls are effects, and a replay starts none."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any
+
+import pytest
+
+from muniment.errors import CannotTellError, EffectFailed
+from muniment.lanes import Lane
+from muniment.ledger import Ledger
+from muniment.replaying import replay
+from muniment_plugins.providers import tool_server
+from muniment_plugins.providers.redaction import MASK
+
+KEY = "sk-proj-AbCdEfGhIjKlMnOpQrStUvWx"
+
+
+class Shop:
+    """A server with a tool that adds, one that fails, and one that is talkative."""
+
+    def __init__(self) -> None:
+        self.types: Any = pytest.importorskip("mcp.types")
+        self.connected = 0
+        self.called: list[str] = []
+
+    @asynccontextmanager
+    async def connect(self) -> AsyncGenerator[Shop]:
+        """Connect, and count it."""
+        self.connected += 1
+        yield self
+
+    async def call_tool(self, name: str, arguments: dict[str, Any]) -> Any:
+        """Answer as a session does."""
+        self.called.append(name)
+        if name == "broken":
+            raise ConnectionError(f"no route for {arguments.get('key', 'nobody')}")
+        told = f"{sum(arguments.values())}" if name == "add" else f"use {KEY}"
+        content = [{"type": "text", "text": told}]
+        return self.types.CallToolResult.model_validate({"content": content})
+
+    async def list_tools(self) -> Any:
+        """Answer with one tool."""
+        tool = {"name": "add", "inputSchema": {"type": "object"}}
+        return self.types.ListToolsResult.model_validate({"tools": [tool]})
+
+    async def read_resource(self, uri: str) -> Any:
+        """Answer with what nobody makes again."""
+        del uri
+        return self.types.Implementation.model_validate({"name": "x", "version": "1"})
+
+
+def test_calls_are_recorded_and_replayed(ledger: Ledger) -> None:
+    """Results come again in their classes, without secrets, and nobody is connected."""
+    shop = Shop()
+
+    async def program(run: Lane) -> list[object]:
+        async with tool_server(shop.connect, run) as tools:
+            (tool,) = (await tools.list_tools()).tools
+            added = await asyncio.gather(
+                *(tools.call_tool(tool.name, {"a": n, "b": 1}) for n in range(3))
+            )
+            told = await tools.call_tool("tell", {"api_key": KEY})
+        return [one.content[0].text for one in (*added, told)]
+
+    done = asyncio.run(ledger.aexecute(program))
+    assert done.result == ["1", "2", "3", f"use {MASK}"]
+    kinds = [event.type for event in ledger.events(type="tool.completed")]
+    assert len(kinds) == 4
+    report = replay(ledger, done.run_id, program=program)
+    assert (report.verdict, report.findings) == ("acceptable", ())
+    assert (shop.connected, len(shop.called)) == (1, 4)
+    contents = [ledger.resolve(one) for one in ledger.events(run=done.run_id)]
+    assert KEY not in str(contents)
+
+
+def test_a_server_that_fails_fails_the_effect(ledger: Ledger) -> None:
+    """A call without a result is a failed effect, live and again."""
+    shop = Shop()
+
+    async def program(run: Lane) -> str:
+        async with tool_server(shop.connect) as tools:
+            with pytest.raises(EffectFailed, match="no route for nobody"):
+                await tools.call_tool("broken")
+            with pytest.raises(EffectFailed, match=r"ConnectionError: .*\[redacted\]"):
+                await tools.call_tool("broken", {"key": KEY})
+        return run.mode
+
+    done = asyncio.run(ledger.aexecute(program))
+    assert done.result == "live"
+    first, second = map(ledger.resolve, ledger.events(type="tool.failed"))
+    assert first["error_type"] == "ConnectionError"
+    assert KEY not in str(second)
+    assert KEY not in str([ledger.resolve(one) for one in ledger.events()])
+
+
+def test_an_answer_of_another_kind_is_refused(ledger: Ledger) -> None:
+    """What is no result of a call is not taken for one."""
+    shop = Shop()
+
+    async def program(_: Lane) -> None:
+        async with tool_server(shop.connect) as tools:
+            with pytest.raises(
+                CannotTellError, match="Implementation is not made again"
+            ):
+                await tools.read_resource("file:///x")
+
+    assert asyncio.run(ledger.aexecute(program)).status == "completed"
+
+
+def test_a_server_of_the_package(ledger: Ledger) -> None:
+    """The package's own client and server work through it."""
+    mcp: Any = pytest.importorskip("mcp")
+    served: Any = pytest.importorskip("mcp.server")
+    if not hasattr(mcp, "Client"):
+        pytest.skip("an older package, without a client in memory")
+    server = served.MCPServer("shop")
+
+    @server.tool()  # type: ignore[untyped-decorator] # of a package that may be absent
+    def add(a: int, b: int) -> int:
+        """Add."""
+        return a + b
+
+    def connect() -> AbstractAsyncContextManager[Any]:
+        client: AbstractAsyncContextManager[Any] = mcp.Client(server)
+        return client
+
+    async def program(run: Lane) -> object:
+        async with tool_server(connect, run) as tools:
+            names = [one.name for one in (await tools.list_tools()).tools]
+            return [
+                names,
+                (await tools.call_tool("add", {"a": 1, "b": 2})).content[0].text,
+            ]
+
+    done = asyncio.run(ledger.aexecute(program))
+    assert done.result == [["add"], "3"]
+    assert replay(ledger, done.run_id, program=program).verdict == "acceptable"
