@@ -1,7 +1,7 @@
 """Measure muniment against the straight-line limit, in one process, side by side.
 
     make bench                       the table of docs/benchmarks.md
-    python tools/bench.py append     one group: append, verify, start, capsule, big
+    python tools/bench.py append     one group: append, verify, start, capsule, harness, big
 
 Rules:
 
@@ -301,11 +301,18 @@ def bench_capsule(place: Path, limit: ModuleType | None) -> None:  # noqa: ARG00
     module.bench_capsule()
 
 
+def bench_harness(place: Path, limit: ModuleType | None) -> None:  # noqa: ARG001 - no limit
+    """Measure the guide's example, and what a million rows cost."""
+    sys.path.insert(0, str(HERE))
+    importlib.import_module("bench_harness").bench_harness(place)
+
+
 GROUPS = {
     "append": bench_append,
     "verify": bench_verify,
     "start": bench_start,
     "capsule": bench_capsule,
+    "harness": bench_harness,
     "big": bench_big,
 }
 

@@ -1,0 +1,131 @@
+"""Measure experiments against the bare start of an interpreter, in alternation.
+
+    make bench                                  with all other groups
+    .venv/bin/python tools/bench.py harness     alone
+
+Rules:
+
+- The example is the one of `examples/guide_example.py`: three replicates, each with one
+  execution and eight of a permuted property, ledger and files included. *Again* is its
+  experiment in a process and a ledger that had it before; *as a script* is all of it,
+  imports and a new ledger included.
+- *Beyond moving it once* is what a replicate of a million rows costs more than one of
+  three, without what the capsule alone takes more for them.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import redirect_stdout
+from functools import partial
+from io import StringIO
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+__all__ = ["bench_harness"]
+
+EXAMPLE = Path(__file__).resolve().parent.parent / "examples" / "guide_example.py"
+ROWS = 1_000_000
+ROUNDS = 11
+
+CODE = "def fit_and_eval(data):\n    return {'n': len(data)}\n"
+
+
+def _seconds(action: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    action()
+    return time.perf_counter() - began
+
+
+def _bare() -> None:
+    command = [sys.executable, "-I", "-S", "-c", "pass"]
+    subprocess.run(command, check=True)  # noqa: S603 - our own interpreter
+
+
+def _row(name: str, seconds: list[float], bare: list[float]) -> None:
+    ours, base = statistics.median(seconds), statistics.median(bare)
+    print(
+        f"| {name} | {1000 * ours:.0f} ms | {1000 * base:.1f} ms "
+        f"| {ours / base:.1f} | ≤ 10 |",
+        flush=True,
+    )
+
+
+def bench_harness(place: Path) -> None:
+    """Print a row for the example twice, and one for a million rows."""
+    os.environ["MUNIMENT_PLUGINS"] = "capsule,harness"
+    os.chdir(place)
+    _bench_example()
+    _bench_rows(place)
+
+
+def _bench_example() -> None:
+    scope: dict[str, object] = {"__name__": "guide_example"}
+    with redirect_stdout(StringIO()):
+        exec(compile(EXAMPLE.read_text(), str(EXAMPLE), "exec"), scope)  # noqa: S102 - ours
+    experiment: object = scope["experiment"]
+    run: Callable[..., object] = experiment.run  # type: ignore[attr-defined]
+    bare: list[float] = []
+    again: list[float] = []
+    scripts: list[float] = []
+    for _ in range(ROUNDS):
+        bare.append(_seconds(_bare))
+        again.append(_seconds(partial(run, replicates=3)))
+        with TemporaryDirectory() as where:
+            scripts.append(_seconds(partial(_script, Path(where))))
+    _row("the guide's example, again", again, bare)
+    _row("the guide's example, as a script", scripts, bare)
+
+
+def _script(where: Path) -> None:
+    environment = {**os.environ, "MUNIMENT_HOME": str(where / "home")}
+    command = [sys.executable, str(EXAMPLE)]
+    subprocess.run(  # noqa: S603 - our own example
+        command, check=True, cwd=where, env=environment, stdout=subprocess.DEVNULL
+    )
+
+
+def _bench_rows(place: Path) -> None:
+    import muniment
+    from muniment_plugins.capsule import Capsule
+    from muniment_plugins.harness import (
+        Experiment,
+        bounded_synthesis,
+        execute_capsule,
+        generate_spec,
+        specify_claim,
+    )
+
+    data: dict[str, list[int]] = {"few": [1, 2, 3], "many": list(range(ROWS))}
+    took: dict[str, list[float]] = {}
+
+    def experiment(name: str) -> Experiment:
+        return (
+            Experiment.builder(name)
+            .datasource(lambda _: data[name])
+            .add_step(specify_claim(claim={"id": "rows", "text": "they are counted"}))
+            .add_step(generate_spec(spec={}))
+            .add_step(bounded_synthesis(code=CODE))
+            .add_step(execute_capsule())
+            .build()
+        )
+
+    with muniment.open(place / "rows.db", create=True) as ledger:
+        for _ in range(ROUNDS):
+            for name, rows in data.items():
+                ran = _seconds(partial(experiment(name).run, ledger=ledger))
+                alone = _seconds(partial(Capsule().run, CODE, rows))
+                took.setdefault(name, []).append(ran)
+                took.setdefault(f"{name} alone", []).append(alone)
+    median = {name: 1000 * statistics.median(took[name]) for name in took}
+    moved = median["many alone"] - median["few alone"]
+    beyond = median["many"] - median["few"] - moved
+    print(
+        f"| a replicate of {ROWS:,} rows, beyond moving it once ({moved:.0f} ms) "
+        f"| {beyond:.0f} ms | | | ≤ 50 ms |"
+    )
