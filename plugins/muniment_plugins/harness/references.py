@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import cast
 
-from muniment.canonical import JsonValue
+from muniment.canonical import JsonValue, sha256_tag
 from muniment.errors import CannotTellError
 from muniment.programs import describe, find
 
@@ -73,7 +73,10 @@ class Sources:
         except CannotTellError:
             from muniment_plugins.harness import sourced  # noqa: PLC0415 - rare
 
-            text = self.texts.get(str(described.get("source")))
+            digest = str(described.get("source"))
+            text = self.texts.get(digest)
+            if text is not None and sha256_tag(text.encode()) != digest:
+                raise  # the plan names another source than the one that is kept
             make = sourced.Trusted.of if self.trusted else sourced.Sourced.of
             left = None if text is None else make(described, text)
             if left is None:
@@ -156,5 +159,6 @@ def recall(described: Mapping[str, object]) -> Function:
             "said cannot be derived again",
             rule="harness/function",
             place="the recorded experiment",
-            remedy="put it in a module, or replay with program=experiment.program",
+            remedy="put it in a module, or give program=experiment.program, which is "
+            "`--program FILE:NAME` on the command line",
         ) from error

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from muniment.canonical import sha256_tag
 from muniment.errors import CannotTellError
 from muniment.lanes import Lane
 from muniment.ledger import Ledger
@@ -25,6 +26,7 @@ from muniment_plugins.harness import (
     run_metamorphic_tests,
     specify_claim,
 )
+from muniment_plugins.harness.references import Sources
 from muniment_plugins.harness.sourced import Sourced
 
 HEAD = "from collections.abc import Mapping\nfrom muniment_plugins.harness import verifier\n"
@@ -226,6 +228,16 @@ def test_trusted_source_runs_here(
         replay(ledger, result.run_id)
     report = replay(ledger, result.run_id, trust_source=True)
     assert (report.verdict, report.findings) == ("acceptable", ())
+
+
+@pytest.mark.parametrize("trusted", [False, True])
+def test_another_source_than_the_plan_names_is_not_run(trusted: bool) -> None:
+    """A text is taken for the recorded source by its digest, and not by its place."""
+    text = "def f(data):\n    return data\n"
+    described = {"import": "gone:f", "source": sha256_tag(text.encode())}
+    assert Sources({described["source"]: text}, trusted).recall(described)
+    with pytest.raises(CannotTellError, match="gone:f cannot be imported"):
+        Sources({described["source"]: text + " "}, trusted).recall(described)
 
 
 def test_trusted_source_lacks_what_was_around_it(
