@@ -234,10 +234,11 @@ def test_trusted_source_runs_here(
 def test_another_source_than_the_plan_names_is_not_run(trusted: bool) -> None:
     """A text is taken for the recorded source by its digest, and not by its place."""
     text = "def f(data):\n    return data\n"
-    described = {"import": "gone:f", "source": sha256_tag(text.encode())}
-    assert Sources({described["source"]: text}, trusted).recall(described)
+    digest = sha256_tag(text.encode())
+    described = {"import": "gone:f", "source": digest}
+    assert Sources({digest: text}, trusted).recall(described)
     with pytest.raises(CannotTellError, match="gone:f cannot be imported"):
-        Sources({described["source"]: text + " "}, trusted).recall(described)
+        Sources({digest: text + " "}, trusted).recall(described)
 
 
 def test_trusted_source_lacks_what_was_around_it(
