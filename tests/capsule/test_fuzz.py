@@ -45,7 +45,8 @@ class Unread(Capsule):
 
     def validate(self, code: str, entrypoint: str = "fit_and_eval") -> Validated:
         """Return what a run needs to know of *code*."""
-        return Validated(code, entrypoint, ("math", "random"))
+        text = code.encode(errors="replace").decode()
+        return Validated(text, entrypoint, ("math", "random"))
 
 
 def descriptors() -> set[str]:

@@ -176,5 +176,7 @@ def test_texts_that_may_be_personal() -> None:
         "spec.issued.contracts",
         "spec.issued.properties",
         "synthesis.attempted.code",
+        "verdict.reached.inputs",
         "verdict.reached.result",
+        "verdict.reached.settings",
     }
