@@ -95,7 +95,9 @@ def rebuild_program(
 ) -> Callable[..., object] | None:
     """Return the program of a recorded run, made from its events, or None.
 
-    Source that the run recorded may run in this process only with *trust_source*.
+    Source that the run recorded may run in this process only with *trust_source*. A
+    program's method ``before_resume``, where it has one, raises what a resume would
+    lack; nothing is written then.
     """
 
 

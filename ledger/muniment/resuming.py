@@ -143,6 +143,8 @@ class Resumption:
         chosen = program_of(ledger, run, started, program)
         if not awaits:
             refuse_async(chosen)
+        if (ready := getattr(chosen, "before_resume", None)) is not None:
+            ready()  # what it lacks is said while the run is as it was
         described = describe(chosen)
         recording = Recording(
             ledger.port,

@@ -147,6 +147,24 @@ def test_what_went_wrong_exits_1_and_is_explained(
         assert part in said, said
 
 
+def test_a_resume_that_lacks_a_function_leaves_the_run_as_it_was(
+    shell: Any, work: Path
+) -> None:
+    """What cannot be imported is said with exit code 3, and the run replays on."""
+    assert shell("init").code == 0
+    text = MODULE.replace("def rows(ctx):", "rows = lambda ctx: (\n", 1)
+    text = text.replace("    return [1, 2, 3]\n", "    [1, 2, 3]\n)\n", 1)
+    (work / "lost.py").write_text(text)
+    run = shell("run", "lost.py:asked", "--json").json["run"]
+    refused = shell("resume", run)
+    assert (refused.code, refused.out) == (3, "")
+    assert "[harness/function]" in refused.err
+    assert "--program FILE:NAME" in refused.err
+    assert shell("replay", run).code == 0
+    (work / "up").touch()
+    assert shell("resume", run, "--program", "lost.py:asked").code == 0
+
+
 def test_the_advice_works(run: Run, shell: Any, work: Path) -> None:
     """``muniment resume``, as it was advised, goes on once the model is there again."""
     _, said = run("asked")

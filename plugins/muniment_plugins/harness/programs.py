@@ -138,8 +138,6 @@ class ExperimentProgram:
             ExperimentFailed: a replicate failed, or a hypothesis was not judged.
 
         """
-        if run.mode == "resume":
-            self._require_functions()
         replicates = cast("int", plan["replicates"])
         run.record("experiment.registered", registered(self, replicates))
         conditions = self._conditions(run)
@@ -220,10 +218,14 @@ class ExperimentProgram:
             return {}
         return self.levels(run.id)
 
-    def _require_functions(self) -> None:
+    def before_resume(self) -> None:
         """Find what is left to ask before anything is asked.
 
         Else every further replicate would be recorded as failed for want of it.
+
+        Raises:
+            CannotTellError: a function cannot be imported.
+
         """
         for function in functions_of(self):
             if isinstance(function, Remembered):
