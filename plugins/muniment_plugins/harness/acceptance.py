@@ -130,8 +130,9 @@ class _Judge:
     def _values(self) -> Sequence[object]:
         name = self._metric()
         if not self.condition.get(name):
-            known = ", ".join(sorted(self.condition)) or "nothing"
-            _refuse(f"no {name} was measured, but {known}", "name another metric")
+            known = ", ".join(sorted(self.condition))
+            beside = f"but {known}" if known else "nor anything else"
+            _refuse(f"no {name} was measured, {beside}", "name what the code returns")
         return self.condition[name]
 
     def _numbers(self) -> list[float]:

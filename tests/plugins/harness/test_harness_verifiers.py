@@ -129,6 +129,7 @@ def test_criteria_without_a_baseline(
         ({"metric": "rmse"}, AFTER, {}, "the claim accepts nothing"),
         ({"max_valeu": 1}, AFTER, {}, "max_valeu means nothing in an acceptance"),
         ({"max_value": 1, "metric": "mse"}, AFTER, {}, "no mse was measured, but rmse"),
+        ({"max_value": 1, "metric": "n"}, {}, {}, "no n was measured, nor anything"),
         ({"max_value": 1}, {"a": [1], "b": [2]}, {}, "which metric is meant: a, b"),
         ({"max_value": 1}, {"a_pass": [True]}, {}, "which metric is meant: none"),
         ({"max_value": "1"}, AFTER, {}, "max_value is a str and not a number"),
