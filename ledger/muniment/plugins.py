@@ -16,10 +16,11 @@ from __future__ import annotations
 
 import importlib.metadata
 import os
+import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 import pluggy
@@ -63,8 +64,8 @@ class Plugins:
 
     @cached_property
     def _points(self) -> importlib.metadata.EntryPoints:
-        """The entry points of the group; finding them reads every distribution."""
-        return importlib.metadata.entry_points(group=hookspecs.GROUP)
+        """The entry points of the group."""
+        return _entry_points(tuple(sys.path))
 
     @cached_property
     def installed(self) -> tuple[Installed, ...]:
@@ -189,6 +190,12 @@ class Plugins:
         for _, offered in self.ask("signers"):
             schemes |= cast("dict[str, Callable[[str], Signer]]", offered)
         return signer_from_uri(uri, schemes)
+
+
+@lru_cache(maxsize=4)
+def _entry_points(_: tuple[str, ...]) -> importlib.metadata.EntryPoints:
+    """Return the group's entry points, by where packages lie: all of them are read."""
+    return importlib.metadata.entry_points(group=hookspecs.GROUP)
 
 
 @contextmanager
