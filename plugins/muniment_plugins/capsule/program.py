@@ -30,6 +30,7 @@ from muniment_plugins.capsule.protocol import (
     render_metrics,
     send,
 )
+from muniment_plugins.capsule.seeding import Seeds
 from muniment_plugins.capsule.tightening import tighten
 from muniment_plugins.capsule.trapping import PROGRAM
 
@@ -48,7 +49,6 @@ __all__ = [
     "Prepared",
     "failure",
     "namespace_of",
-    "seed",
     "serve",
     "serve_alone",
 ]
@@ -68,6 +68,7 @@ class Prepared:
         self.is_shared = is_shared
         self.walls: Mapping[str, Any] = around["walls"]
         self.packages: dict[str, str] = {}
+        self.seeds = Seeds()
         self.system = prepare(self.walls)
         self.readied: Readied | None = None
         self._loaded: set[str] = set()
@@ -142,7 +143,7 @@ def serve(prepared: Prepared, results: int, parent: int) -> NoReturn:
     try:
         prober = _prober() if request["code"] is None else None
         data = decode_plain(request["data"])
-        seed(request["seed"])
+        prepared.seeds.start(request["seed"])
     except Exception as error:  # noqa: BLE001 - whatever a package makes of a seed
         send(results, failure("prepare", error))
         _end()
@@ -168,25 +169,6 @@ def _prober() -> Prober:
     from muniment_plugins.capsule.probing import Prober  # noqa: PLC0415 - once per host
 
     return Prober()
-
-
-def seed(number: int) -> None:
-    """Make every generator that is loaded start from *number*, seeded or not."""
-    generators = sys.modules.get("random")
-    if generators is not None:
-        generators.seed(number)
-    numpy = sys.modules.get("numpy.random")
-    if numpy is not None:
-        numpy.seed(number % 2**32)
-        state = numpy.RandomState(number % 2**32)
-
-        # What default_rng() and SeedSequence() take from the system without a seed.
-        def randbits(bits: int) -> int:
-            drawn = int.from_bytes(state.bytes((bits + 7) // 8), "big")
-            return drawn & ((1 << bits) - 1)
-
-        generators = sys.modules["numpy.random.bit_generator"]
-        vars(generators)["randbits"] = randbits
 
 
 def namespace_of(views: Mapping[str, View], max_output: int) -> dict[str, object]:

@@ -1,6 +1,6 @@
 """Uses once, in the worker, what every child will use: the first time costs most.
 
-    warm_up(["numpy", "pandas"])
+    warm_up(prepared.seeds, ["numpy", "pandas"])
 
 Rules:
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from muniment_plugins.capsule.seeding import Seeds
+
 __all__ = ["warm_up"]
 
 _CODE = """
@@ -36,9 +38,9 @@ def use(data):
 """
 
 
-def warm_up(imports: list[str]) -> None:
+def warm_up(seeds: Seeds, imports: list[str]) -> None:
     """Use the interpreter, and each package of *imports*, as a program would."""
-    program.seed(0)
+    seeds.start(0)
     namespace: dict[str, Any] = program.namespace_of({}, 0)
     exec(compile(_CODE, program.PROGRAM, "exec"), namespace)  # noqa: S102 - ours
     for _ in range(8):  # after as many turns the interpreter specialises

@@ -139,7 +139,7 @@ def _load(prepared: Prepared, imports: list[str]) -> str:
     if threads > 1:
         return f'{{"threads":{threads}}}'
     if is_changed:
-        warm_up(imports)
+        warm_up(prepared.seeds, imports)
         prepared.ready()
         gc.collect()
         gc.freeze()
