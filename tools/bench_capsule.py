@@ -27,7 +27,7 @@ from itertools import count
 __all__ = ["bench_capsule"]
 
 WARM = 60
-COLD = 15
+COLD = 30
 MANY = 400
 
 PROGRAMS: dict[str, tuple[str, dict[str, object], str]] = {

@@ -11,6 +11,7 @@ Rules:
   threads that it does not have.
 - What its children have in common is done here, once: modules are loaded, views made,
   the ruleset of files built. What holds a child, the child puts on itself.
+- A child is forked while nobody waits for it, for the execution after this one.
 - The garbage collector does not run here, so that children share what was loaded.
 - It ends when the host does, seen by the end of the socket, or when nobody asked for
   anything for `IDLE_S`; a child that outlives it is killed by the system.
@@ -41,6 +42,7 @@ _SIGKILL = 9
 _SET_CHILD_SUBREAPER = 36
 _DESCRIPTORS = 4
 _INT = 4
+_SOCKET, _RIGHTS = 1, 1  # SOL_SOCKET, SCM_RIGHTS
 
 
 def serve_forks() -> NoReturn:
@@ -51,19 +53,24 @@ def serve_forks() -> NoReturn:
     if prepared.system is not None:
         # What a child leaves behind comes to this process, to be killed and reaped.
         prepared.system.call("prctl", _SET_CHILD_SUBREAPER, 1)
+    next_one: Spare | None = None
     while True:
-        order, descriptors = host.receive()
-        problem = _load(prepared, order["imports"])
+        order, descriptors = host.receive(next_one)
+        problem, is_changed = _load(prepared, order["imports"])
         if problem:
             host.send(problem)
-            os._exit(0)
-        pid = os.fork()
-        if pid == 0:
-            _become_child(prepared, descriptors, own)
+            _leave()
+        if next_one is None or is_changed or not next_one.take(descriptors):
+            _reap(wait=True)  # one that waits with less than was asked for, too
+            next_one = Spare(prepared, own)
+            if not next_one.take(descriptors):
+                _leave()
         for descriptor in descriptors:
             os.close(descriptor)
-        host.send(f'{{"pid":{pid}}}')
-        host.send((host.await_end(pid) and _used(pid)) or _ended(pid))
+        child = next_one
+        host.send(f'{{"pid":{child.pid}}}')
+        host.send((host.await_end(child.pid) and _used(child)) or _ended(child))
+        next_one = Spare(prepared, own, at_leisure=True)
 
 
 class _Host:
@@ -74,7 +81,7 @@ class _Host:
         self.socket = self._sockets.socket(fileno=CONTROL)
         self._room = self._sockets.CMSG_SPACE(_DESCRIPTORS * _INT)
 
-    def receive(self) -> tuple[Any, list[int]]:
+    def receive(self, spare: Spare | None = None) -> tuple[Any, list[int]]:
         """Return the next message; end with the host, or when it stays away.
 
         What died last is reaped while nobody waits for anything else.
@@ -83,9 +90,9 @@ class _Host:
             self.socket.settimeout(REAP_S)
             try:
                 text, extra, *_ = self.socket.recvmsg(_LONGEST, self._room)
-                _reap(wait=False)
+                _reap(wait=False, spare=spare)
             except TimeoutError:
-                _reap(wait=True)
+                _reap(wait=True, spare=spare)
                 self.socket.settimeout(IDLE_S)
                 text, extra, *_ = self.socket.recvmsg(_LONGEST, self._room)
             self.socket.settimeout(None)
@@ -93,12 +100,7 @@ class _Host:
             _leave()
         if not text:
             _leave()
-        descriptors = [
-            int.from_bytes(data[at : at + _INT], "little")
-            for _, _, data in extra
-            for at in range(0, len(data), _INT)
-        ]
-        return parse_json(text.decode()), descriptors
+        return parse_json(text.decode()), _descriptors(extra)
 
     def send(self, text: str) -> None:
         """Answer; without a host there is nothing more to do."""
@@ -129,35 +131,88 @@ def _leave() -> NoReturn:
     os._exit(0)
 
 
-def _load(prepared: Prepared, imports: list[str]) -> str:
-    """Load what is not loaded yet; return why there can be no child, or nothing."""
+class Spare:
+    """A child that waits for the pipes of the next execution, ready for the rest.
+
+    *At leisure*, it uses the packages once: what is shared with the worker until it is
+    written to becomes its own while nobody waits.
+    """
+
+    def __init__(
+        self, prepared: Prepared, parent: int, *, at_leisure: bool = False
+    ) -> None:
+        sockets: Any = __import__("_socket")
+        kind = sockets.AF_UNIX, sockets.SOCK_SEQPACKET
+        self._ours, theirs = sockets.socketpair(*kind)
+        self.spent_s = 0.0
+        """The CPU time that it took before there was an execution in it."""
+        self.pid = os.fork()
+        if self.pid == 0:
+            self._ours.close()
+            _leave_all_but(1, 2, theirs.fileno(), *prepared.descriptors())
+            if at_leisure:
+                warm_up(prepared.seeds, prepared.loaded)
+            _become_child(prepared, theirs, parent)
+        theirs.close()
+
+    def take(self, descriptors: list[int]) -> bool:
+        """Hand the pipes over; tell whether there was anybody to take them."""
+        data = b"".join(one.to_bytes(_INT, "little") for one in descriptors)
+        try:
+            self.spent_s = _cpu_s(self.pid)
+            self._ours.sendmsg([b"."], [(_SOCKET, _RIGHTS, data)])
+        except OSError:
+            return False
+        return True
+
+
+def _descriptors(extra: list[tuple[int, int, bytes]]) -> list[int]:
+    return [
+        int.from_bytes(data[at : at + _INT], "little")
+        for _, _, data in extra
+        for at in range(0, len(data), _INT)
+    ]
+
+
+def _load(prepared: Prepared, imports: list[str]) -> tuple[str, bool]:
+    """Load what is not loaded yet; return why there can be no child, and if it was."""
     try:
         is_changed = prepared.load(imports) or prepared.readied is None
     except Exception as error:  # noqa: BLE001 - a package may raise anything on import
-        return failure("prepare", error)
+        return failure("prepare", error), True
     threads = len(os.listdir("/proc/self/task"))  # noqa: PTH208 - pathlib is slow
     if threads > 1:
-        return f'{{"threads":{threads}}}'
+        return f'{{"threads":{threads}}}', True
     if is_changed:
         warm_up(prepared.seeds, imports)
         prepared.ready()
         gc.collect()
         gc.freeze()
-    return ""
+    return "", is_changed
 
 
-def _become_child(prepared: Prepared, descriptors: list[int], parent: int) -> NoReturn:
-    """Take the pipes, let everything else go, and serve one execution."""
-    requests, output, complaints, answers = descriptors
+def _become_child(prepared: Prepared, spare: Any, parent: int) -> NoReturn:
+    """Wait for the pipes, and serve one execution."""
     os.setsid()
+    room = __import__("_socket").CMSG_SPACE(_DESCRIPTORS * _INT)
+    text, extra, *_ = spare.recvmsg(1, room)
+    if not text:
+        os._exit(0)
+    spare.close()
+    requests, output, complaints, answers = _descriptors(extra)
     for stream, descriptor in enumerate((requests, output, complaints)):
         os.dup2(descriptor, stream)
-    kept = {0, 1, 2, answers, *prepared.descriptors()}
+        if descriptor != stream:
+            os.close(descriptor)
+    gc.enable()
+    serve(prepared, answers, parent)
+
+
+def _leave_all_but(*kept: int) -> None:
+    """Close every descriptor that is not to be *kept*."""
     for name in os.listdir("/proc/self/fd"):  # noqa: PTH208 - pathlib is slow
         if int(name) not in kept:
             _close(int(name))
-    gc.enable()
-    serve(prepared, answers, parent)
 
 
 def _close(descriptor: int) -> None:
@@ -176,28 +231,38 @@ def _kill(pid: int) -> None:
         break
 
 
-def _used(pid: int) -> str:
+def _cpu_s(pid: int) -> float:
+    """Return the CPU time of a process; zero where the kernel does not count so."""
+    try:
+        with open(f"/proc/{pid}/schedstat", "rb") as file:  # noqa: PTH123 - pathlib is slow
+            return int(file.read().split()[0]) / 1e9
+    except FileNotFoundError:
+        return 0.0
+
+
+def _used(child: Spare) -> str:
     """Kill a child that has answered; return what it used by now, if that is known.
 
     To take its memory apart takes longer than many a program: nobody waits for that.
     """
     try:
-        with open(f"/proc/{pid}/schedstat", "rb") as file:  # noqa: PTH123 - pathlib is slow
-            nanoseconds = int(file.read().split()[0])
-        with open(f"/proc/{pid}/status", "rb") as file:  # noqa: PTH123 - the same
+        cpu_s = _cpu_s(child.pid) - child.spent_s
+        with open(f"/proc/{child.pid}/status", "rb") as file:  # noqa: PTH123 - the same
             kilobytes = int(file.read().partition(b"VmHWM:")[2].split()[0])
-    except (OSError, IndexError):  # a kernel without these, or it died by itself
+    except (OSError, IndexError):  # it died by itself
         return ""
-    _kill(pid)
-    return _usage(0, nanoseconds / 1e9, kilobytes)
+    if not cpu_s:
+        return ""  # a kernel that does not count so
+    _kill(child.pid)
+    return _usage(0, cpu_s, kilobytes)
 
 
-def _ended(pid: int) -> str:
+def _ended(child: Spare) -> str:
     """Kill a child, if that is still needed, and return how it ended."""
-    _kill(pid)
-    _, status, used = os.wait4(pid, 0)
+    _kill(child.pid)
+    _, status, used = os.wait4(child.pid, 0)
     _reap(wait=True)
-    cpu_s = used.ru_utime + used.ru_stime
+    cpu_s = max(0.0, used.ru_utime + used.ru_stime - child.spent_s)
     return _usage(os.waitstatus_to_exitcode(status), cpu_s, used.ru_maxrss)
 
 
@@ -205,18 +270,19 @@ def _usage(status: int, cpu_s: float, max_rss_kb: int) -> str:
     return f'{{"status":{status},"cpu_s":{cpu_s},"max_rss_kb":{max_rss_kb}}}'
 
 
-def _reap(*, wait: bool) -> None:
-    """Reap what is dead, and kill what a child without walls may have left."""
-    own = os.getpid()
+def _reap(*, wait: bool, spare: Spare | None = None) -> None:
+    """Reap what is dead, and kill all but the *spare*: what no walls kept from staying."""
+    own, kept = os.getpid(), 0 if spare is None else spare.pid
     while True:
         try:
             if os.waitpid(-1, os.WNOHANG)[0]:
                 continue
-            with open(f"/proc/{own}/task/{own}/children") as file:  # noqa: PTH123 - as above
-                for left in file.read().split():
-                    os.kill(int(left), _SIGKILL)
-            if not wait:
-                return
-            os.waitpid(-1, 0)
         except ChildProcessError:
             return
+        with open(f"/proc/{own}/task/{own}/children") as file:  # noqa: PTH123 - as above
+            left = [int(pid) for pid in file.read().split() if int(pid) != kept]
+        for pid in left:
+            os.kill(pid, _SIGKILL)
+        if not (wait and left):
+            return
+        os.waitpid(left[0], 0)

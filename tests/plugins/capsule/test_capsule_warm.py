@@ -91,7 +91,7 @@ def test_programs_share_a_worker_and_no_process() -> None:
     for _ in range(3):
         assert Capsule().run(code, None).status == "ok"
     assert the_worker() == first
-    assert soon(lambda: children_of(first) == [])
+    assert soon(lambda: len(children_of(first)) == 1), "the spare, and nothing else"
 
 
 def test_nothing_of_a_program_stays_for_the_next() -> None:
@@ -337,3 +337,64 @@ def test_a_thousand_executions_leak_nothing() -> None:
     grown = [later - sooner for sooner, later in zip(before[1], after[1], strict=True)]
     assert grown[0] < 2048, "kilobytes in the host"
     assert grown[1] < 512, "kilobytes in the worker"
+
+
+def the_spare() -> int:
+    """Return the number of the child that waits for the next program."""
+    worker = the_worker()
+    assert soon(lambda: len(children_of(worker)) == 1)
+    return children_of(worker)[0]
+
+
+def test_a_program_runs_in_the_child_that_waited(workers: pool.Pool) -> None:
+    """A child is forked while nobody waits for it, and serves one program."""
+    assert metrics() == {"n": 3.0}
+    worker, spare = the_worker(), the_spare()
+    assert metrics() == {"n": 3.0}
+    assert the_worker() == worker
+    assert the_spare() != spare
+    workers.close()
+    assert soon(lambda: not is_running(worker))
+
+
+def test_a_spare_that_was_killed_is_replaced() -> None:
+    """Nobody sees that the one who waited is gone."""
+    assert metrics() == {"n": 3.0}
+    worker = the_worker()
+    os.kill(the_spare(), signal.SIGKILL)
+    assert metrics() == {"n": 3.0}
+    assert the_worker() == worker
+
+
+def test_a_spare_does_not_outlive_its_worker() -> None:
+    """It hears that its worker is gone, and goes."""
+    assert metrics() == {"n": 3.0}
+    spare = the_spare()
+    os.kill(the_worker(), signal.SIGKILL)
+    assert soon(lambda: not is_running(spare))
+
+
+def test_a_spare_has_what_the_next_program_imports() -> None:
+    """It is replaced where that was not loaded when it was forked."""
+    capsule = Capsule(Policy(allowed_imports=("math", "fractions")))
+    assert capsule.run(PROGRAM, 9).metrics == {"n": 3.0}
+    worker = the_worker()
+    body = "return {'half': str(fractions.Fraction(data, 2))}"
+    code = f"import fractions\ndef fit_and_eval(data): {body}"
+    assert capsule.run(code, 1).metrics == {"half": "1/2"}
+    assert capsule.run(PROGRAM, 9).metrics == {"n": 3.0}
+    assert the_worker() == worker
+
+
+def test_what_a_spare_did_before_is_not_counted() -> None:
+    """Its time is that of the program that runs in it."""
+    capsule = Capsule(Policy(allowed_imports=("pandas",)))
+    body = "return {'n': sum(i for i in range(data))}"
+    burn = f"import pandas\ndef fit_and_eval(data): {body}"
+    capsule.run(burn, 1)
+    the_spare()
+    time.sleep(0.1)  # it uses pandas meanwhile
+    little = float(str(capsule.run(burn, 1).usage["cpu_s"]))
+    much = float(str(capsule.run(burn, 3_000_000).usage["cpu_s"]))
+    assert 0 < little < 0.05
+    assert much > 5 * little
