@@ -197,8 +197,8 @@ names are stable: programs may depend on them. An error is one line,
 | finding | what `verify` reports; of the kind `unreadable` it means *cannot tell*, else *wrong* | 3, 1 |
 
 `effect/<kind>` is the rule of `EffectFailed`: the performer of an effect of that kind
-raised, now or when it was recorded. Plugins have rules of their own, which begin with
-their name.
+raised, now or when it was recorded. Plugins have rules of their own: those of the
+[capsule](capsule.md#rules) and of the [harness](harness.md) stand on their pages.
 """
 
 _VERDICTS = {1: "wrong", 2: "usage", 3: "cannot tell", 4: "refused"}
