@@ -99,6 +99,46 @@ def test_the_performer_gets_and_gives_twins(ledger: Ledger) -> None:
     assert value is not given
 
 
+class Word(str):
+    """A text that no record gives back as such."""
+
+    __slots__ = ()
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        [1, 2, 3],
+        [1, 2.5, "x", None, True],
+        [1.0, 2.0],
+        [2**60, -(2**53)],
+        [float("nan"), -0.0],
+        ["é", "\u2028"],
+        [1e-7, 123456.789],
+        [],
+    ],
+)
+def test_a_list_comes_back_as_the_record_says(
+    ledger: Ledger, given: list[object]
+) -> None:
+    """Whichever way it takes, the program sees what a replay will see, to the type."""
+
+    def program(run: Lane) -> list[object]:
+        value: Any = run.effect("data", {}, lambda _: given)
+        assert value is not given
+        return [repr(item) for item in value]
+
+    done = ledger.execute(program)
+    assert done.result == [repr(item) for item in given]
+    assert replay(ledger, done.run_id, program).findings == ()
+
+
+def test_a_list_of_other_texts_is_refused(ledger: Ledger) -> None:
+    """A subclass is no text that comes back."""
+    with ledger.run("r") as run, pytest.raises(EffectFailed, match="Word"):
+        run.effect("data", {}, lambda _: [Word("x")])
+
+
 @pytest.mark.parametrize("again", [False, True])
 def test_a_failure_is_equal_live_and_in_a_replay(
     ledger: Ledger, *, again: bool
