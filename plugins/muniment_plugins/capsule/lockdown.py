@@ -23,7 +23,7 @@ import sys
 
 from muniment_plugins.capsule.landlock import Rules, version
 from muniment_plugins.capsule.namespaces import enter
-from muniment_plugins.capsule.native import System
+from muniment_plugins.capsule.native import System, error_name
 from muniment_plugins.capsule.trapping import Trap
 
 TYPE_CHECKING = False  # typing itself costs more than a bare interpreter's start
@@ -166,7 +166,7 @@ def _attempt(step: Callable[[], dict[str, object]]) -> dict[str, object]:
     try:
         return step()
     except OSError as error:
-        return {"missing": errno.errorcode.get(error.errno or 0, str(error.errno))}
+        return {"missing": error_name(error)}
 
 
 def _control(system: System, option: int, value: int) -> dict[str, object]:

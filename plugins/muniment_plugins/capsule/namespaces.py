@@ -20,8 +20,9 @@ user_namespaces(7), pivot_root(2), and ``linux/mount.h`` for the calls.
 
 from __future__ import annotations
 
-import errno
 import os
+
+from muniment_plugins.capsule.native import error_name
 
 TYPE_CHECKING = False  # typing itself costs more than a bare interpreter's start
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def enter(system: System, walls: Mapping[str, Any]) -> dict[str, object]:
     try:
         pilot, words = _try(entry)
     except OSError as error:  # one process more, which this user may not have
-        return {"missing": _answer(error), "step": "fork"}
+        return {"missing": error_name(error), "step": "fork"}
     try:
         if words != [_ENTERED]:
             step, answer = words or ("fork", "EIO")
@@ -110,12 +111,8 @@ def _outcome(entry: _Entry) -> str:
         try:
             step()
         except OSError as error:
-            return f"{name} {_answer(error)}"
+            return f"{name} {error_name(error)}"
     return _ENTERED
-
-
-def _answer(error: OSError) -> str:
-    return errno.errorcode.get(error.errno or 0, str(error.errno))
 
 
 class _Entry:

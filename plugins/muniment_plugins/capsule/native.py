@@ -15,6 +15,7 @@ half a bare interpreter's start.
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-__all__ = ["System", "architecture"]
+__all__ = ["System", "architecture", "error_name"]
 
 _NUMBERS = {
     "x86_64": {
@@ -58,6 +59,11 @@ _LONGEST = 6
 _ONCE = 0x80000004  # SA_RESETHAND, SA_SIGINFO
 _NONE = (0,) * _LONGEST
 _64_BITS = 2**32
+
+
+def error_name(error: OSError) -> str:
+    """Return the name of the system's answer, such as ``EPERM``."""
+    return errno.errorcode.get(error.errno or 0, str(error.errno))
 
 
 def architecture() -> str:

@@ -22,6 +22,7 @@ import errno
 import os
 import sys
 
+from muniment_plugins.capsule.native import error_name
 from muniment_plugins.capsule.protocol import render, send
 from muniment_plugins.capsule.trapping import SIGSYS
 
@@ -86,7 +87,7 @@ def _outcome(step: Callable[[], object]) -> str:
     try:
         step()
     except OSError as error:
-        return errno.errorcode.get(error.errno or 0, str(error.errno))
+        return error_name(error)
     except RuntimeError:  # what _thread says, without the errno
         return "refused"
     return "allowed"

@@ -72,7 +72,7 @@ class Prepared:
         self.system = prepare(self.walls)
         self.readied: Readied | None = None
         self._loaded: set[str] = set()
-        self.loaded: list[str] = []
+        self.asked: list[str] = []
         """What was asked for last."""
         self._views: dict[tuple[str, ...], dict[str, View]] = {}
         sys.path.extend(around["paths"])
@@ -88,7 +88,7 @@ class Prepared:
         self._loaded.update(new)
         self.packages = _versions() if new else self.packages
         together = tuple(imports)
-        self.loaded = imports
+        self.asked = imports
         if new or together not in self._views:
             self._views = {together: build_views(imports)}
         return bool(new)

@@ -151,7 +151,7 @@ class Spare:
             self._ours.close()
             _leave_all_but(1, 2, theirs.fileno(), *prepared.descriptors())
             if at_leisure:
-                warm_up(prepared.seeds, prepared.loaded)
+                warm_up(prepared.seeds, prepared.asked)
             _become_child(prepared, theirs, parent)
         theirs.close()
 
