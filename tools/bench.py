@@ -15,7 +15,6 @@ Rules:
 
 from __future__ import annotations
 
-import importlib
 import importlib.util
 import os
 import platform
@@ -33,6 +32,8 @@ from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+
+from timing import wall
 
 HERE = Path(__file__).resolve().parent
 REPEATS = int(os.environ.get("MUNIMENT_BENCH_REPEATS", "7"))
@@ -71,13 +72,6 @@ def cpu(action: Callable[[], object]) -> float:
     before = time.process_time() + _children()
     action()
     return time.process_time() + _children() - before
-
-
-def wall(action: Callable[[], object]) -> float:
-    """Return the seconds on the clock of *action*."""
-    before = time.perf_counter()
-    action()
-    return time.perf_counter() - before
 
 
 def _children() -> float:
@@ -296,15 +290,16 @@ def bench_start(place: Path, limit: ModuleType | None) -> None:  # noqa: ARG001 
 
 def bench_capsule(place: Path, limit: ModuleType | None) -> None:  # noqa: ARG001 - no limit
     """Measure executions in the capsule by the start of a bare interpreter."""
-    # Beside this file, not in a package that mypy would find.
-    module = importlib.import_module("bench_capsule")
-    module.bench_capsule()
+    from bench_capsule import bench_capsule as bench
+
+    bench()
 
 
 def bench_harness(place: Path, limit: ModuleType | None) -> None:  # noqa: ARG001 - no limit
     """Measure the guide's example, and what a million rows cost."""
-    sys.path.insert(0, str(HERE))
-    importlib.import_module("bench_harness").bench_harness(place)
+    from bench_harness import bench_harness as bench
+
+    bench(place)
 
 
 GROUPS = {

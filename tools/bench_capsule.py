@@ -19,10 +19,11 @@ from __future__ import annotations
 import statistics
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from functools import partial
 from itertools import count
+
+from timing import bare_start, wall
 
 __all__ = ["bench_capsule"]
 
@@ -84,17 +85,6 @@ def mean_{number}(values):
 SIXTY_LINES += "\ndef fit_and_eval(data):\n    return mean_1([x for x in data if x])\n"
 
 
-def _seconds(action: Callable[[], object]) -> float:
-    began = time.perf_counter()
-    action()
-    return time.perf_counter() - began
-
-
-def _bare() -> None:
-    command = [sys.executable, "-I", "-S", "-c", "pass"]
-    subprocess.run(command, check=True)  # noqa: S603 - our own interpreter
-
-
 def _first() -> float:
     command = [sys.executable, "-c", FIRST, PROGRAMS["pure"][0]]
     done = subprocess.run(command, capture_output=True, check=True)  # noqa: S603 - ours
@@ -137,9 +127,7 @@ def bench_capsule() -> None:
     _row("capsule, pure, cold", ours, bare, "≤ 3")
     firsts = [_first() for _ in range(COLD)]
     _row("capsule, pure, first of a process", firsts, bare, "")
-    checked = [
-        _seconds(partial(capsule.validate, fresh(SIXTY_LINES))) for _ in range(WARM)
-    ]
+    checked = [wall(partial(capsule.validate, fresh(SIXTY_LINES))) for _ in range(WARM)]
     lines = SIXTY_LINES.count("\n")
     print(
         f"| capsule, validation of {lines} lines "
@@ -147,7 +135,7 @@ def bench_capsule() -> None:
     )
     programs = [(fresh(PROGRAMS["pure"][0]), [1, 2, 3]) for _ in range(MANY)]
     capsule.run_many(programs[:8])
-    rates = [MANY / _seconds(lambda: capsule.run_many(programs)) for _ in range(3)]
+    rates = [MANY / wall(lambda: capsule.run_many(programs)) for _ in range(3)]
     print(
         f"| capsule, executions by `run_many` | {statistics.median(rates):.0f}/s "
         "| | | ≥ 200/s |"
@@ -162,6 +150,6 @@ def _alternated(
     ours, bare = [], []
     for _ in range(times):
         before()
-        bare.append(_seconds(_bare))
-        ours.append(_seconds(action))
+        bare.append(wall(bare_start))
+        ours.append(wall(action))
     return ours, bare

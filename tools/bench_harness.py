@@ -19,13 +19,14 @@ import os
 import statistics
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from contextlib import redirect_stdout
 from functools import partial
 from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+from timing import bare_start, wall
 
 __all__ = ["bench_harness"]
 
@@ -34,17 +35,6 @@ ROWS = 1_000_000
 ROUNDS = 11
 
 CODE = "def fit_and_eval(data):\n    return {'n': len(data)}\n"
-
-
-def _seconds(action: Callable[[], object]) -> float:
-    began = time.perf_counter()
-    action()
-    return time.perf_counter() - began
-
-
-def _bare() -> None:
-    command = [sys.executable, "-I", "-S", "-c", "pass"]
-    subprocess.run(command, check=True)  # noqa: S603 - our own interpreter
 
 
 def _row(name: str, seconds: list[float], bare: list[float]) -> None:
@@ -74,10 +64,10 @@ def _bench_example() -> None:
     again: list[float] = []
     scripts: list[float] = []
     for _ in range(ROUNDS):
-        bare.append(_seconds(_bare))
-        again.append(_seconds(partial(run, replicates=3)))
+        bare.append(wall(bare_start))
+        again.append(wall(partial(run, replicates=3)))
         with TemporaryDirectory() as where:
-            scripts.append(_seconds(partial(_script, Path(where))))
+            scripts.append(wall(partial(_script, Path(where))))
     _row("the guide's example, again", again, bare)
     _row("the guide's example, as a script", scripts, bare)
 
@@ -118,8 +108,8 @@ def _bench_rows(place: Path) -> None:
     with muniment.open(place / "rows.db", create=True) as ledger:
         for _ in range(ROUNDS):
             for name, rows in data.items():
-                ran = _seconds(partial(experiment(name).run, ledger=ledger))
-                alone = _seconds(partial(Capsule().run, CODE, rows))
+                ran = wall(partial(experiment(name).run, ledger=ledger))
+                alone = wall(partial(Capsule().run, CODE, rows))
                 took.setdefault(name, []).append(ran)
                 took.setdefault(f"{name} alone", []).append(alone)
     median = {name: 1000 * statistics.median(took[name]) for name in took}
