@@ -2,6 +2,8 @@
 
     wall(action)         what one call takes on the clock
     bare_start()         an interpreter that does nothing, for `wall`
+
+Rules: a ratio is of medians that were taken in alternation with the yardstick.
 """
 
 from __future__ import annotations
