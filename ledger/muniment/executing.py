@@ -123,10 +123,23 @@ def environment() -> dict[str, object]:
 
     return {
         "muniment": version("muniment"),
-        "platform": platform.platform(),
+        "platform": _platform(),
         "python": platform.python_version(),
         "implementation": sys.implementation.name,
     }
+
+
+def _platform() -> str:
+    """Return what `platform.platform` says; on Linux, without its processor.
+
+    It starts a process to ask for that, which is unknown to most kernels.
+    """
+    if sys.platform != "linux":
+        return platform.platform()
+    system = platform.uname()
+    libc = "".join(platform.libc_ver())
+    parts = (system.system, system.release, system.machine, libc and f"with-{libc}")
+    return "-".join(part for part in parts if part)
 
 
 def owner(pid: int | None = None) -> dict[str, object]:
