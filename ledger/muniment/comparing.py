@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import cast
 
 from muniment.canonical import JsonValue, canonical, parse, sha256_tag
@@ -33,6 +33,7 @@ __all__ = [
     "comparable",
     "comparable_event",
     "content_bytes",
+    "differences",
     "entry",
     "entry_of",
     "first_difference",
@@ -159,37 +160,56 @@ def first_difference(
     expected: JsonValue, got: JsonValue, path: str = ""
 ) -> tuple[str, JsonValue, JsonValue] | None:
     """Return path, expected and got of the first place where two values differ."""
+    return next(differences(expected, got, path), None)
+
+
+def differences(
+    expected: JsonValue, got: JsonValue, path: str = ""
+) -> Iterator[tuple[str, JsonValue, JsonValue]]:
+    """Yield path, expected and got of every place where two values differ.
+
+    What only one of them has is None in the other. Of lists that are not equally long,
+    what is equal at their beginnings and at their ends is left out.
+    """
     if isinstance(expected, dict) and isinstance(got, dict):
-        return _first_member(expected, got, path)
-    if isinstance(expected, list) and isinstance(got, list):
-        return _first_element(expected, got, path)
-    same = type(expected) is type(got) and expected == got
-    return None if same else (path, expected, got)
+        yield from _of_members(expected, got, path)
+    elif isinstance(expected, list) and isinstance(got, list):
+        yield from _of_elements(expected, got, path)
+    elif type(expected) is not type(got) or expected != got:
+        yield path, expected, got
 
 
-def _first_member(
+def _of_members(
     expected: dict[str, JsonValue], got: dict[str, JsonValue], path: str
-) -> tuple[str, JsonValue, JsonValue] | None:
+) -> Iterator[tuple[str, JsonValue, JsonValue]]:
     for name in sorted(expected.keys() | got.keys()):
         at = f"{path}.{name}" if path else name
-        if name not in expected or name not in got:
-            return at, expected.get(name), got.get(name)
-        found = first_difference(expected[name], got[name], at)
-        if found is not None:
-            return found
-    return None
+        if name in expected and name in got:
+            yield from differences(expected[name], got[name], at)
+        else:
+            yield at, expected.get(name), got.get(name)
 
 
-def _first_element(
+def _of_elements(
     expected: list[JsonValue], got: list[JsonValue], path: str
-) -> tuple[str, JsonValue, JsonValue] | None:
-    for position, (one, other) in enumerate(zip(expected, got, strict=False)):
-        found = first_difference(one, other, f"{path}[{position}]")
-        if found is not None:
-            return found
+) -> Iterator[tuple[str, JsonValue, JsonValue]]:
+    shorter = min(len(expected), len(got))
+    start = end = 0
     if len(expected) != len(got):
-        return f"{path}.length", len(expected), len(got)
-    return None
+        while start < shorter and _same(expected[start], got[start]):
+            start += 1
+        while end < shorter - start and _same(expected[-1 - end], got[-1 - end]):
+            end += 1
+    for position in range(start, shorter - end):
+        yield from differences(expected[position], got[position], f"{path}[{position}]")
+    for position in range(shorter - end, len(expected) - end):
+        yield f"{path}[{position}]", expected[position], None
+    for position in range(shorter - end, len(got) - end):
+        yield f"{path}[{position}]", None, got[position]
+
+
+def _same(one: JsonValue, other: JsonValue) -> bool:
+    return first_difference(one, other) is None
 
 
 def content_bytes(prepared: Prepared, name: str) -> bytes:

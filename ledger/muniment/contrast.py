@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from muniment.canonical import JsonValue
-from muniment.comparing import first_difference, is_compared
+from muniment.comparing import differences, first_difference, is_compared
 from muniment.divergence import Divergence
 from muniment.recorded import LIFECYCLE, Item, Recorded
 from muniment.resuming import recorded_run
@@ -85,8 +85,7 @@ def _params(first: Recorded, second: Recorded) -> Iterator[Divergence]:
     started = first.events[0]
     mine = first.data(started).get("params")
     theirs = second.data(second.events[0]).get("params")
-    difference = first_difference(mine, theirs)
-    if difference is not None:
+    for difference in differences(mine, theirs):
         yield Divergence("params", "", started.seq, *difference)
 
 

@@ -11,9 +11,13 @@ from typing import cast
 from muniment.canonical import JsonValue
 from muniment.errors import ReplayDiverged
 
-__all__ = ["Divergence"]
+__all__ = ["Divergence", "several"]
 
 _SHOWN = 120
+_KEPT = 20
+"""How much of what two long texts have in common is shown before they part."""
+_NAMED = 5
+"""How many differences one error names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +26,7 @@ class Divergence:
 
     what: str
     """``fact``, ``effect``, ``outcome``, ``type``, ``extra``, ``missing``, ``result``,
-    ``order`` or ``guard``."""
+    ``order``, ``guard`` or ``params``."""
     scope: str
     seq: int | None
     """The recorded event that was expected; None where the record has nothing."""
@@ -39,10 +43,13 @@ class Divergence:
         """One line."""
         where = f' in scope "{self.scope}"' if self.scope else ""
         at = "" if self.seq is None else f" at event {self.seq}"
-        return (
-            f"{self.what}{where}{at}: {self.field} was {_short(self.expected)}, "
-            f"is {_short(self.got)}"
-        )
+        return f"{self.what}{where}{at}: {self.difference}"
+
+    @property
+    def difference(self) -> str:
+        """What was, and what is, shortened to where they part."""
+        was, now = _parted(self.expected, self.got)
+        return f"{self.field} was {_short(was)}, is {_short(now)}"
 
     def to_json(self) -> dict[str, JsonValue]:
         """Return the divergence as plain JSON."""
@@ -76,6 +83,29 @@ class Divergence:
             place=f"run {run}",
             remedy=f"`muniment runs show {run}` prints what was recorded",
         )
+
+
+def several(found: list[Divergence], run: str) -> ReplayDiverged:
+    """Return the exception that names what is *found*, all of it at one place."""
+    error = found[0].error(run)
+    others = [one.difference for one in found[1:_NAMED]]
+    left = len(found) - _NAMED
+    error.message = "; ".join([error.message, *others])
+    error.message += f"; and {left} more" if left > 0 else ""
+    return error
+
+
+def _parted(was: JsonValue, now: JsonValue) -> tuple[JsonValue, JsonValue]:
+    """Return two values, of long texts what differs and a little before it."""
+    if not isinstance(was, str) or not isinstance(now, str):
+        return was, now
+    parts = (
+        at for at, pair in enumerate(zip(was, now, strict=False)) if len({*pair}) > 1
+    )
+    same = next(parts, min(len(was), len(now))) - _KEPT
+    if same <= 0 or max(len(was), len(now)) <= _SHOWN - 2:
+        return was, now
+    return f"…{was[same:]}", f"…{now[same:]}"
 
 
 def _short(value: JsonValue) -> str:

@@ -28,11 +28,14 @@ from types import TracebackType
 from typing import ParamSpec, Self, TypeVar, cast
 from uuid import UUID
 
-from muniment.comparing import PLUGIN_SCOPE
+from muniment.canonical import canonical, parse
+from muniment.comparing import PLUGIN_SCOPE, differences
+from muniment.divergence import Divergence, several
 from muniment.effects import Call, begin
 from muniment.errors import UsageError
 from muniment.events import SubjectLike, about, is_name, timestamp, when
 from muniment.runs import Handle, Recording
+from muniment.values import encode
 
 __all__ = ["Lane", "current_run", "effect"]
 
@@ -242,6 +245,29 @@ class Lane:
         recording = self._recording
         recording.guards = guards
         return nullcontext() if recording.permit is None else recording.permit()
+
+    def require_param(self, name: str, recorded: object, present: object) -> None:
+        """Diverge where *present* is not the parameter *name* that the record has.
+
+        For a program that knows its parameters itself. Every member that differs is a
+        finding of its own. A live run has no record, and compares nothing.
+
+        Raises:
+            ReplayDiverged: they differ.
+
+        """
+        recording = self._recording
+        if recording.record_of is None:
+            return
+        started = recording.record_of.events[0].seq
+        was, now = (parse(canonical(encode(one))) for one in (recorded, present))
+        found = [
+            Divergence("params", "", started, *one)
+            for one in differences(was, now, name)
+        ]
+        recording.divergences += found
+        if found and not recording.tolerant:
+            raise recording.halt(several(found, self.id))
 
     def now(self) -> datetime:
         """Return the time, aware, in UTC; a replay gives the recorded one."""

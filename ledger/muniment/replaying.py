@@ -45,7 +45,10 @@ Verdict = Literal["acceptable", "acceptable_with_warnings", "unacceptable"]
 
 _BLOCKING = {
     "strict": frozenset(
-        {"fact", "effect", "outcome", "type", "extra", "missing", "result", "guard"}
+        {
+            *("effect", "extra", "fact", "guard", "missing", "outcome", "params"),
+            *("result", "type"),
+        }
     ),
     "bounded": frozenset({"outcome", "result", "guard"}),
     "observational": frozenset[str](),

@@ -22,7 +22,7 @@ from muniment_cli.options import (
     json_option,
     run_argument,
 )
-from muniment_cli.output import Cell, fields, hint, show_json
+from muniment_cli.output import Cell, fields, fitted, hint, show_json
 from muniment_cli.showing import VERDICT_COLOURS, short
 
 if TYPE_CHECKING:
@@ -37,6 +37,8 @@ Document = dict[str, "JsonValue"]
 
 _CHILD = "from muniment_cli.replay_child import main; main()"
 _SECRET = ("MUNIMENT_KEY",)
+_ALSO = 4
+"""How many findings are shown beside the first."""
 
 
 @click.command(
@@ -212,7 +214,9 @@ def _show(report: ReplayReport, network: str, unrecorded: str) -> None:
             ("  expected", _value(first.expected)),
             ("  got", _value(first.got)),
         ]
-    if len(report.findings) > 1:
+        others = [one for one in report.findings if one is not first]
+        pairs += [("also", fitted(str(one))) for one in others[:_ALSO]]
+    if len(report.findings) > 1 + _ALSO:
         pairs.append(("findings", f"{len(report.findings)}; --json lists them"))
     if report.result_digest is not None:
         pairs.append(("result digest", report.result_digest))

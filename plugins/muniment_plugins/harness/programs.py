@@ -9,6 +9,9 @@ Rules:
 
 - The plan is the run's params: steps, claim, spec, code, hypotheses, treatments,
   replicates. With the recorded answers it is all that a replay needs.
+- A member that a later version adds to plans is left out while it has its default, so
+  that plans which are recorded already stay what they are. The others are always said:
+  a record does not depend on what a later version takes for granted.
 - What is going to be run and judged is stated before anything is.
 - Failures end the run as failed once everything else is recorded. A resume performs the
   effects again that failed; what was measured is not measured again.
@@ -139,6 +142,8 @@ class ExperimentProgram:
 
         """
         replicates = cast("int", plan["replicates"])
+        present = {**self.describe(), "replicates": replicates}
+        run.require_param("plan", plan, present)
         run.record("experiment.registered", registered(self, replicates))
         conditions = self._conditions(run)
         self._measure(run, conditions, replicates)

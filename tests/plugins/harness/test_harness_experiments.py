@@ -334,12 +334,12 @@ def test_a_plan_is_the_same_from_everywhere(
 
 
 def test_a_changed_program_names_what_changed(ledger: Ledger, experiment: Make) -> None:
-    """Another code under the same run is a divergence, in the field ``code``."""
+    """Another code under the same run is a divergence, in the member of the plan."""
     result = experiment().run(ledger=ledger)
     code = "def fit_and_eval(data): return {'total': 15, 'mean': 3.0}"
     report = replay(ledger, result.run_id, program=experiment(code).program)
     assert report.first_divergence is not None
-    assert report.first_divergence.field == "code[0]"
+    assert report.first_divergence.field == "plan.pipeline[2].code"
 
 
 def test_other_runs_are_not_experiments(ledger: Ledger) -> None:
