@@ -21,6 +21,7 @@ import os
 import sys
 import time
 
+from muniment_plugins.capsule.procfs import read_proc
 from muniment_plugins.capsule.protocol import is_list
 
 TYPE_CHECKING = False  # typing itself costs more than a bare interpreter's start
@@ -41,7 +42,6 @@ _LEAPS_SINCE = 5  # older kernels take a touch so far below for a fault
 # Windows has none: there a job of the parent's limits the child.
 resource: Any = __import__("resource") if os.name == "posix" else None
 
-_LINE = 256
 _PROC_NAMES = {
     "as": "Max address space",
     "core": "Max core file size",
@@ -119,24 +119,18 @@ def _address_space() -> int | None:
     """Return the bytes that this process maps, or None where no one can say."""
     if sys.platform != "linux":
         return None
-    statm = os.open("/proc/self/statm", os.O_RDONLY)  # open() takes ten times as long
-    try:
-        pages = int(os.read(statm, _LINE).split()[0])
-        return pages * int(resource.getpagesize())
-    finally:
-        os.close(statm)
+    pages = int(read_proc("self", "statm").split()[0])
+    return pages * int(resource.getpagesize())
 
 
 def unmet_limits(pid: int, stated: Mapping[str, object]) -> list[str]:
     """Return the stated limits that /proc does not confirm."""
-    with open(f"/proc/{pid}/limits", encoding="ascii") as file:  # noqa: PTH123 - as above
-        lines = file.read().splitlines()
+    said = read_proc(pid, "limits").decode("ascii")
     unmet: list[str] = []
     for key, name in _PROC_NAMES.items():
-        found = next((line for line in lines if line.startswith(name)), "")
-        soft, hard = [*found.removeprefix(name).split(), "", ""][:2]
-        said = stated.get(key)
-        both = said if is_list(said) else [said, said]
+        soft, hard = [*said.partition(f"\n{name}")[2].split(None, 2), "", ""][:2]
+        wanted = stated.get(key)
+        both = wanted if is_list(wanted) else [wanted, wanted]
         if [soft, hard] != [*map(str, both)]:
             unmet.append(key)
     return unmet

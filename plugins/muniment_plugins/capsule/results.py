@@ -248,16 +248,26 @@ def _check(value: object, depth: int) -> None:
         raise ProtocolViolation("an integer that is too large")
 
 
-def _non_finite(value: object, place: str = "") -> str:
+def _non_finite(value: object) -> str:
     """Say where in *value* the first number stands that is none; empty without one."""
+    try:
+        json.dumps(value, allow_nan=False)
+    except ValueError:
+        return _where_non_finite(value, "")
+    return ""
+
+
+def _where_non_finite(value: object, place: str) -> str:
     if isinstance(value, float):
         return "" if math.isfinite(value) else f"{place} is {value!r}"
     found: Iterator[str] = iter(())
     if is_object(value):
         dot = "." if place else ""
-        found = (_non_finite(one, f"{place}{dot}{key}") for key, one in value.items())
+        members = value.items()
+        found = (_where_non_finite(one, f"{place}{dot}{key}") for key, one in members)
     elif is_list(value):
-        found = (_non_finite(one, f"{place}[{i}]") for i, one in enumerate(value))
+        items = enumerate(value)
+        found = (_where_non_finite(one, f"{place}[{i}]") for i, one in items)
     return next(filter(None, found), "")
 
 

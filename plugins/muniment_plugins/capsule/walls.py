@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -25,6 +26,7 @@ from pathlib import Path
 import muniment
 from muniment.canonical import JsonValue
 from muniment_plugins.capsule import native, seccomp
+from muniment_plugins.capsule.procfs import read_proc
 from muniment_plugins.capsule.protocol import is_object
 from muniment_plugins.capsule.trapping import SIGSYS
 
@@ -40,6 +42,9 @@ _SHOWN = (
     "trap",
 )
 _CAPABILITIES = ("CapAmb", "CapEff", "CapInh", "CapPrm")
+_WALLED = re.compile(
+    r"^(Cap\w+|NoNewPrivs|PPid|Seccomp\w*|SigCgt|Threads):\s*(.*)$", re.MULTILINE
+)
 
 
 def plan(packages: list[str]) -> dict[str, JsonValue]:
@@ -140,8 +145,7 @@ def _is_apart(pid: int, status: Mapping[str, str]) -> bool:
             )
         except PermissionError:
             continue
-    maps = [Path(f"/proc/{process}/uid_map") for process in (pid, os.getpid())]
-    return maps[0].read_text() != maps[1].read_text()
+    return read_proc(pid, "uid_map") != read_proc(os.getpid(), "uid_map")
 
 
 def _link(pid: int, name: str) -> str:
@@ -174,9 +178,8 @@ def _stands(stated: Mapping[str, object], name: str) -> bool:
 
 
 def _status(pid: int) -> dict[str, str]:
-    text = Path(f"/proc/{pid}/status").read_text(errors="replace")
-    lines = (line.partition(":") for line in text.splitlines())
-    return {key: value.strip() for key, _, value in lines}
+    """Return the lines that tell of walls; every execution reads them twice."""
+    return dict(_WALLED.findall(read_proc(pid, "status").decode(errors="replace")))
 
 
 @functools.cache
