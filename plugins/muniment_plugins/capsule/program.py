@@ -217,7 +217,7 @@ def _run(
     results: int,
 ) -> None:
     """Run the program and send what became of it."""
-    reserve = bytearray(RESERVE)
+    reserve = bytes(RESERVE)  # zeros, which take address space and no memory
     try:
         compiled = compile(code, PROGRAM, "exec", dont_inherit=True)
         exec(compiled, namespace)  # noqa: S102 - what this process is for

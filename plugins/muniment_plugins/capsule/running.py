@@ -6,6 +6,7 @@
 Rules:
 
 - What the policy requires and this machine cannot give is refused before anything runs.
+- A child that somebody kills before there is a program in it is replaced, once.
 - A program never makes `run` raise: what it does wrong is the execution's status. Data
   that no capsule can carry is the caller's error and raised.
 """
@@ -93,15 +94,9 @@ class Capsule:
         if missing := _packages_in(request) - set(program.imports):
             program = self._with_packages(missing, program)
             request = self._request(program, encoded)
-        with pool().child(self._surroundings(program)) as child:
-            found = child.found or machine()
-            outcome = supervise(
-                child,
-                request,
-                bounds=(self.policy.time_s, self.policy.mem_mb),
-                max_output=self.policy.max_output,
-                admit=lambda level: self._admits(_weaker(level, found.level)),
-            )
+        outcome, found = self._supervised(program, request)
+        if outcome.is_unbegun:
+            outcome, found = self._supervised(program, request)
         if outcome.reason == "level":
             refuse_beyond(self.policy, _weaker(outcome.level, found.level))
         return self._judged(code, outcome, found)
@@ -139,6 +134,21 @@ class Capsule:
                     remedy="free processes or memory, or ask for fewer workers",
                 ) from error
             return list(executions)
+
+    def _supervised(
+        self, program: Validated, request: bytes
+    ) -> tuple[Outcome, Machine]:
+        """Have one child run *program*; what was seen of it, and of its surroundings."""
+        with pool().child(self._surroundings(program)) as child:
+            found = child.found or machine()
+            outcome = supervise(
+                child,
+                request,
+                bounds=(self.policy.time_s, self.policy.mem_mb),
+                max_output=self.policy.max_output,
+                admit=lambda level: self._admits(_weaker(level, found.level)),
+            )
+        return outcome, found
 
     def _reachable(self) -> str:
         if self.policy.engine == "monty":

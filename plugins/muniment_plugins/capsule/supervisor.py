@@ -34,6 +34,7 @@ GRACE_S = 1.0
 """What the wall clock gets beyond the CPU time."""
 
 _MAX_LAST_WORDS = 8192
+_SIGKILL = 9
 _LAST_LOOKS = 32
 """How often to look, once time is up, for what is there already."""
 
@@ -57,6 +58,12 @@ class Outcome:
     stdout_truncated: bool = False
     last_words: bytearray = field(default_factory=bytearray)
     usage: dict[str, Any] = field(default_factory=dict[str, Any])
+
+    @property
+    def is_unbegun(self) -> bool:
+        """Whether somebody killed the child before it said anything."""
+        has_said = self.stated is not None or self.answer is not None
+        return self.signal == _SIGKILL and not (has_said or self.reason)
 
     @property
     def level(self) -> str:

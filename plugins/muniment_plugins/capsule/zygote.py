@@ -24,6 +24,7 @@ from __future__ import annotations
 import gc
 import os
 
+from muniment_plugins.capsule.procfs import read_proc
 from muniment_plugins.capsule.program import Prepared, failure, serve
 from muniment_plugins.capsule.protocol import parse_json
 from muniment_plugins.capsule.warming import warm_up
@@ -32,9 +33,10 @@ TYPE_CHECKING = False  # typing itself costs more than a bare interpreter's star
 if TYPE_CHECKING:
     from typing import Any, NoReturn
 
-__all__ = ["IDLE_S", "REAP_S", "serve_forks"]
+__all__ = ["IDLE_S", "LEISURE_S", "REAP_S", "serve_forks"]
 
 IDLE_S = 300
+LEISURE_S = 0.002
 REAP_S = 0.02
 CONTROL = 0
 _LONGEST = 1 << 18
@@ -70,7 +72,7 @@ def serve_forks() -> NoReturn:
         child = next_one
         host.send(f'{{"pid":{child.pid}}}')
         host.send((host.await_end(child.pid) and _used(child)) or _ended(child))
-        next_one = Spare(prepared, own, at_leisure=True)
+        next_one = Spare(prepared, own)
 
 
 class _Host:
@@ -132,15 +134,9 @@ def _leave() -> NoReturn:
 
 
 class Spare:
-    """A child that waits for the pipes of the next execution, ready for the rest.
+    """A child that waits for the pipes of the next execution, ready for the rest."""
 
-    *At leisure*, it uses the packages once: what is shared with the worker until it is
-    written to becomes its own while nobody waits.
-    """
-
-    def __init__(
-        self, prepared: Prepared, parent: int, *, at_leisure: bool = False
-    ) -> None:
+    def __init__(self, prepared: Prepared, parent: int) -> None:
         sockets: Any = __import__("_socket")
         kind = sockets.AF_UNIX, sockets.SOCK_SEQPACKET
         self._ours, theirs = sockets.socketpair(*kind)
@@ -150,8 +146,6 @@ class Spare:
         if self.pid == 0:
             self._ours.close()
             _leave_all_but(1, 2, theirs.fileno(), *prepared.descriptors())
-            if at_leisure:
-                warm_up(prepared.seeds, prepared.asked)
             _become_child(prepared, theirs, parent)
         theirs.close()
 
@@ -192,10 +186,20 @@ def _load(prepared: Prepared, imports: list[str]) -> tuple[str, bool]:
 
 
 def _become_child(prepared: Prepared, spare: Any, parent: int) -> NoReturn:
-    """Wait for the pipes, and serve one execution."""
+    """Wait for the pipes, and serve one execution.
+
+    Where they do not come at once, it uses the packages: what is shared with the worker
+    until it is written to becomes its own while nobody waits.
+    """
     os.setsid()
     room = __import__("_socket").CMSG_SPACE(_DESCRIPTORS * _INT)
-    text, extra, *_ = spare.recvmsg(1, room)
+    spare.settimeout(LEISURE_S)
+    try:
+        text, extra, *_ = spare.recvmsg(1, room)
+    except TimeoutError:
+        warm_up(prepared.seeds, prepared.asked)
+        spare.settimeout(None)
+        text, extra, *_ = spare.recvmsg(1, room)
     if not text:
         os._exit(0)
     spare.close()
@@ -234,8 +238,7 @@ def _kill(pid: int) -> None:
 def _cpu_s(pid: int) -> float:
     """Return the CPU time of a process; zero where the kernel does not count so."""
     try:
-        with open(f"/proc/{pid}/schedstat", "rb") as file:  # noqa: PTH123 - pathlib is slow
-            return int(file.read().split()[0]) / 1e9
+        return int(read_proc(pid, "schedstat").split()[0]) / 1e9
     except FileNotFoundError:
         return 0.0
 
@@ -247,8 +250,8 @@ def _used(child: Spare) -> str:
     """
     try:
         cpu_s = _cpu_s(child.pid) - child.spent_s
-        with open(f"/proc/{child.pid}/status", "rb") as file:  # noqa: PTH123 - the same
-            kilobytes = int(file.read().partition(b"VmHWM:")[2].split()[0])
+        peak = read_proc(child.pid, "status").partition(b"VmHWM:")[2]
+        kilobytes = int(peak.split()[0])
     except (OSError, IndexError):  # it died by itself
         return ""
     if not cpu_s:
@@ -279,8 +282,8 @@ def _reap(*, wait: bool, spare: Spare | None = None) -> None:
                 continue
         except ChildProcessError:
             return
-        with open(f"/proc/{own}/task/{own}/children") as file:  # noqa: PTH123 - as above
-            left = [int(pid) for pid in file.read().split() if int(pid) != kept]
+        found = map(int, read_proc(own, f"task/{own}/children").split())
+        left = [pid for pid in found if pid != kept]
         for pid in left:
             os.kill(pid, _SIGKILL)
         if not (wait and left):

@@ -361,8 +361,9 @@ def test_a_spare_that_was_killed_is_replaced() -> None:
     """Nobody sees that the one who waited is gone."""
     assert metrics() == {"n": 3.0}
     worker = the_worker()
-    os.kill(the_spare(), signal.SIGKILL)
-    assert metrics() == {"n": 3.0}
+    for _ in range(10):  # dead already when it is to begin, or about to be
+        os.kill(the_spare(), signal.SIGKILL)
+        assert metrics() == {"n": 3.0}
     assert the_worker() == worker
 
 
