@@ -72,13 +72,9 @@ class Plugins:
         """Every installed plugin, loaded or not, by name."""
         found: dict[str, Installed] = {}
         for point in self._points:
-            one = Installed(
-                point.name,
-                point.value,
-                "" if point.dist is None else point.dist.name,
-                "" if point.dist is None else point.dist.version,
-                self._allow is None or point.name in self._allow,
-            )
+            allowed = self._allow is None or point.name in self._allow
+            distribution, version = _released(point.dist)
+            one = Installed(point.name, point.value, distribution, version, allowed)
             if found.setdefault(one.name, one).target != one.target:
                 raise _twice(found[one.name], one)
         unknown = sorted((self._allow or frozenset()) - found.keys())
@@ -196,6 +192,14 @@ class Plugins:
 def _entry_points(_: tuple[str, ...]) -> importlib.metadata.EntryPoints:
     """Return the group's entry points, by where packages lie: all of them are read."""
     return importlib.metadata.entry_points(group=hookspecs.GROUP)
+
+
+@lru_cache(maxsize=64)
+def _released(distribution: importlib.metadata.Distribution | None) -> tuple[str, str]:
+    """Return name and version of a distribution; each is a file that is read whole."""
+    if distribution is None:
+        return "", ""
+    return distribution.name, distribution.version
 
 
 @contextmanager

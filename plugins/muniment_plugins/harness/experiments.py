@@ -28,7 +28,6 @@ from muniment.values import encode
 from muniment_plugins.harness.artifacts import ArtifactPlugin, Artifacts, Record
 from muniment_plugins.harness.building import ExperimentBuilder, checked_count
 from muniment_plugins.harness.executors import Executor, executor_of
-from muniment_plugins.harness.gathering import gather
 from muniment_plugins.harness.hosts import Caller
 from muniment_plugins.harness.programs import ExperimentProgram, judging
 from muniment_plugins.harness.registration import KIND, identity, registered
@@ -145,7 +144,7 @@ class Experiment:
             if isinstance(done, str):
                 return Result.read(chosen, done)
             result = Result.of(chosen, done)
-            self._write(chosen, done, count)
+            self._write(result.record)
         return result
 
     def _execute(
@@ -185,13 +184,10 @@ class Experiment:
         found = (one for one in self.plugins if isinstance(one, ArtifactPlugin))
         return next(found, None)
 
-    def _write(self, ledger: Ledger, done: Done, count: int) -> None:
+    def _write(self, record: Record) -> None:
         if not self.plugins:
             return
-        size, _ = ledger.store.last_checkpoint()
-        proof = {"ledger": ledger.id, "run": done.run_id, "checkpoint": size}
-        record = Record(self.id, count, gather(ledger, done.run_id), proof)
-        directory = (self._artifacts() or ArtifactPlugin()).version(self.id)
+        directory = (self._artifacts() or ArtifactPlugin()).version(record.experiment)
         for plugin in self.plugins:
             plugin.write(directory, record)
 
@@ -214,6 +210,13 @@ def _recorded_in(
 ) -> Generator[Ledger]:
     """Open the ledger for one experiment, and close it if it was not given."""
     if ledger is not None:
+        if not callable(getattr(ledger, "execute", None)):
+            raise UsageError(
+                f"{ledger!r} is no open ledger",
+                rule="harness/experiment",
+                place="Experiment.run",
+                remedy="open it: with muniment.open(path) as ledger: …",
+            )
         yield ledger
         return
     import muniment  # noqa: PLC0415 - the ledger's machinery, when a run begins
