@@ -105,12 +105,17 @@ class Recorded:
         self._inside: dict[str, list[Scope]] = {}
         """The scope of an effect's performer → it and the scopes below."""
         self._failures: list[Event] = []
-        open_effects: dict[tuple[str, int], Item] = {}
+        self._open: dict[tuple[str, int], Item] = {}
+        """The last effect at each ordinal of a scope: an outcome may follow."""
+        self.extend(events)
+
+    def extend(self, events: Iterable[Event]) -> None:
+        """Take in the *events* that followed."""
         for event in events:
             self.events.append(event)
-            self._index(event, open_effects)
+            self._index(event)
 
-    def _index(self, event: Event, open_effects: dict[tuple[str, int], Item]) -> None:
+    def _index(self, event: Event) -> None:
         name, ordinal = event.scope or "", event.ordinal or 0
         scope = self.scopes.get(name) or self._new_scope(name)
         scope.next_ordinal = max(scope.next_ordinal, ordinal + 1)
@@ -119,7 +124,7 @@ class Recorded:
             if event.type == "run.failed":
                 self._failures.append(event)
             return
-        earlier = open_effects.get((name, ordinal))
+        earlier = self._open.get((name, ordinal))
         if verb in ("completed", "failed") and earlier and earlier.kind == stem:
             earlier.outcome = event
         elif verb == "requested" and earlier is not None:
@@ -127,7 +132,7 @@ class Recorded:
         elif verb == "requested" and self._is_effect(event.type):
             key = match_key(stem, self._content(event, "request"))
             item = Item(event, name, ordinal, key, stem)
-            open_effects[name, ordinal] = item
+            self._open[name, ordinal] = item
             scope.items.append(item)
             scope.effects.setdefault(key, deque()).append(item)
         else:

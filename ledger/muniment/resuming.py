@@ -2,12 +2,13 @@
 
 Rules:
 
-- ``run.resumed`` raises the run's generation in the same transaction that refuses an
-  older one: of two resumers one wins, the other is told so and has written nothing.
+- ``run.resumed`` raises the run's generation in the same transaction that looks for
+  another: of two resumers one wins, the other is told so and has written nothing.
 - An owner that is alive is not overtaken without ``take_over``; an owner on another
   host may be alive, for all that can be known here.
-- Who takes over read the whole record: had the old owner written meanwhile, it would
-  read again. So an effect is either answered or known to be in doubt.
+- Who takes over reads the end of the record in that transaction, where nobody else can
+  write, and the old owner writes no more after it: however busy that is, an effect is
+  either answered or known to be in doubt.
 - The program runs from its beginning; what it recorded before is answered, not written
   again.
 """
@@ -18,9 +19,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
+from muniment.batch import Draft
 from muniment.canonical import JsonValue
 from muniment.errors import RefusedError, RunFenced
-from muniment.events import BlobRef, Event
+from muniment.events import BlobRef, Event, Place
 from muniment.executing import is_alive, owner, refuse_async
 from muniment.programs import Program, describe, find
 from muniment.reading import events_of_run
@@ -32,22 +34,6 @@ if TYPE_CHECKING:
     from muniment.ledger import Ledger
 
 __all__ = ["Resumption", "program_of", "recorded_run"]
-
-ATTEMPTS = 20
-"""How often a resumer reads the record of an owner that goes on writing."""
-
-
-class Moved(RunFenced):
-    """The run's record grew between reading it and owning it."""
-
-
-def _moved(run: str) -> Moved:
-    return Moved(
-        "the run's owner goes on writing",
-        rule="run/owned",
-        place=f"run {run}",
-        remedy="stop it, then resume",
-    )
 
 
 def recorded_run(ledger: Ledger, run: str) -> Recorded:
@@ -119,23 +105,6 @@ class Resumption:
         awaits: bool = False,
     ) -> Resumption:
         """Own *run* under a new generation, or raise."""
-        for _ in range(ATTEMPTS - 1):
-            try:
-                return cls._take(ledger, run, program, take_over, decide, awaits)
-            except Moved:
-                continue
-        return cls._take(ledger, run, program, take_over, decide, awaits)
-
-    @classmethod
-    def _take(
-        cls,
-        ledger: Ledger,
-        run: str,
-        program: Program | None,
-        take_over: bool,
-        decide: Callable[[str, object], str] | None,
-        awaits: bool,
-    ) -> Resumption:
         record = recorded_run(ledger, run)
         started = record.events[0]
         _refuse_complete(record, run)
@@ -145,7 +114,8 @@ class Resumption:
             refuse_async(chosen)
         if (ready := getattr(chosen, "before_resume", None)) is not None:
             ready()  # what it lacks is said while the run is as it was
-        described = describe(chosen)
+        params, described = params_of(ledger, started), describe(chosen)
+        resumed = _own(ledger, record, described, take_over)
         recording = Recording(
             ledger.port,
             run,
@@ -158,21 +128,41 @@ class Resumption:
         )
         recording.decide = decide
         recording.strict = _is_other(described, started.raw.get("program"))
-        generations = [e.seq for e in record.events if e.type == "run.resumed"]
-        since = (generations or [started.seq])[-1]
-        recording.fence = Fence(run, since, record.events[-1].seq)
-        fields = {
-            "generation": len(generations) + 1,
-            "program": described,
-            "owner": owner(),
-            "took_over": take_over,
-        }
-        try:
-            resumed = recording.write_lifecycle("run.resumed", fields)
-        except RunFenced:
-            raise _moved(run) from None
         recording.fence = Fence(run, resumed.seq)
-        return cls(recording, chosen, params_of(ledger, started))
+        ledger.port.tell([resumed])
+        return cls(recording, chosen, params)
+
+
+def _own(
+    ledger: Ledger, record: Recorded, program: Mapping[str, object], take_over: bool
+) -> Event:
+    """Write ``run.resumed``; *record* is then the run's up to that event."""
+    started, generation = record.events[0], _generation(record)
+    run, port = cast("str", started.run), ledger.port
+    fields = {
+        "generation": generation + 1,
+        "program": program,
+        "owner": owner(),
+        "took_over": take_over,
+    }
+    prepared = port.prepare("run.resumed", fields, run)
+
+    def late() -> list[Draft]:
+        start = record.events[-1].seq + 1
+        record.extend(events_of_run(ledger.store.database, run, start))
+        _refuse_complete(record, run)
+        if _generation(record) > generation:
+            raise _owned(run, "somebody else resumed the run meanwhile")
+        place = Place(run, "", record.scopes[""].next_ordinal)
+        return [Draft(prepared, port.actor, started.tenant, place)]
+
+    (resumed,) = ledger.store.append([], late=late)
+    record.extend([resumed])
+    return resumed
+
+
+def _generation(record: Recorded) -> int:
+    return sum(event.type == "run.resumed" for event in record.events)
 
 
 def _is_other(described: Mapping[str, object], recorded: JsonValue) -> bool:
@@ -203,8 +193,12 @@ def _refuse_alive(ledger: Ledger, record: Recorded, run: str, take_over: bool) -
         return
     where = f"process {described.get('pid')} on {described.get('host')}"
     doubt = "is alive" if alive else "cannot be looked at from here"
-    raise RunFenced(
-        f"the run is owned by {where}, which {doubt}",
+    raise _owned(run, f"the run is owned by {where}, which {doubt}")
+
+
+def _owned(run: str, by: str) -> RunFenced:
+    return RunFenced(
+        by,
         rule="run/owned",
         place=f"run {run}",
         remedy="let it finish, or resume with --take-over",

@@ -68,7 +68,6 @@ _NEWER_GENERATION = (
     "SELECT seq FROM event INDEXED BY event_by_type "
     "WHERE type IN ('run.resumed', 'run.completed') AND seq > ? AND run = ? LIMIT 1"
 )
-_LATER_EVENT = "SELECT seq FROM event WHERE run = ? AND seq > ? LIMIT 1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +76,6 @@ class Fence:
 
     run: str
     since: int
-    last: int | None = None
-    """The run's last event, for who is about to take it over: refuses a later one."""
 
 
 class Store:
@@ -124,6 +121,7 @@ class Store:
         self,
         drafts: Sequence[Draft],
         *,
+        late: Callable[[], Sequence[Draft]] | None = None,
         fence: Fence | None = None,
         also: Callable[[Driver], None] | None = None,
         signer: Signer | None = None,
@@ -131,7 +129,8 @@ class Store:
         """Write *drafts* in one commit and return their events; durable on return.
 
         Args:
-            drafts: at least one.
+            drafts: at least one, unless *late* makes it.
+            late: makes further ones, once nobody else can write.
             fence: refuses when a newer generation took the run over.
             also: further writes that belong to the same commit.
             signer: signs instead of the writer (a root, for key events).
@@ -151,6 +150,8 @@ class Store:
                 tail = self._current_tail(driver)
                 if fence is not None:
                     _refuse_fenced(driver, fence)
+                if late is not None:
+                    drafts = [*drafts, *late()]
                 chosen = self._signer(drafts, signer)
                 shares = {id(d.shared): d.shared for d in drafts if d.shared}
                 if shares:
@@ -370,8 +371,6 @@ def _insert(driver: Driver, batch: Batch) -> None:
 
 def _refuse_fenced(driver: Driver, fence: Fence) -> None:
     row = driver.execute(_NEWER_GENERATION, (fence.since, fence.run)).fetchone()
-    if row is None and fence.last is not None:
-        row = driver.execute(_LATER_EVENT, (fence.run, fence.last)).fetchone()
     if row is not None:
         raise RunFenced(
             "the run was resumed by somebody else or is complete; "
