@@ -6,6 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+ROOT = Path(__file__).parents[1]
+TYPES = {"annotated_types", "pydantic", "pydantic_core", "typing_extensions"}
+QUERIES = {"sqlalchemy", "sqlmodel"}
+GUIDE = (ROOT / "examples" / "guide_example.py").as_posix()
+
 A_RUN = """
 import sys
 import muniment
@@ -25,6 +32,28 @@ def told(code: str, place: Path) -> list[str]:
         cwd=place,
     )
     return done.stdout.splitlines()
+
+
+WHATEVER_RAN = {
+    "import": "import muniment",
+    "run": A_RUN.format(place="l.db"),
+    "guide": f"import runpy\nrunpy.run_path({GUIDE!r}, run_name='__main__')",
+}
+
+
+@pytest.mark.parametrize(
+    ("code", "unneeded"),
+    [
+        ("import", TYPES | QUERIES | {"asyncio", "cryptography", "orjson", "pluggy"}),
+        ("run", TYPES | QUERIES | {"asyncio", "subprocess", "muniment.verifier"}),
+        ("guide", TYPES | QUERIES | {"asyncio", "http", "ssl"}),
+    ],
+)
+def test_what_is_not_loaded(code: str, unneeded: set[str], tmp_path: Path) -> None:
+    """What a program does not use is not loaded, from its start to its end."""
+    loaded = told(f"{WHATEVER_RAN[code]}\nimport sys\nprint(*sys.modules)", tmp_path)
+
+    assert unneeded & set(loaded[-1].split()) == set()
 
 
 def test_a_run_starts_no_process(tmp_path: Path) -> None:

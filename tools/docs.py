@@ -85,7 +85,7 @@ def _event(level: str, one: EventType) -> str:
 
 def _fields(one: EventType) -> str:
     rows = ["| field | type | where | |\n|---|---|---|---|\n"]
-    for name, info in one.model.model_fields.items():
+    for name, info in one.full_model.model_fields.items():
         marks = {mark.value for mark in one.marks[name]}
         where = "blob" if "blob" in marks else "inline"
         if "large" in marks and "blob" not in marks:

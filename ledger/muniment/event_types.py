@@ -8,6 +8,8 @@
 
 Rules:
 
+- Data is declared as an `EventData`, which is a pydantic model, or as a `PlainData`
+  where all fields are plain: the same, read without loading pydantic.
 - A name is ``noun.past_participle``; a change of meaning is a new version, read through
   upcasters; bytes never change.
 - A field is inline unless marked: ``BLOB`` always stands outside behind a salted
@@ -26,17 +28,29 @@ import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from enum import Enum
 from functools import cached_property
-from typing import TypeAlias, cast
-
-from pydantic import BaseModel, ConfigDict, ValidationError
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from muniment.canonical import JsonValue, canonical
+from muniment.declaring import (
+    BLOB,
+    LARGE,
+    PUBLIC,
+    TEXT,
+    VOLATILE,
+    Mark,
+    Plain,
+    PlainData,
+    fields_of,
+)
 from muniment.errors import RefusedError, UsageError
 from muniment.events import Data, Subject
+from muniment.lazy import lazy
 from muniment.value_types import ValueTypes
 from muniment.values import encode
+
+if TYPE_CHECKING:
+    from muniment.event_models import EventData
 
 __all__ = [
     "BLOB",
@@ -49,8 +63,11 @@ __all__ = [
     "EventData",
     "EventType",
     "EventTypes",
+    "PlainData",
     "Prepared",
 ]
+
+__getattr__ = lazy(__name__, {"EventData": "muniment.event_models"})
 
 INLINE_LIMIT = 4096
 """Above this many bytes a ``LARGE`` field moves to a blob."""
@@ -59,34 +76,7 @@ _PLAIN = ValueTypes()
 _NAME = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+")
 
 
-class Mark(Enum):
-    """What a field of an event's data is, beyond its Python type."""
-
-    BLOB = "blob"
-    LARGE = "large"
-    TEXT = "text"
-    PUBLIC = "public"
-    VOLATILE = "volatile"
-
-
-BLOB, LARGE, TEXT, PUBLIC, VOLATILE = Mark
-
 Upcaster: TypeAlias = Callable[[dict[str, JsonValue]], dict[str, JsonValue]]
-
-
-class EventData(BaseModel):
-    """The base of all models of event data: frozen, strict, closed.
-
-    A model is built when it is first used: a program writes few of the types.
-    """
-
-    model_config = ConfigDict(
-        frozen=True,
-        strict=True,
-        extra="forbid",
-        arbitrary_types_allowed=True,
-        defer_build=True,
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +137,7 @@ class EventType:
     """A registered type of event."""
 
     name: str
-    model: type[EventData]
+    model: type[EventData | PlainData]
     version: int = 1
     upcasters: Mapping[int, Upcaster] = field(default_factory=dict[int, Upcaster])
     """Version → the step that turns its data into the next version's."""
@@ -162,10 +152,16 @@ class EventType:
 
     @cached_property
     def marks(self) -> Mapping[str, frozenset[Mark]]:
-        """The marks of each field, in the model's order."""
+        """The marks of each field, in the order of the declaration."""
+        found: dict[str, Iterable[object]]
+        if issubclass(self.model, PlainData):
+            kinds = fields_of(self.model)
+            found = {n: getattr(kind, "__metadata__", ()) for n, kind in kinds.items()}
+        else:
+            found = {n: info.metadata for n, info in self.model.model_fields.items()}
         return {
-            name: frozenset(m for m in info.metadata if isinstance(m, Mark))
-            for name, info in self.model.model_fields.items()
+            name: frozenset(one for one in metadata if isinstance(one, Mark))
+            for name, metadata in found.items()
         }
 
     @cached_property
@@ -185,10 +181,9 @@ class EventType:
             given = {**data}
         except TypeError:
             raise _no_mapping(self.name, data) from None
-        try:
-            values = self.model.model_validate(given).__dict__
-        except ValidationError as error:
-            raise _refusal(self.name, error) from None
+        values = None if self._plain is None else self._plain.read(given)
+        if values is None:
+            values = self._refused_or_read(given)
         inline: dict[str, JsonValue] = {}
         contents: dict[str, Content] = {}
         subjects: list[Subject] = []
@@ -210,6 +205,24 @@ class EventType:
         return Prepared(self, inline, contents, tuple(subjects))
 
     @cached_property
+    def _plain(self) -> Plain | None:
+        return Plain(self.model) if issubclass(self.model, PlainData) else None
+
+    @cached_property
+    def full_model(self) -> type[EventData]:
+        """The pydantic model of the data, made of a declaration of plain fields."""
+        if not issubclass(self.model, PlainData):
+            return self.model
+        from muniment.event_models import model_of  # noqa: PLC0415 - it loads pydantic
+
+        return model_of(self.model)
+
+    def _refused_or_read(self, given: Mapping[str, object]) -> dict[str, object]:
+        from muniment.event_models import read  # noqa: PLC0415 - it loads pydantic
+
+        return read(self.name, self.full_model, given)
+
+    @cached_property
     def _placing(self) -> Mapping[str, _Placing]:
         return {name: _Placing.of(marks) for name, marks in self.marks.items()}
 
@@ -227,18 +240,6 @@ def _no_mapping(name: str, data: object) -> RefusedError:
         rule="event/data",
         place=name,
         remedy="give the fields by name",
-    )
-
-
-def _refusal(name: str, error: ValidationError) -> RefusedError:
-    first = error.errors(include_url=False)[0]
-    path = ".".join(str(step) for step in first["loc"]) or "data"
-    more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
-    return RefusedError(
-        f"{first['msg'].lower()}{more}",
-        rule="event/data",
-        place=f"{name} data.{path}",
-        remedy="see the fields of the type in docs/reference/events.md",
     )
 
 

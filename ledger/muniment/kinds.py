@@ -20,8 +20,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, cast
 
-from pydantic import TypeAdapter, ValidationError
-
 from muniment.errors import RefusedError
 
 __all__ = ["KERNEL_KINDS", "Doubt", "EffectKind", "Magnitude", "Source"]
@@ -65,6 +63,11 @@ class EffectKind:
     def _check(self, model: type | None, value: object, part: str) -> None:
         if model is None:
             return
+        from pydantic import (  # noqa: PLC0415 - few kinds have a model
+            TypeAdapter,
+            ValidationError,
+        )
+
         try:
             TypeAdapter(model).validate_python(value)
         except ValidationError as error:

@@ -14,8 +14,8 @@ from muniment.event_types import (
     PUBLIC,
     TEXT,
     VOLATILE,
-    EventData,
     EventType,
+    PlainData,
 )
 
 __all__ = ["KERNEL_TYPES", "effect_types"]
@@ -23,7 +23,7 @@ __all__ = ["KERNEL_TYPES", "effect_types"]
 Free = dict[str, object]
 
 
-class LedgerOpened(EventData):
+class LedgerOpened(PlainData):
     """The genesis: keys, formats, and what this ledger continues."""
 
     nonce: str
@@ -33,7 +33,7 @@ class LedgerOpened(EventData):
     continues: Free | None = None
 
 
-class KeyEnrolled(EventData):
+class KeyEnrolled(PlainData):
     """A root enrolled a key; the entry carries its proof of possession."""
 
     keyid: str
@@ -43,14 +43,14 @@ class KeyEnrolled(EventData):
     name: str | None = None
 
 
-class KeyRevoked(EventData):
+class KeyRevoked(PlainData):
     """A root ended a key's interval."""
 
     keyid: str
     reason: str
 
 
-class KeyRotated(EventData):
+class KeyRotated(PlainData):
     """A key was replaced; a new root proves itself by the committed hash."""
 
     old: str
@@ -58,14 +58,14 @@ class KeyRotated(EventData):
     next_root: str | None = None
 
 
-class NoteAdded(EventData):
+class NoteAdded(PlainData):
     """Somebody wrote something down."""
 
     text: Annotated[str, LARGE]
     details: Annotated[object, BLOB] = None
 
 
-class BlobErased(EventData):
+class BlobErased(PlainData):
     """Contents were erased: which, why, and on what legal basis."""
 
     blobs: list[str]
@@ -73,7 +73,7 @@ class BlobErased(EventData):
     legal_basis: str | None = None
 
 
-class PluginFailed(EventData):
+class PluginFailed(PlainData):
     """A plugin's observer raised; what it observed stands unharmed."""
 
     plugin: str
@@ -83,7 +83,7 @@ class PluginFailed(EventData):
     event: int | None = None
 
 
-class ReplayJudged(EventData):
+class ReplayJudged(PlainData):
     """A replay was compared with its original."""
 
     replay_of: str
@@ -94,7 +94,7 @@ class ReplayJudged(EventData):
     findings: Annotated[list[Free], BLOB]
 
 
-class ClaimStated(EventData):
+class ClaimStated(PlainData):
     """What is to be shown, and what would show it."""
 
     id: str
@@ -102,7 +102,7 @@ class ClaimStated(EventData):
     acceptance: Annotated[Free, LARGE] = {}
 
 
-class SpecIssued(EventData):
+class SpecIssued(PlainData):
     """What synthesised code may do."""
 
     allowed_imports: list[str] = []
@@ -113,7 +113,7 @@ class SpecIssued(EventData):
     allow_non_finite: bool | None = None
 
 
-class SynthesisAttempted(EventData):
+class SynthesisAttempted(PlainData):
     """Code was offered under a spec, and accepted or refused by a rule."""
 
     code: Annotated[str, TEXT, PUBLIC, LARGE]
@@ -127,7 +127,7 @@ class SynthesisAttempted(EventData):
     column: int | None = None
 
 
-class PropertyTested(EventData):
+class PropertyTested(PlainData):
     """A metamorphic relation was tested on one execution."""
 
     name: str
@@ -139,7 +139,7 @@ class PropertyTested(EventData):
     details: Annotated[object, BLOB] = None
 
 
-class VerdictReached(EventData):
+class VerdictReached(PlainData):
     """A verifier judged a hypothesis."""
 
     hypothesis: str
@@ -157,7 +157,7 @@ class VerdictReached(EventData):
     """The weakest level at which the code was held that it stands on."""
 
 
-class RunStarted(EventData):
+class RunStarted(PlainData):
     """A program began: which, with what, under whom."""
 
     name: str
@@ -171,7 +171,7 @@ class RunStarted(EventData):
     owner: Annotated[Free, VOLATILE] = {}
 
 
-class RunResumed(EventData):
+class RunResumed(PlainData):
     """A run goes on under a new generation; older ones may not write any more."""
 
     generation: int
@@ -180,13 +180,13 @@ class RunResumed(EventData):
     took_over: bool = False
 
 
-class RunInterrupted(EventData):
+class RunInterrupted(PlainData):
     """A run was stopped by its user; it can be resumed."""
 
     reason: str
 
 
-class RunCompleted(EventData):
+class RunCompleted(PlainData):
     """A program returned; counts and root prove that no event of it is missing."""
 
     counts: dict[str, int] | None = None
@@ -195,7 +195,7 @@ class RunCompleted(EventData):
     duration_us: Annotated[int, VOLATILE] = 0
 
 
-class RunFailed(EventData):
+class RunFailed(PlainData):
     """A program raised; counts and root as in `RunCompleted`."""
 
     counts: dict[str, int] | None = None
@@ -208,13 +208,13 @@ class RunFailed(EventData):
     duration_us: Annotated[int, VOLATILE] = 0
 
 
-class ClockRead(EventData):
+class ClockRead(PlainData):
     """A program asked for the time; a replay gives the same answer."""
 
     time: Annotated[str, VOLATILE]
 
 
-class EffectRequested(EventData):
+class EffectRequested(PlainData):
     """An effect is about to be performed; durable before it is."""
 
     request: Annotated[object, BLOB] = None
@@ -222,7 +222,7 @@ class EffectRequested(EventData):
     attempt: Annotated[int, VOLATILE] = 1
 
 
-class EffectCompleted(EventData):
+class EffectCompleted(PlainData):
     """An effect gave a value; durable before the program sees it."""
 
     value: Annotated[object, BLOB] = None
@@ -231,7 +231,7 @@ class EffectCompleted(EventData):
     duration_us: Annotated[int, VOLATILE] = 0
 
 
-class EffectFailedData(EventData):
+class EffectFailedData(PlainData):
     """An effect failed; live and replay raise the same from it."""
 
     error_type: str

@@ -15,14 +15,14 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from muniment.event_types import BLOB, LARGE, VOLATILE, EventData, EventType
+from muniment.event_types import BLOB, LARGE, VOLATILE, EventType, PlainData
 
 __all__ = ["TYPES"]
 
 Free = dict[str, object]
 
 
-class ExperimentRegistered(EventData):
+class ExperimentRegistered(PlainData):
     """What is going to be run and judged was stated, before the first execution."""
 
     experiment: str
@@ -41,14 +41,14 @@ class ExperimentRegistered(EventData):
     """Each source digest's text, to be read where the function is gone."""
 
 
-class TreatmentApplied(EventData):
+class TreatmentApplied(PlainData):
     """A replicate runs under a treatment: what it changes."""
 
     treatment: str
     changes: Annotated[Free, BLOB]
 
 
-class StepApplied(EventData):
+class StepApplied(PlainData):
     """A step of the user's own returned; data that no event held is kept with it."""
 
     step: str
@@ -56,7 +56,7 @@ class StepApplied(EventData):
     data: Annotated[object, BLOB] = None
 
 
-class SpecRefused(EventData):
+class SpecRefused(PlainData):
     """Bounds were proposed that are no bounds, or would open the capsule."""
 
     spec: Annotated[object, BLOB]
@@ -64,7 +64,7 @@ class SpecRefused(EventData):
     message: Annotated[str, BLOB]
 
 
-class ReplicateStarted(EventData):
+class ReplicateStarted(PlainData):
     """One replicate of one condition begins."""
 
     condition: str
@@ -72,7 +72,7 @@ class ReplicateStarted(EventData):
     seed: int
 
 
-class ExecutionMeasured(EventData):
+class ExecutionMeasured(PlainData):
     """What held code while it ran, and what each run of it cost and printed."""
 
     level: Annotated[str, VOLATILE]
@@ -82,7 +82,7 @@ class ExecutionMeasured(EventData):
     stdout: Annotated[list[Free] | None, VOLATILE, BLOB] = None
 
 
-class MetricsMeasured(EventData):
+class MetricsMeasured(PlainData):
     """A replicate came to its end with these metrics."""
 
     replicate: int
@@ -92,7 +92,7 @@ class MetricsMeasured(EventData):
     outputs: Annotated[Free, BLOB]
 
 
-class ReplicateFailed(EventData):
+class ReplicateFailed(PlainData):
     """A step of a replicate refused or broke."""
 
     replicate: int
@@ -105,7 +105,7 @@ class ReplicateFailed(EventData):
     """What to do about it."""
 
 
-class HypothesisUnjudged(EventData):
+class HypothesisUnjudged(PlainData):
     """A verifier refused to judge, or broke."""
 
     hypothesis: str

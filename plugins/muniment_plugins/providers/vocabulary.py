@@ -14,13 +14,13 @@ from collections.abc import Mapping
 from typing import Annotated, cast
 from urllib.parse import urlsplit
 
-from muniment.event_types import BLOB, VOLATILE, EventData, EventType
+from muniment.event_types import BLOB, VOLATILE, EventType, PlainData
 from muniment.kinds import EffectKind
 
 __all__ = ["KINDS", "TYPES"]
 
 
-class LlmAttempted(EventData):
+class LlmAttempted(PlainData):
     """A provider was asked once, inside an effect that may ask several times."""
 
     attempt: int

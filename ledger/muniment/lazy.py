@@ -1,0 +1,30 @@
+"""Names of a module that are loaded when they are first asked for (PEP 562).
+
+    __getattr__ = lazy(__name__, {"Capsule": ".running", "Run": ".lanes:Lane"})
+
+Rules:
+
+- A home is a module as `importlib.import_module` takes it, seen from the package, and
+  behind a colon the name that it has there, where that is another one.
+- Type checkers do not look in here: they find each name in the module's imports under
+  ``TYPE_CHECKING``.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+
+__all__ = ["lazy"]
+
+
+def lazy(module: str, homes: Mapping[str, str]) -> Callable[[str], object]:
+    """Return the ``__getattr__`` of *module* that finds each name in its home."""
+
+    def load(name: str) -> object:
+        if name not in homes:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        home, _, other = homes[name].partition(":")
+        return getattr(importlib.import_module(home, module), other or name)
+
+    return load
