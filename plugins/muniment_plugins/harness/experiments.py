@@ -140,7 +140,8 @@ class Experiment:
         ledger: Ledger | None,
     ) -> Result:
         with _recorded_in(ledger, self._artifacts()) as chosen:
-            done = self._execute(judging(program, chosen), chosen, count, strategy)
+            read = judging(program.read(), chosen)
+            done = self._execute(read, chosen, count, strategy)
             if isinstance(done, str):
                 return Result.read(chosen, done)
             result = Result.of(chosen, done)
@@ -169,7 +170,10 @@ class Experiment:
                 place="Experiment.run",
                 remedy="use rerun or resume",
             )
-        labels = {"experiment": self.id, "executor": program.executor.name}
+        labels = {
+            "experiment": identity(program),
+            "executor": program.executor.name,
+        }
         if self.description:
             labels["description"] = self.description
         return ledger.execute(

@@ -40,6 +40,7 @@ from muniment_plugins.harness.references import (
     Function,
     Remembered,
     Sources,
+    named,
     refer,
 )
 from muniment_plugins.harness.refusals import ExperimentFailed
@@ -102,6 +103,19 @@ class ExperimentProgram:
             "outputs": list(self.outputs),
             "pin": self.pin,
         }
+
+    def read(self) -> Self:
+        """Return the program with its functions' sources read, as they are now."""
+
+        def known(one: Hypothesis) -> Hypothesis:
+            function = named(one.verifier.function)
+            return replace(one, verifier=replace(one.verifier, function=function))
+
+        return replace(
+            self,
+            datasource=named(self.datasource),
+            hypotheses=tuple(map(known, self.hypotheses)),
+        )
 
     @property
     def digest(self) -> str:
