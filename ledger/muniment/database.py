@@ -260,8 +260,12 @@ class Database:
 
 
 def create_file(path: Path) -> sqlite3.Connection:
-    """Return a connection to a new, empty file in WAL mode at *path*."""
+    """Return a connection to a new, empty file in WAL mode at *path*.
+
+    Nothing of it is on disk before whoever makes the file has synced it as a whole.
+    """
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    connection.execute("PRAGMA synchronous=OFF")
     connection.execute("PRAGMA journal_mode=WAL")
     return connection
 

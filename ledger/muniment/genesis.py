@@ -180,7 +180,16 @@ def _write(
         )
         raw.execute("COMMIT")
         raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    _sync(partial)
     return sha256_tag(batch.events[0].payload), Head(1, tail.hash)
+
+
+def _sync(file: Path) -> None:
+    try:
+        with file.open("rb+") as stream:
+            os.fsync(stream.fileno())
+    except OSError as error:
+        raise _unwritable(file, error) from error
 
 
 def _data(

@@ -10,6 +10,7 @@ import pytest
 
 from children import Report, start
 from muniment.errors import RefusedError, UsageError
+from muniment.genesis import create_ledger
 from muniment.keys import PrivateKey, load_private, save_private
 from muniment.ledger import Ledger
 from muniment.trust import TrustHome
@@ -175,3 +176,26 @@ def test_a_successor_names_its_predecessor(ledger: Ledger, tmp_path: Path) -> No
     with Ledger.create(tmp_path / "n.db", continues=told, plugins=()) as successor:
         assert successor.event(0).raw["continues"] == told
     assert verify(tmp_path / "n.db").ok
+
+
+def test_the_file_is_on_disk_before_its_keys(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first event is synced, with nothing beside its file, before anything else."""
+    synced: list[int] = []
+    sync = os.fsync
+
+    def fsync(descriptor: int) -> None:
+        synced.append(os.fstat(descriptor).st_ino)
+        sync(descriptor)
+
+    def step(label: str) -> None:
+        if label == "written":
+            (file,) = tmp_path.glob(".l.db.*")
+            assert synced == [file.stat().st_ino]
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    create_ledger(tmp_path / "l.db", TrustHome(), step=step)
+
+    assert len(synced) > 1
+    assert verify(tmp_path / "l.db").ok
