@@ -10,6 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 TYPES = {"annotated_types", "pydantic", "pydantic_core", "typing_extensions"}
+CIPHERS = {"cryptography.hazmat.primitives.serialization"}
 QUERIES = {"sqlalchemy", "sqlmodel"}
 GUIDE = (ROOT / "examples" / "guide_example.py").as_posix()
 
@@ -45,8 +46,11 @@ WHATEVER_RAN = {
     ("code", "unneeded"),
     [
         ("import", TYPES | QUERIES | {"asyncio", "cryptography", "orjson", "pluggy"}),
-        ("run", TYPES | QUERIES | {"asyncio", "subprocess", "muniment.verifier"}),
-        ("guide", TYPES | QUERIES | {"asyncio", "http", "ssl"}),
+        (
+            "run",
+            TYPES | CIPHERS | QUERIES | {"asyncio", "subprocess", "muniment.verifier"},
+        ),
+        ("guide", TYPES | CIPHERS | QUERIES | {"asyncio", "http", "ssl"}),
     ],
 )
 def test_what_is_not_loaded(code: str, unneeded: set[str], tmp_path: Path) -> None:

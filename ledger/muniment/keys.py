@@ -36,7 +36,6 @@ from pathlib import Path
 from typing import NoReturn
 
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
-from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import (
     Ed25519PrivateKey,
     Ed25519PublicKey,
@@ -66,10 +65,15 @@ _ORDER_8 = int.from_bytes(
 _LOW_ORDER_Y = frozenset({0, 1, _ORDER_8, _P - _ORDER_8, _P - 1, _P, _P + 1})
 
 _SPKI_HEAD = bytes.fromhex("302a300506032b6570032100")
+_PKCS8_HEAD = bytes.fromhex("302e020100300506032b657004220420")
 _SSH_HEAD = b"\x00\x00\x00\x0bssh-ed25519\x00\x00\x00\x20"
 _PEM = re.compile(
     r"-----BEGIN PUBLIC KEY-----([A-Za-z0-9+/=\s]+)-----END PUBLIC KEY-----"
 )
+_PLAIN_PEM = re.compile(
+    rb"-----BEGIN PRIVATE KEY-----\n([A-Za-z0-9+/]{64})\n-----END PRIVATE KEY-----\n"
+)
+"""A key of ours that is not encrypted: 48 bytes, in the one way that they are written."""
 _GIVE_PUBLIC = (
     "give an Ed25519 key: PEM, an ssh-ed25519 line, base64 or hex of the 32 bytes"
 )
@@ -216,14 +220,21 @@ class PrivateKey:
 
         """
         data = pem.encode() if isinstance(pem, str) else pem
+        seed = _plain_seed(data)
+        if seed is not None:
+            return cls.from_seed(seed)
         encrypted = b"-----BEGIN ENCRYPTED PRIVATE KEY-----" in data
         if not encrypted and b"-----BEGIN PRIVATE KEY-----" not in data:
             _refuse("pem", "no PKCS#8 PRIVATE KEY block", _GIVE_PRIVATE)
         if encrypted and not passphrase:
             _lack("passphrase", "the private key is encrypted", "", _UNLOCK)
         secret = _secret(passphrase) if encrypted and passphrase else None
+        from cryptography.hazmat.primitives.serialization import (  # noqa: PLC0415 - slow
+            load_pem_private_key,
+        )
+
         try:
-            key = serialization.load_pem_private_key(data, secret)
+            key = load_pem_private_key(data, secret)
         except (ValueError, UnsupportedAlgorithm):
             if encrypted:
                 _lack("passphrase", "the passphrase is wrong", "", _UNLOCK)
@@ -234,17 +245,30 @@ class PrivateKey:
 
     def to_pem(self, passphrase: str | bytes | None = None) -> bytes:
         """Return the PKCS#8 PEM block, encrypted where *passphrase* is given."""
+        if not passphrase:
+            der = base64.b64encode(_PKCS8_HEAD + self._key.private_bytes_raw())
+            return b"-----BEGIN PRIVATE KEY-----\n%b\n-----END PRIVATE KEY-----\n" % der
+        from cryptography.hazmat.primitives import serialization  # noqa: PLC0415 - slow
+
         return self._key.private_bytes(
             serialization.Encoding.PEM,
             serialization.PrivateFormat.PKCS8,
-            serialization.BestAvailableEncryption(_secret(passphrase))
-            if passphrase
-            else serialization.NoEncryption(),
+            serialization.BestAvailableEncryption(_secret(passphrase)),
         )
 
     def sign(self, message: bytes) -> bytes:
         """Return the 64 bytes of the signature over *message* (RFC 8032 §5.1.6)."""
         return self._key.sign(message)
+
+
+def _plain_seed(pem: bytes) -> bytes | None:
+    """Return the 32 secret bytes of a PEM block that was written by `to_pem`.
+
+    Every other one is left to the library, whose readers of all formats load slowly.
+    """
+    block = _PLAIN_PEM.fullmatch(pem)
+    der = b"" if block is None else base64.b64decode(block[1])
+    return der[len(_PKCS8_HEAD) :] if der.startswith(_PKCS8_HEAD) else None
 
 
 def possession_message(context: str, public: PublicKey, role: str) -> bytes:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -218,6 +219,31 @@ def test_private_pem_reads_back(seed: bytes, passphrase: str | bytes | None) -> 
     plain = key.to_pem()
     assert PrivateKey.from_pem(plain, passphrase).public == key.public
     assert PrivateKey.from_pem(plain.decode()).sign(b"m") == key.sign(b"m")
+
+
+@given(SEEDS)
+def test_private_pem_is_that_of_the_library(seed: bytes) -> None:
+    """A key file holds what the library writes, which reads it, and in any layout."""
+    key = Ed25519PrivateKey.from_private_bytes(seed)
+    pem = key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
+
+    assert PrivateKey.from_seed(seed).to_pem() == pem
+    for spelt in (pem, pem.replace(b"\n", b"\r\n"), b"# a comment\n" + pem):
+        assert (
+            PrivateKey.from_pem(spelt).public.raw == key.public_key().public_bytes_raw()
+        )
+
+
+def test_a_pem_block_as_long_as_a_key() -> None:
+    """What is no key is damaged, though it is as long as one and spelt like one."""
+    pem = PrivateKey.from_seed(SEED).to_pem()
+
+    with pytest.raises(KeyRefused, match=r"damaged \[key/pem\]"):
+        PrivateKey.from_pem(pem.replace(b"MC4CAQAw", b"MC4CAQAx"))
 
 
 def test_an_encrypted_key_needs_its_passphrase() -> None:
