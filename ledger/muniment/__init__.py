@@ -11,8 +11,9 @@ never imports what writes.
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
+
+from muniment.lazy import lazy
 
 if TYPE_CHECKING:
     from muniment.errors import EffectFailed, MunimentError
@@ -52,33 +53,27 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Answer": "runs",
-    "Done": "executing",
-    "EffectFailed": "errors",
-    "EffectKind": "kinds",
-    "Event": "events",
-    "EventData": "event_types",
-    "EventType": "event_types",
-    "Ledger": "ledger",
-    "MunimentError": "errors",
-    "Projection": "projections",
-    "ReplayReport": "replaying",
-    "Run": "lanes",
-    "RunRecord": "records",
-    "current_run": "lanes",
-    "effect": "lanes",
-    "open": "front",
-    "replay": "replaying",
-    "verify": "verifier",
+    "Answer": ".runs",
+    "Done": ".executing",
+    "EffectFailed": ".errors",
+    "EffectKind": ".kinds",
+    "Event": ".events",
+    "EventData": ".event_types",
+    "EventType": ".event_types",
+    "Ledger": ".ledger",
+    "MunimentError": ".errors",
+    "Projection": ".projections",
+    "ReplayReport": ".replaying",
+    "Run": ".lanes:Lane",
+    "RunRecord": ".records",
+    "current_run": ".lanes",
+    "effect": ".lanes",
+    "open": ".front",
+    "replay": ".replaying",
+    "verify": ".verifier",
 }
-_ALIASES = {"Run": "Lane"}
 
-
-def __getattr__(name: str) -> object:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'muniment' has no attribute {name!r}")
-    module = importlib.import_module(f"muniment.{_HOMES[name]}")
-    return getattr(module, _ALIASES.get(name, name))
+__getattr__ = lazy(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

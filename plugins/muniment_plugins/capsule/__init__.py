@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import pluggy
 
+from muniment.lazy import lazy
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -34,21 +36,15 @@ __all__ = [
 # The kernel's own marker is equal, but importing it would bring the kernel's store.
 hookimpl = pluggy.HookimplMarker("muniment")
 
-_PLACES = {
-    "BoundedExecutionError": "refusals",
-    "Capsule": "running",
-    "Execution": "execution",
-    "Policy": "policy",
-}
-
-
-def __getattr__(name: str) -> Any:
-    """Load the public names when they are first asked for (PEP 562)."""
-    if name not in _PLACES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module  # noqa: PLC0415 - lazy is the point
-
-    return getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)
+__getattr__ = lazy(
+    __name__,
+    {
+        "BoundedExecutionError": ".refusals",
+        "Capsule": ".running",
+        "Execution": ".execution",
+        "Policy": ".policy",
+    },
+)
 
 
 @hookimpl

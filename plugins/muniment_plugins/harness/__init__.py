@@ -10,10 +10,11 @@ the hooks and knows its parts by name only.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pluggy
+
+from muniment.lazy import lazy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -78,40 +79,36 @@ __all__ = [
 # The kernel's own marker is equal, but importing it would bring the kernel's store.
 hookimpl = pluggy.HookimplMarker("muniment")
 
-_PLACES = {
-    "ArtifactPlugin": "artifacts",
-    "BoundedExecutionError": "refusals",
-    "Case": "cases",
-    "Claim": "claims",
-    "EvidenceBundlePlugin": "artifacts",
-    "Experiment": "experiments",
-    "ExperimentFailed": "refusals",
-    "HarnessRefused": "refusals",
-    "Hypothesis": "verifiers",
-    "Pipeline": "pipelines",
-    "PromptProvenancePlugin": "artifacts",
-    "Result": "results",
-    "Serial": "executors",
-    "Spec": "claims",
-    "Threads": "executors",
-    "Treatment": "treatments",
-    "bounded_synthesis": "synthesis",
-    "execute_capsule": "execution",
-    "generate_spec": "stating",
-    "meets_claim": "acceptance",
-    "metamorphic": "verifiers",
-    "pipeline_step": "custom",
-    "run_metamorphic_tests": "metamorphosis",
-    "specify_claim": "stating",
-    "verifier": "verifiers",
-}
-
-
-def __getattr__(name: str) -> Any:
-    """Load the public names when they are first asked for (PEP 562)."""
-    if name not in _PLACES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_PLACES[name]}"), name)
+__getattr__ = lazy(
+    __name__,
+    {
+        "ArtifactPlugin": ".artifacts",
+        "BoundedExecutionError": ".refusals",
+        "Case": ".cases",
+        "Claim": ".claims",
+        "EvidenceBundlePlugin": ".artifacts",
+        "Experiment": ".experiments",
+        "ExperimentFailed": ".refusals",
+        "HarnessRefused": ".refusals",
+        "Hypothesis": ".verifiers",
+        "Pipeline": ".pipelines",
+        "PromptProvenancePlugin": ".artifacts",
+        "Result": ".results",
+        "Serial": ".executors",
+        "Spec": ".claims",
+        "Threads": ".executors",
+        "Treatment": ".treatments",
+        "bounded_synthesis": ".synthesis",
+        "execute_capsule": ".execution",
+        "generate_spec": ".stating",
+        "meets_claim": ".acceptance",
+        "metamorphic": ".verifiers",
+        "pipeline_step": ".custom",
+        "run_metamorphic_tests": ".metamorphosis",
+        "specify_claim": ".stating",
+        "verifier": ".verifiers",
+    },
+)
 
 
 @hookimpl

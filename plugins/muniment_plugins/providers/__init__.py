@@ -10,9 +10,11 @@ parts by name only, so that importing it costs next to nothing.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pluggy
+
+from muniment.lazy import lazy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -49,27 +51,21 @@ __all__ = [
 # The kernel's own marker is equal, but importing it would bring the kernel's store.
 hookimpl = pluggy.HookimplMarker("muniment")
 
-_PLACES = {
-    "Answer": "prompt",
-    "CompletionFailed": "refusals",
-    "Redaction": "redaction",
-    "Scripted": "scripted",
-    "ToolCall": "prompt",
-    "acomplete": "completing",
-    "async_http_client": "transport",
-    "complete": "completing",
-    "http_client": "transport",
-    "tool_server": "tools",
-}
-
-
-def __getattr__(name: str) -> Any:
-    """Load the public names when they are first asked for (PEP 562)."""
-    if name not in _PLACES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module  # noqa: PLC0415 - lazy is the point
-
-    return getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)
+__getattr__ = lazy(
+    __name__,
+    {
+        "Answer": ".prompt",
+        "CompletionFailed": ".refusals",
+        "Redaction": ".redaction",
+        "Scripted": ".scripted",
+        "ToolCall": ".prompt",
+        "acomplete": ".completing",
+        "async_http_client": ".transport",
+        "complete": ".completing",
+        "http_client": ".transport",
+        "tool_server": ".tools",
+    },
+)
 
 
 @hookimpl
