@@ -84,7 +84,13 @@ class Question:
 
 
 def model(llm: Llm) -> Model:
-    """Return *llm* as steps keep it."""
+    """Return *llm* as steps keep it, or refuse."""
+    if not isinstance(llm, str) and not callable(llm):
+        raise HarnessRefused(
+            f"{llm!r} is no model",
+            rule="harness/llm",
+            remedy='write "provider:model", or give a callable (claim, spec, ctx)',
+        )
     return Provider.of(llm) if isinstance(llm, str) else named(llm)
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Never, cast
+from typing import TYPE_CHECKING, Never, TypeVar, cast
 
 from muniment.errors import UsageError
 from muniment_plugins.harness.artifacts import Artifacts, file_name
@@ -20,14 +20,22 @@ from muniment_plugins.harness.cases import Step
 from muniment_plugins.harness.pipelines import Pipeline
 from muniment_plugins.harness.programs import ExperimentProgram
 from muniment_plugins.harness.references import Function, named
+from muniment_plugins.harness.refusals import HarnessRefused
 from muniment_plugins.harness.sourcing import PINS
-from muniment_plugins.harness.treatments import Changes, Treatment, described
+from muniment_plugins.harness.treatments import (
+    Changes,
+    Treatment,
+    described,
+    refuse_mistaken,
+)
 from muniment_plugins.harness.verifiers import Hypothesis, Verifier
 
 if TYPE_CHECKING:
     from muniment_plugins.harness.experiments import Experiment
 
 __all__ = ["ExperimentBuilder", "checked_count"]
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +70,7 @@ class ExperimentBuilder:
 
     def pipeline(self, pipeline: Pipeline | Iterable[Step]) -> ExperimentBuilder:
         """Take the steps of *pipeline*."""
-        return replace(self, steps=tuple(pipeline))
+        return replace(self, steps=Pipeline(pipeline).steps)
 
     def add_step(self, step: Step) -> ExperimentBuilder:
         """Put *step* after the others."""
@@ -72,7 +80,12 @@ class ExperimentBuilder:
         self, name: str | Treatment, apply: Changes | Function | None = None
     ) -> ExperimentBuilder:
         """Add a condition that changes what *apply* says; see `Treatment`."""
-        one = name if isinstance(name, Treatment) else Treatment(name, apply or {})
+        if isinstance(name, Treatment):
+            one = name
+        elif apply is None:
+            _refuse(f"{name!r} changes nothing", "give treatment(name, {…})")
+        else:
+            one = Treatment(name, apply)
         if any(other.name == one.name for other in self.treated):
             _refuse(f"two treatments are called {one.name}", "name each of them")
         return replace(self, treated=(*self.treated, one))
@@ -85,7 +98,7 @@ class ExperimentBuilder:
         if isinstance(treatments, Mapping):
             given = cast("Mapping[str, Changes | Function]", treatments)
             treatments = [Treatment(name, apply) for name, apply in given.items()]
-        for one in treatments:
+        for one in _listed(treatments, "treatments({name: {…}})"):
             builder = builder.treatment(one)
         return builder
 
@@ -95,6 +108,8 @@ class ExperimentBuilder:
         """Let *verifier* judge what is measured, under *name*."""
         if isinstance(name, Hypothesis):
             one = name
+        elif callable(name):
+            _refuse(f"{name!r} has no name", "give hypothesis(name, verifier=…)")
         elif verifier is None:
             _refuse(f"nobody judges {name}", "give hypothesis(name, verifier=…)")
         else:
@@ -111,17 +126,22 @@ class ExperimentBuilder:
         if isinstance(hypotheses, Mapping):
             given = cast("Mapping[str, Verifier | Function]", hypotheses)
             hypotheses = [Hypothesis(n, Verifier.of(one)) for n, one in given.items()]
-        for one in hypotheses:
+        for one in _listed(hypotheses, "hypotheses({name: verifier})"):
             builder = builder.hypothesis(one)
         return builder
 
     def plugin(self, plugin: Artifacts) -> ExperimentBuilder:
         """Let *plugin* write its files when the run has ended."""
+        if isinstance(plugin, type) or not callable(getattr(plugin, "write", None)):
+            _refuse(f"{plugin!r} writes no files", "give plugin(ArtifactPlugin())")
         return replace(self, writers=(*self.writers, plugin))
 
     def plugins(self, plugins: Iterable[Artifacts]) -> ExperimentBuilder:
         """Add several plugins."""
-        return replace(self, writers=(*self.writers, *plugins))
+        builder = self
+        for one in _listed(plugins, "plugins([ArtifactPlugin()])"):
+            builder = builder.plugin(one)
+        return builder
 
     def replicates(self, count: int) -> ExperimentBuilder:
         """Run *count* replicates unless `Experiment.run` says otherwise."""
@@ -129,10 +149,14 @@ class ExperimentBuilder:
 
     def description(self, words: str) -> ExperimentBuilder:
         """Say what the experiment is for; a label of its runs."""
+        if not _is(words, str):
+            _refuse(f"{words!r} is no text", "write description('…')")
         return replace(self, words=words)
 
     def initial_ctx(self, values: Mapping[str, object]) -> ExperimentBuilder:
         """Give every condition *values*; steps and functions find them in ``ctx``."""
+        if not _is(values, Mapping):
+            _refuse(f"{values!r} names no values", "give initial_ctx({name: value})")
         described(values, "initial_ctx")
         return replace(self, context={**self.context, **values})
 
@@ -140,13 +164,18 @@ class ExperimentBuilder:
         """Require that the code returns *names*; a replicate without them fails."""
         if isinstance(names, str):
             _refuse(f"{names!r} is no list", f"write outputs([{names!r}])")
-        return replace(self, declared=tuple(names))
+        declared = tuple(_listed(names, "outputs([name])"))
+        if not all(_is(one, str) for one in declared):
+            _refuse(f"{names!r} are no names", "write outputs([name])")
+        return replace(self, declared=declared)
 
     def build(self) -> Experiment:
         """Return the experiment.
 
         Raises:
-            UsageError: it has no datasource or no steps, or a name that is no file's.
+            UsageError: it has no datasource or no steps, a name that is no file's, or a
+                value in its context that looks like a misspelt parameter.
+            HarnessRefused: a treatment changes a step to what is none.
 
         """
         from muniment_plugins.harness.experiments import Experiment  # noqa: PLC0415
@@ -155,10 +184,14 @@ class ExperimentBuilder:
             _refuse("there is no datasource", "add .datasource(lambda ctx: data)")
         if not self.steps:
             _refuse("there are no steps", "add .pipeline(Pipeline([…]))")
+        if self.name is not None and (type(self.name) is not str or not self.name):
+            _refuse(f"{self.name!r} is no name", "write Experiment.builder('name')")
         if self.writers and self.name is not None:
             file_name(self.name, "the experiment's name")
+        pipeline = Pipeline(self.steps)
+        self._refuse_strange(pipeline)
         program = ExperimentProgram(
-            Pipeline(self.steps),
+            pipeline,
             self.source,
             self.judged,
             self.treated,
@@ -169,12 +202,38 @@ class ExperimentBuilder:
         )
         return Experiment(program, self.writers, self.count, self.words)
 
+    def _refuse_strange(self, pipeline: Pipeline) -> None:
+        """Refuse what the context or a treatment says to nobody, or wrongly."""
+        takes = pipeline.takes
+        refuse_mistaken(self.context, takes, "initial_ctx")
+        pipeline.under(self.context)
+        for one in self.treated:
+            changes = one.fixed or {}
+            place = f"treatment {one.name}"
+            refuse_mistaken(changes, takes | self.context.keys(), place)
+            try:
+                pipeline.under({**self.context, **changes})
+            except HarnessRefused as refusal:
+                refusal.place = f"{place}, {refusal.place}".removesuffix(", ")
+                raise
+
 
 def checked_count(count: int) -> int:
     """Return *count* if it is a number of replicates, or refuse it."""
     if type(count) is not int or count < 1:
         _refuse(f"{count!r} replicates are none", "give 1 or more")
     return count
+
+
+def _is(given: object, kind: type) -> bool:
+    """Tell whether *given* is what its annotation says, which nothing enforces."""
+    return isinstance(given, kind)
+
+
+def _listed(given: Iterable[_T], remedy: str) -> list[_T]:
+    if not _is(given, Iterable):
+        _refuse(f"{given!r} is no list", f"write {remedy}")
+    return list(given)
 
 
 def _refuse(message: str, remedy: str) -> Never:

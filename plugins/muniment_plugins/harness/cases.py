@@ -18,6 +18,7 @@ from typing import ClassVar, Protocol
 
 from muniment_plugins.harness.claims import Claim, Spec
 from muniment_plugins.harness.hosts import INLINE, Host
+from muniment_plugins.harness.naming import Known
 from muniment_plugins.harness.refusals import HarnessRefused
 from muniment_plugins.harness.surroundings import Surroundings
 
@@ -66,7 +67,8 @@ class Case:
             "feedback": None if self.feedback is None else dict(self.feedback),
         }
         known = {name: value for name, value in own.items() if value is not None}
-        return MappingProxyType({**own, **self.context, **known})
+        everything = {**own, **self.context, **known}
+        return MappingProxyType(Known(everything, "value of the context"))
 
     def the_claim(self) -> Claim:
         """Return the claim, or refuse."""

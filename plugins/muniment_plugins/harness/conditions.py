@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from muniment.errors import EffectFailed, MunimentError, origins
 from muniment.lanes import Lane
@@ -27,7 +27,12 @@ from muniment_plugins.harness.references import Function
 from muniment_plugins.harness.refusals import HarnessRefused
 from muniment_plugins.harness.samples import Samples, Trial
 from muniment_plugins.harness.sourcing import with_data
-from muniment_plugins.harness.treatments import Treatment, described
+from muniment_plugins.harness.treatments import (
+    Changes,
+    Treatment,
+    described,
+    refuse_mistaken,
+)
 
 if TYPE_CHECKING:
     from muniment_plugins.harness.claims import Claim
@@ -114,7 +119,11 @@ class Condition:
     ) -> Mapping[str, object]:
         def ask(function: Function, request: dict[str, object]) -> object:
             def perform(_: object) -> object:
-                return as_values(case.host.call(function, case.told))
+                changes = as_values(case.host.call(function, case.told))
+                known = self.program.pipeline.takes | self.program.context.keys()
+                place = f"treatment {treatment.name}"
+                refuse_mistaken(_members(changes), known, place)
+                return changes
 
             asked = {**request, "replicate": case.context["replicate"]}
             return lane.effect("data", asked, perform=perform)
@@ -188,6 +197,10 @@ class Condition:
             return Failed(f"{self.name}, hypothesis {hypothesis.name}", error)
         self.lane.record("verdict.reached", {**fact, **beside})
         return fact["result"]
+
+
+def _members(changes: object) -> Changes:
+    return cast("Changes", changes) if isinstance(changes, Mapping) else {}
 
 
 def is_held(error: Exception) -> bool:

@@ -26,6 +26,7 @@ from typing import ClassVar, Self, cast, overload
 from muniment.errors import UsageError, ValueRefused
 from muniment_plugins.harness.cases import Case
 from muniment_plugins.harness.execution import refuse_passes
+from muniment_plugins.harness.naming import known_first
 from muniment_plugins.harness.references import (
     NO_SOURCES,
     Function,
@@ -58,6 +59,11 @@ class Custom:
     def title(self) -> str:
         """The function's name."""
         return str(self.function.described["import"]).rpartition(":")[2]
+
+    @property
+    def takes(self) -> list[str]:
+        """The parameters that are found by their names."""
+        return _takes(plain(self.function))
 
     def __call__(self, case: Case, run: Surroundings | None = None) -> Case:
         """Return *case* with what the function returned.
@@ -150,17 +156,33 @@ def pipeline_step(
     return _maker if function is None else _maker(function)
 
 
+def _takes(function: Function) -> list[str]:
+    names = list(inspect.signature(function).parameters)[1:]
+    return [name for name in names if name != CONTEXT]
+
+
 def _maker(function: Function) -> Maker:
+    if not callable(function):
+        raise UsageError(
+            f"{function!r} is no function",
+            rule="harness/step",
+            place="pipeline_step",
+            remedy="write @pipeline_step above def step(data, ctx): …",
+        )
+
     @wraps(function)
-    def make(**parameters: object) -> Custom:
-        names = list(inspect.signature(function).parameters)[1:]
+    def make(*positional: object, **parameters: object) -> Custom:
+        names = _takes(function)
         unknown = sorted(parameters.keys() - set(names))
-        if unknown:
+        if unknown or positional:
+            known = known_first(next(iter(unknown), ""), names)
             raise UsageError(
-                f"Unknown parameters: {', '.join(unknown)}",
+                f"Unknown parameters: {', '.join(unknown)}"
+                if unknown
+                else "parameters are given by name",
                 rule="harness/step",
                 place=getattr(function, "__qualname__", "pipeline_step"),
-                remedy=f"known are: {', '.join(names) or 'none'}",
+                remedy=f"known are: {', '.join(known) or 'none'}",
             )
         return Custom(named(function), parameters)
 

@@ -38,6 +38,7 @@ from muniment_plugins.harness.refusals import (
     HarnessRefused,
     message_of,
 )
+from muniment_plugins.harness.requiring import require_name
 from muniment_plugins.harness.surroundings import Surroundings, here
 
 __all__ = [
@@ -50,6 +51,7 @@ __all__ = [
     "run_code",
 ]
 
+_BOUNDS = ("clock", "require")
 _STOPPED = ("killed", "limit", "timeout")
 
 
@@ -76,6 +78,18 @@ class Execute:
     name: ClassVar[str] = "execute_capsule"
     entrypoint: str | None
     bounds: Mapping[str, object] = field(default_factory=dict[str, object])
+
+    def __post_init__(self) -> None:
+        require_name(self.entrypoint, "execute_capsule.entrypoint")
+
+    def under(self, changes: Mapping[str, object]) -> Self:
+        """Return the step as a treatment changes it."""
+        bounds = {name: changes[name] for name in _BOUNDS if name in changes}
+        return replace(
+            self,
+            entrypoint=cast("str | None", changes.get("entrypoint", self.entrypoint)),
+            bounds={**self.bounds, **bounds},
+        )
 
     def __call__(self, case: Case, run: Surroundings | None = None) -> Case:
         """Return *case* with what the code returned.

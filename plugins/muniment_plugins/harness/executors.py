@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar, cast
 
 from muniment.errors import UsageError
 from muniment_plugins.harness.hosts import Caller, Host, Inline, Unfinished
+from muniment_plugins.harness.naming import known_first
 
 if TYPE_CHECKING:
     from muniment_plugins.harness.programs import ExperimentProgram
@@ -106,18 +107,23 @@ def executor_of(given: str | Executor | None) -> Executor:
         return Serial()
     if given == "threads":
         return Threads()
-    if not isinstance(given, str):
+    if not isinstance(given, str) and _admits(given):
         return given
-    if given not in _PLACES:
+    if not isinstance(given, str) or given not in _PLACES:
+        names = known_first(given, sorted(("serial", "threads", *_PLACES)))
         raise UsageError(
             f"no executor is called {given!r}",
             rule="harness/executor",
             place="Experiment.run",
-            remedy=f"known are: {', '.join(sorted(('serial', 'threads', *_PLACES)))}",
+            remedy=f"known are: {', '.join(names)}",
         )
     module, name = _PLACES[given]
     found = getattr(import_module(f"muniment_plugins.harness.{module}"), name)
     return cast("Executor", found())
+
+
+def _admits(given: object) -> bool:
+    return callable(getattr(given, "admit", None)) and not isinstance(given, type)
 
 
 def spread(

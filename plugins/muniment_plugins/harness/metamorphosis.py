@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Self, cast
+from typing import ClassVar, Never, Self, cast
 
 from muniment.errors import ValueRefused
 from muniment_plugins.harness.cases import Case
@@ -53,6 +53,19 @@ class TestProperties:
     tolerance: float = 1e-6
     permutations: int = 8
     rtol: float = 0.0
+
+    def __post_init__(self) -> None:
+        permutations, tolerance, rtol = self.permutations, self.tolerance, self.rtol
+        counts = type(permutations) is int and permutations >= 1
+        if not counts or not is_amount(tolerance) or not is_amount(rtol):
+            _refuse(
+                f"tolerance {tolerance!r}, rtol {rtol!r} and {permutations!r} "
+                "permutations test nothing",
+                "give tolerance >= 0, rtol >= 0 and permutations >= 1",
+            )
+        if not _are_functions(self.transforms):
+            remedy = "give transforms={name: function}"
+            _refuse(f"{self.transforms!r} are no transforms", remedy)
 
     def __call__(self, case: Case, run: Surroundings | None = None) -> Case:
         """Return *case* with one ``<name>_pass`` metric for each property.
@@ -219,13 +232,15 @@ def run_metamorphic_tests(
         HarnessRefused: there would be no test, or none could fail.
 
     """
-    counts = type(permutations) is int and permutations >= 1
-    if not counts or not is_amount(tolerance) or not is_amount(rtol):
-        raise HarnessRefused(
-            f"tolerance {tolerance}, rtol {rtol} and {permutations} permutations test "
-            "nothing",
-            rule="harness/property",
-            place="run_metamorphic_tests",
-            remedy="give tolerance >= 0, rtol >= 0 and permutations >= 1",
-        )
-    return TestProperties(dict(transforms or {}), tolerance, permutations, rtol)
+    return TestProperties(transforms or {}, tolerance, permutations, rtol)
+
+
+def _are_functions(given: object) -> bool:
+    if not isinstance(given, Mapping):
+        return False
+    return all(map(callable, cast("Mapping[str, object]", given).values()))
+
+
+def _refuse(message: str, remedy: str) -> Never:
+    place = TestProperties.name
+    raise HarnessRefused(message, rule="harness/property", place=place, remedy=remedy)

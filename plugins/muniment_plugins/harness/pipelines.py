@@ -47,7 +47,8 @@ _CORRECTABLE = "harness/metric"
 def _require_step(number: int, given: object) -> None:
     """Refuse what is no step, such as a function that makes one and was not called."""
     members = (getattr(given, name, None) for name in ("__call__", "describe"))
-    if all(map(callable, members)) and not isinstance(given, type):
+    named = isinstance(getattr(given, "name", None), str)
+    if named and all(map(callable, members)) and not isinstance(given, type):
         return
     name = getattr(given, "__name__", "")
     maker = name if name.isidentifier() else "specify_claim"
@@ -68,6 +69,13 @@ class Pipeline:
     """The steps of one replicate."""
 
     def __init__(self, steps: Iterable[Step]) -> None:
+        if not hasattr(steps, "__iter__"):
+            raise UsageError(
+                f"{steps!r} is no list of steps",
+                rule="harness/step",
+                place="Pipeline",
+                remedy="write Pipeline([…])",
+            )
         self.steps: tuple[Step, ...] = tuple(steps)
         for number, step in enumerate(self.steps, 1):
             _require_step(number, step)
@@ -131,6 +139,12 @@ class Pipeline:
                 return ended
             feedback = {"code": brought.the_code(), **wrong}
             case = replace(case, attempt=brought.attempt, feedback=feedback)
+
+    @property
+    def takes(self) -> set[str]:
+        """The parameters of the user's own steps."""
+        own = (step.takes for step in self.steps if isinstance(step, Custom))
+        return {name for names in own for name in names}
 
     def under(self, changes: Mapping[str, object]) -> Self:
         """Return the pipeline as a treatment changes it."""

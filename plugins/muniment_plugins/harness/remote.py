@@ -26,6 +26,7 @@ from muniment.plugins import Plugins
 from muniment.values import decode, encode
 from muniment_plugins.harness.claims import Claim, Spec, as_values
 from muniment_plugins.harness.hosts import settled
+from muniment_plugins.harness.naming import Known
 from muniment_plugins.harness.references import (
     Function,
     Remembered,
@@ -109,7 +110,8 @@ def _unpacked(packed: Row) -> object:
         return Remembered(cast("Row", content))
     if kind == "context":
         told = cast("dict[str, Row]", content)
-        return MappingProxyType({name: _unpacked(one) for name, one in told.items()})
+        everything = {name: _unpacked(one) for name, one in told.items()}
+        return MappingProxyType(Known(everything, "value of the context"))
     members = cast("Row", content)
     return Claim.of(members) if kind == "Claim" else Spec.of(members)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NoReturn, cast
 
+from muniment_plugins.harness.naming import known_first
 from muniment_plugins.harness.refusals import HarnessRefused
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "refuse_unknown",
     "require_list",
     "require_mapping",
+    "require_name",
     "require_one_of",
     "require_text",
 ]
@@ -30,6 +32,12 @@ def require_text(value: object, place: str) -> None:
     """Refuse what is no text, or an empty one."""
     if not isinstance(value, str) or not value:
         refuse(f"{value!r} is no text", place, "give a text that is not empty")
+
+
+def require_name(value: object, place: str) -> None:
+    """Refuse what is no name of a function; None leaves it open."""
+    if value is not None and not (isinstance(value, str) and value.isidentifier()):
+        refuse(f"{value!r} is no name of a function", place, "write it as a text")
 
 
 def require_list(value: object, place: str) -> None:
@@ -56,8 +64,8 @@ def refuse_unknown(
     """Refuse members that nobody would read."""
     unknown = sorted(str(name) for name in members.keys() - set(known))
     if unknown:
-        names = ", ".join(unknown)
-        refuse(f"{names} means nothing here", place, f"known: {', '.join(known)}")
+        names, first = ", ".join(unknown), known_first(unknown[0], known)
+        refuse(f"{names} means nothing here", place, f"known: {', '.join(first)}")
 
 
 def refuse(message: str, place: str, remedy: str) -> NoReturn:

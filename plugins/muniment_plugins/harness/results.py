@@ -16,11 +16,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
+from muniment.errors import UsageError
 from muniment_plugins.harness.artifacts import EvidenceBundlePlugin, Record
 from muniment_plugins.harness.digesting import digest_of
 from muniment_plugins.harness.failing import Failure, failures_of, place_in
 from muniment_plugins.harness.gathering import Gathered, gather
 from muniment_plugins.harness.levels import weakest
+from muniment_plugins.harness.naming import Known
 from muniment_plugins.harness.programs import BASELINE
 from muniment_plugins.harness.refusals import ExperimentFailed
 from muniment_plugins.harness.registration import KIND, Integrity, integrity_of
@@ -52,7 +54,7 @@ class Condition:
         for measured in ordered.values():
             for name, value in measured.items():
                 metrics.setdefault(name, []).append(value)
-        return cls(metrics, ordered)
+        return cls(Known(metrics, "metric"), Known(ordered, "measured replicate"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +121,14 @@ class Result:
         return 0 if self.ok and not refuted else 1
 
     def hypothesis(self, name: str) -> Judged:
-        """Return what was judged under *name*; `KeyError` where nothing was."""
-        return {one.name: one for one in self.metrics.hypotheses}[name]
+        """Return what was judged under *name*.
+
+        Raises:
+            UnknownName: nothing was; it is a ``KeyError``, and names what was.
+
+        """
+        judged = {one.name: one for one in self.metrics.hypotheses}
+        return Known(judged, "hypothesis that was judged", f"run {self.run_id}")[name]
 
     def raise_for_errors(self) -> None:
         """Raise what failed, if anything did.
@@ -144,8 +152,20 @@ class Result:
         return verify(self.place)
 
     def bundle(self, path: str | Path) -> list[Path]:
-        """Write the trail from claim to verdict of each condition below *path*."""
+        """Write the trail from claim to verdict of each condition below *path*.
+
+        Raises:
+            UsageError: *path* is a file.
+
+        """
         directory = Path(path)
+        if directory.exists() and not directory.is_dir():
+            raise UsageError(
+                "it is no directory",
+                rule="harness/artifact",
+                place=str(path),
+                remedy="give a directory, which is made where there is none",
+            )
         EvidenceBundlePlugin().write(directory, self.record)
         return sorted(directory.glob("*/evidence/*.json"))
 
@@ -199,7 +219,10 @@ class Result:
         metrics = Metrics(
             Condition.of(rows.get(BASELINE, {})),
             _judged(conditions, [one["name"] for one in hypotheses]),
-            {name: Condition.of(rows[name]) for name in names[1:] if name in rows},
+            Known(
+                {name: Condition.of(rows[name]) for name in names[1:] if name in rows},
+                "treatment",
+            ),
         )
         size, _ = ledger.store.last_checkpoint()
         proof = {"ledger": ledger.id, "run": run, "checkpoint": size}
@@ -253,7 +276,7 @@ def _judged(conditions: Mapping[str, Gathered], names: list[str]) -> tuple[Judge
     return tuple(
         Judged(
             name,
-            results[name],
+            Known(results[name], "judged condition"),
             _all(passed[name]),
             scores[name],
             weakest(levels[name]),

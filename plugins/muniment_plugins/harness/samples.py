@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from muniment_plugins.harness.claims import Claim
+from muniment_plugins.harness.naming import Known
 from muniment_plugins.harness.refusals import HarnessRefused
 
 __all__ = ["Measured", "Samples", "Trial", "paired"]
@@ -21,11 +22,11 @@ Measured: TypeAlias = "Mapping[str, Sequence[object]]"
 """Metric → its value in each replicate."""
 
 
-class Samples(dict[str, list[object]]):
+class Samples(Known[str, list[object]]):
     """Metric → its value in each replicate that measured it; ``rows`` says which."""
 
     def __init__(self, rows: Mapping[int, Mapping[str, object]]) -> None:
-        super().__init__()
+        super().__init__({}, "metric")
         self.rows = dict(rows)
         for metrics in self.rows.values():
             for name, value in metrics.items():

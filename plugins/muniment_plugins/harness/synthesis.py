@@ -31,6 +31,7 @@ from muniment_plugins.harness.asking import (
 from muniment_plugins.harness.cases import Case
 from muniment_plugins.harness.prompts import about_code, program_of
 from muniment_plugins.harness.refusals import BoundedExecutionError, HarnessRefused
+from muniment_plugins.harness.requiring import refuse, require_name, require_text
 from muniment_plugins.harness.surroundings import Surroundings, here
 
 __all__ = ["Synthesize", "bounded_synthesis", "given_code"]
@@ -46,6 +47,14 @@ class Synthesize:
     entrypoint: str | None = None
     attempts: int = 1
     repair: Model | None = None
+
+    def __post_init__(self) -> None:
+        require_name(self.entrypoint, f"{self.name}.entrypoint")
+        if self.code is not None:
+            require_text(self.code, f"{self.name}.code")
+        if type(self.attempts) is not int or self.attempts < 1:
+            place = f"{self.name}.attempts"
+            refuse(f"{self.attempts!r} attempts are none", place, "give 1 or more")
 
     def __call__(self, case: Case, run: Surroundings | None = None) -> Case:
         """Return *case* with code that stays within the spec.

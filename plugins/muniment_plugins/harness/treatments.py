@@ -10,11 +10,13 @@ Rules:
   ``data`` takes the datasource's place.
 - What a callable says for a replicate is an effect of kind ``data``, asked once.
 - A name is a segment of scopes and of paths; ``baseline`` is taken.
+- Values of the context may have any name, but not what the experiment says itself, and
+  none that looks like a misspelt parameter of a step: nothing would take it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Self, cast
 
@@ -22,6 +24,7 @@ from muniment.errors import UsageError, ValueRefused
 from muniment.events import is_name
 from muniment.values import encode
 from muniment_plugins.harness.claims import Claim, Spec
+from muniment_plugins.harness.naming import mistaken_for
 from muniment_plugins.harness.references import (
     NO_SOURCES,
     Function,
@@ -31,9 +34,30 @@ from muniment_plugins.harness.references import (
     refer,
 )
 
-__all__ = ["BASELINE", "Changes", "Treatment", "described", "undescribed"]
+__all__ = [
+    "BASELINE",
+    "PARAMETERS",
+    "Changes",
+    "Treatment",
+    "described",
+    "refuse_mistaken",
+    "undescribed",
+]
 
 BASELINE = "baseline"
+
+PARAMETERS = (
+    *("attempts", "claim", "clock", "code", "data", "entrypoint", "llm"),
+    *("permutations", "repair", "require", "rtol", "spec", "spec_llm"),
+    *("tolerance", "transforms"),
+)
+"""What treatments change of the harness's own steps, and the data."""
+
+_SAID = (
+    *("attempt", "condition", "feedback", "metrics", "outputs"),
+    *("replicate", "seed"),
+)
+"""What functions find in ``ctx`` whatever the context says."""
 
 Changes = Mapping[str, object]
 
@@ -46,8 +70,13 @@ class Treatment:
     apply: Changes | Function
 
     def __post_init__(self) -> None:
-        foreign = any(mark in self.name for mark in "/\\\0")
-        if not is_name(self.name) or self.name in _TAKEN or foreign:
+        foreign = any(mark in str(self.name) for mark in "/\\\0")
+        if (
+            type(self.name) is not str
+            or not is_name(self.name)
+            or self.name in _TAKEN
+            or foreign
+        ):
             raise _refused(f"{self.name!r} is no name of a treatment")
         if self.name[0] in "$@.":
             raise _refused(f"{self.name!r} is no name of a treatment")
@@ -100,6 +129,36 @@ class Treatment:
 
 
 _TAKEN = ("", ".", "..", BASELINE, "plugin", "replicate")
+
+
+def refuse_mistaken(names: Iterable[object], own: Collection[str], place: str) -> None:
+    """Refuse names of a context that nobody would take, or that look like mistakes.
+
+    Args:
+        names: what a treatment changes, or the context has from the beginning.
+        own: what the user's steps take, and what the context has.
+        place: who says so.
+
+    Raises:
+        UsageError: one of them is such a name.
+
+    """
+    for name in names:
+        if not isinstance(name, str):
+            raise _strange(f"{name!r} is no text", "name each value", place)
+        if name in _SAID:
+            remedy = "give the value another name"
+            raise _strange(f"{name} is what the experiment says itself", remedy, place)
+        if name in PARAMETERS or name in own:
+            continue
+        near = mistaken_for(name, PARAMETERS, own)
+        if near is not None:
+            remedy = f"write {near}, or a name for the context that is less like it"
+            raise _strange(f"no step takes {name}", remedy, place)
+
+
+def _strange(message: str, remedy: str, place: str) -> UsageError:
+    return UsageError(message, rule="harness/context", place=place, remedy=remedy)
 
 
 def described(values: Mapping[str, object], place: str) -> dict[str, object]:

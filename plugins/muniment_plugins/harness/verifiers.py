@@ -28,6 +28,7 @@ from muniment.errors import ValueRefused
 from muniment.values import encode
 from muniment_plugins.harness.claims import Claim
 from muniment_plugins.harness.freezing import thaw_members
+from muniment_plugins.harness.naming import known_first
 from muniment_plugins.harness.references import (
     NO_SOURCES,
     Function,
@@ -75,7 +76,7 @@ class Verifier:
         takes = _keywords(self.function)
         unknown = sorted(settings.keys() - takes) if takes is not None else []
         if unknown:
-            known = ", ".join(sorted(takes or ())) or "none"
+            known = ", ".join(known_first(unknown[0], sorted(takes or ()))) or "none"
             _refuse(f"{', '.join(unknown)} cannot be set", f"known: {known}")
         return replace(self, settings={**self.settings, **settings})
 
@@ -219,8 +220,8 @@ def verifier(
 
     """
     if function is None:
-        return lambda one: Verifier(one, compares=compares)
-    return Verifier(function, compares=compares)
+        return lambda one: replace(Verifier.of(one), compares=compares)
+    return replace(Verifier.of(function), compares=compares)
 
 
 def judge_properties(baseline: Measured, condition: Measured) -> dict[str, object]:

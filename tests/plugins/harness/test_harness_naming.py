@@ -1,0 +1,257 @@
+"""A name that is mistyped is refused with the name that was meant."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+import errands
+import muniment_plugins.harness as steps
+from in_process import harness_ledger
+from muniment.errors import MunimentError, UsageError
+from muniment_plugins.harness import (
+    ArtifactPlugin,
+    Claim,
+    Experiment,
+    Pipeline,
+    Spec,
+    Treatment,
+    bounded_synthesis,
+    execute_capsule,
+    generate_spec,
+    metamorphic,
+    pipeline_step,
+    run_metamorphic_tests,
+    specify_claim,
+    verifier,
+)
+from muniment_plugins.harness.building import ExperimentBuilder
+from muniment_plugins.harness.naming import Known, UnknownName, mistaken_for
+from muniment_plugins.harness.treatments import PARAMETERS
+
+Call = Callable[[], object]
+
+
+def builder() -> ExperimentBuilder:
+    """Return the builder of a small experiment with a step of one's own."""
+    pipeline = Pipeline(
+        [
+            specify_claim(claim=Claim("c", "A claim")),
+            generate_spec(spec=Spec()),
+            bounded_synthesis(code=errands.CODE),
+            execute_capsule(),
+            errands.stepped(share=0.5),
+        ]
+    )
+    return Experiment.builder("names").datasource(errands.rows).pipeline(pipeline)
+
+
+def test_every_parameter_of_a_step_is_known() -> None:
+    """What the steps' makers take is what treatments are known to change."""
+    makers: list[Callable[..., object]] = [
+        *(specify_claim, generate_spec, bounded_synthesis),
+        *(execute_capsule, run_metamorphic_tests),
+    ]
+    takes = {name for maker in makers for name in inspect.signature(maker).parameters}
+    assert takes | {"data", "spec_llm"} == set(PARAMETERS)
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [
+        ("cod", "code"),
+        ("codes", "code"),
+        ("cdoe", "code"),
+        ("Code", "code"),
+        ("sepc", "spec"),
+        ("tolerence", "tolerance"),
+        ("atempts", "attempts"),
+        ("entry_point", "entrypoint"),
+        ("shere", None),
+        ("shar", "share"),
+        *[(one, None) for one in ("mode", "date", "rate", "data2", "code_a", "block")],
+        *[(one, None) for one in ("note", "n", "share_b", "alpha2", "spec_id")],
+    ],
+)
+def test_what_is_a_mistake_and_what_is_a_name(name: str, near: str | None) -> None:
+    """A letter more, less, or elsewhere is a mistake; a family of names is none."""
+    assert mistaken_for(name, PARAMETERS, ["share", "alpha1", "share_a"]) == near
+
+
+def test_a_misspelt_parameter_is_no_context() -> None:
+    """A treatment and ``initial_ctx`` name the parameter that was probably meant."""
+    with pytest.raises(
+        UsageError, match=r"treatment a: no step takes cod .*write code"
+    ):
+        builder().treatment("a", {"cod": errands.CODE}).build()
+    with pytest.raises(UsageError, match=r"no step takes shre .*write share"):
+        builder().treatment("a", {"shre": 1}).build()
+    with pytest.raises(UsageError, match=r"initial_ctx: no step takes atempts"):
+        builder().initial_ctx({"atempts": 3}).build()
+    with pytest.raises(UsageError, match="seed is what the experiment says itself"):
+        builder().treatment("a", {"seed": 3}).build()
+    builder().initial_ctx({"shelf": 1}).treatment("a", {"weight": 1}).build()
+
+
+def test_what_a_function_changes_is_read_too(tmp_path: Path) -> None:
+    """A treatment that says its changes for each replicate fails by such a name."""
+
+    def draw(ctx: Mapping[str, Any]) -> dict[str, object]:
+        del ctx
+        return {"cod": errands.CODE}
+
+    drawn = builder().treatment("a", draw).build()
+    with harness_ledger(tmp_path / "ledger.db") as ledger:
+        result = drawn.run(ledger=ledger)
+    (failure,) = result.errors
+    assert "no step takes cod" in failure.message
+    assert failure.place == "a, replicate 0, datasource"
+
+
+def test_treatments_change_walls(tmp_path: Path) -> None:
+    """``clock`` and ``require`` are parameters of a step like all others."""
+    frozen = builder().treatment("a", {"clock": "frozen"}).build()
+    with harness_ledger(tmp_path / "ledger.db") as ledger:
+        assert frozen.run(ledger=ledger).ok
+        asked = [
+            cast("Mapping[str, object]", ledger.resolve(one)["request"])
+            for one in ledger.events(type="execution.requested")
+        ]
+    assert [one.get("clock") for one in asked] == [None, "frozen"]
+
+
+def few(baseline: Any, now: Any) -> dict[str, object]:
+    """Judge that there were few rows."""
+    del baseline
+    return {"passed": max(now["n"]) < 99}
+
+
+def test_a_result_names_what_it_knows(tmp_path: Path) -> None:
+    """What a result does not have is a ``KeyError`` that names what it has."""
+    spec = Spec(properties=[{"name": "same", "transform": "identity"}])
+    built = (
+        builder()
+        .add_step(run_metamorphic_tests())
+        .treatment("half", {"spec": spec})
+        .initial_ctx({"spec": spec})
+        .hypothesis("better", verifier=metamorphic)
+        .hypothesis("small", verifier=few)
+        .build()
+    )
+    with harness_ledger(tmp_path / "ledger.db") as ledger:
+        result = built.run(ledger=ledger)
+    with pytest.raises(KeyError, match=r"called 'smal' .*known: small, better"):
+        result.hypothesis("smal")
+    with pytest.raises(
+        UnknownName, match=r"no treatment is called 'haf' .*known: half"
+    ):
+        _ = result.metrics.treatments["haf"]
+    with pytest.raises(
+        UnknownName, match=r"no metric is called 'nn' .*known: n, total"
+    ):
+        _ = result.metrics.baseline.metrics["nn"]
+    with pytest.raises(UnknownName, match="known: half, baseline"):
+        _ = result.hypothesis("better").results["hal"]
+    with pytest.raises(UnknownName, match="known: 0"):
+        _ = result.metrics.baseline.rows[7]
+    with pytest.raises(UsageError, match="it is no directory"):
+        result.bundle(__file__)
+    assert result.metrics.treatments.get("haf") is None
+    assert dict(result.metrics.treatments) == result.metrics.treatments
+
+
+def test_functions_are_told_what_there_is(tmp_path: Path) -> None:
+    """A step and a verifier that ask for what is not there fail by its name."""
+
+    @pipeline_step
+    def asks(data: object, ctx: Mapping[str, Any]) -> object:
+        return data, {"weight": ctx["wieght"]}
+
+    built = builder().add_step(asks()).initial_ctx({"weight": 1}).build()
+
+    def misreads(baseline: Any, now: Any) -> dict[str, object]:
+        del baseline
+        return {"passed": now["totl"]}
+
+    judged = builder().hypothesis("h", verifier=misreads)
+    with harness_ledger(tmp_path / "ledger.db") as ledger:
+        (step,) = built.run(ledger=ledger).errors
+        (judge,) = judged.build().run(ledger=ledger).errors
+    assert "no value of the context is called 'wieght'" in step.message
+    assert "no metric is called 'totl'" in judge.message
+    assert step.rule == judge.rule == "harness/unknown"
+
+
+def test_nothing_known_is_said() -> None:
+    """Where there is nothing at all, the remedy says so."""
+    nothing: Known[str, int] = Known({}, "treatment")
+    with pytest.raises(UnknownName, match="there is none at all"):
+        _ = nothing["a"]
+
+
+_NO: Any = 5
+
+WRONG: dict[str, Call] = {
+    "a name": lambda: (
+        Experiment(builder().build().program)
+        .builder(_NO)
+        .datasource(errands.rows)
+        .pipeline(builder().steps)
+        .build()
+    ),
+    "steps": lambda: builder().pipeline(_NO),
+    "one step": lambda: builder().pipeline(cast("Any", execute_capsule())),
+    "a pipeline": lambda: Pipeline(_NO),
+    "a pipeline as a step": lambda: (
+        builder().add_step(cast("Any", Pipeline([]))).build()
+    ),
+    "no change": lambda: builder().treatment("a"),
+    "a treatment's name": lambda: Treatment(_NO, {}),
+    "treatments": lambda: builder().treatments(_NO),
+    "names in a treatment": lambda: builder().treatment("a", {_NO: 1}).build(),
+    "a hypothesis without a name": lambda: builder().hypothesis(
+        cast("Any", metamorphic)
+    ),
+    "hypotheses": lambda: builder().hypotheses(_NO),
+    "a plugin": lambda: builder().plugin(_NO),
+    "a plugin's class": lambda: builder().plugin(cast("Any", ArtifactPlugin)),
+    "plugins": lambda: builder().plugins(_NO),
+    "a description": lambda: builder().description(_NO),
+    "a context": lambda: builder().initial_ctx(_NO),
+    "outputs": lambda: builder().outputs(_NO),
+    "names of outputs": lambda: builder().outputs([_NO]),
+    "an executor": lambda: builder().build().run(executor=_NO),
+    "an executor's class": lambda: (
+        builder().build().run(executor=cast("Any", steps.Threads))
+    ),
+    "a ledger": lambda: builder().build().run(ledger=_NO),
+    "code": lambda: bounded_synthesis(code=_NO),
+    "a model": lambda: bounded_synthesis(llm=_NO),
+    "an entrypoint": lambda: bounded_synthesis(code="", entrypoint=_NO),
+    "another entrypoint": lambda: execute_capsule(entrypoint=_NO),
+    "transforms": lambda: run_metamorphic_tests(transforms=_NO),
+    "a transform": lambda: run_metamorphic_tests(transforms={"a": _NO}),
+    "a parameter by position": lambda: errands.stepped(0.5),
+    "a step's function": lambda: pipeline_step(_NO),
+    "a verifier": lambda: verifier(_NO),
+    "code in a treatment": lambda: builder().treatment("a", {"code": _NO}).build(),
+    "attempts in a treatment": lambda: (
+        builder().treatment("a", {"attempts": "2"}).build()
+    ),
+    "a spec in a treatment": lambda: (
+        builder().treatment("a", {"spec": {"allowd": []}}).build()
+    ),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_what_is_given_wrongly_is_refused_at_once(what: str) -> None:
+    """Every argument of another kind is an error of the house, with a remedy."""
+    with pytest.raises(MunimentError, match=r"\[harness/") as refusal:
+        WRONG[what]()
+    assert refusal.value.remedy
+    assert refusal.value.place or "model" in what
