@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, cast
 
 from muniment.errors import EffectFailed, MunimentError, origins
 from muniment.lanes import Lane
-from muniment_plugins.harness.cases import Case
+from muniment_plugins.harness.cases import Case, Step
 from muniment_plugins.harness.claims import as_values
 from muniment_plugins.harness.hosts import Host
 from muniment_plugins.harness.references import Function
@@ -86,10 +86,10 @@ class Condition:
         with self.lane.scope(f"replicate/{number}") as lane:
             about = {"condition": self.name, "replicate": number, "seed": seed}
             lane.record("replicate.started", about)
-            at = ["datasource"]
+            at = ["datasource", ""]
 
-            def step_begins(name: str) -> None:
-                at[0] = name
+            def step_begins(step: Step) -> None:
+                at[:] = step.name, getattr(step, "title", "")
                 begins()
 
             try:
@@ -100,7 +100,7 @@ class Condition:
             except Exception as error:
                 if not is_held(error):
                     raise
-                self._fail(number, at[0], error, lane)
+                self._fail(number, at[0], at[1], error, lane)
 
     def _case(self, about: Mapping[str, object], lane: Lane, host: Host) -> Case:
         seed = about["seed"]
@@ -153,11 +153,14 @@ class Condition:
         self.measured[number] = metrics
         self.claims[number] = case.claim
 
-    def _fail(self, number: int, step: str, error: Exception, lane: Lane) -> None:
+    def _fail(
+        self, number: int, step: str, function: str, error: Exception, lane: Lane
+    ) -> None:
         failed = Failed(f"{self.name}, replicate {number}, {step}", error)
         self.failures[number] = failed
         if not failed.by_effect:
             fact = {"replicate": number, "step": step, **told(error)}
+            fact["function"] = function or None
             fact["line"] = getattr(error, "line", None) or None
             fact["remedy"] = getattr(error, "remedy", "") or _REMEDIES.get(step)
             lane.record("replicate.failed", fact)

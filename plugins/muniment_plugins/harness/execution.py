@@ -52,6 +52,12 @@ __all__ = [
 ]
 
 _BOUNDS = ("clock", "require")
+_LIMITS = {
+    "capsule/cpu": "time_s",
+    "capsule/memory": "mem_mb",
+    "capsule/wall": "time_s",
+}
+"""The limit that a rule stands for."""
 _STOPPED = ("killed", "limit", "timeout")
 
 
@@ -208,8 +214,26 @@ def _perform(
         inside.record("execution.measured", {**held, **_measured(list(group))})
     for told in answers:
         if told["status"] in _STOPPED:
-            raise CodeStopped(cast("Mapping[str, object]", told["error"]))
+            error = cast("Mapping[str, object]", told["error"])
+            raise CodeStopped(_with_limit(error, common))
     return [_answer(told) for told in answers]
+
+
+def _with_limit(
+    error: Mapping[str, object], common: Mapping[str, object]
+) -> dict[str, object]:
+    """Return *error* with the limit that stopped the code, and where it is set."""
+    name = _LIMITS.get(str(error["rule"]))
+    resources = common.get("resources")
+    if name is None or not isinstance(resources, Mapping) or name not in resources:
+        return dict(error)
+    limit = cast("Mapping[str, object]", resources)[name]
+    remedy = error.get("remedy") or f"raise {name}"
+    return {
+        **error,
+        "message": f"{error['message']}; the limit is {name}={limit}",
+        "remedy": f'{remedy}: Spec(resources={{"{name}": …}})',
+    }
 
 
 def _held_by(told: Mapping[str, object]) -> dict[str, object]:

@@ -7,20 +7,21 @@ Rules:
 - A fact ``replicate.failed`` or ``hypothesis.unjudged`` says it; so does an effect that
   the end of the run names as its cause, which no fact repeats.
 - What a later resume got through is no failure any more.
+- Failures that differ in their replicate alone are summed up as one.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
     from muniment.events import Event
     from muniment.ledger import Ledger
 
-__all__ = ["Failure", "failures_of", "place_in"]
+__all__ = ["Failure", "failures_of", "place_in", "summed_up"]
 
 _SCOPE = re.compile(r"(?P<condition>[^/]+)(/replicate/(?P<replicate>\d+))?(/.*)?")
 _STEPS = {
@@ -28,6 +29,11 @@ _STEPS = {
     "execution": "execute_capsule",
     "llm": "bounded_synthesis",
 }
+_REPLICATE = re.compile(r", replicate (\d+)")
+_LISTED = 8
+"""How many replicates a sum names."""
+_LONGEST = 300
+"""How much of a message a sum says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +45,36 @@ class Failure:
     message: str
     rule: str | None = None
     line: int | None = None
+    remedy: str | None = None
+    """What to do about it, where it says so itself."""
 
     def __str__(self) -> str:
         """One line."""
         at = "" if self.line is None else f", line {self.line}"
         rule = "" if self.rule is None else f" [{self.rule}]"
         return f"{self.place}: {self.error_type}: {self.message}{at}{rule}"
+
+
+def summed_up(failures: Iterable[Failure]) -> list[str]:
+    """Return a line for each kind of failure, with the replicates that it struck."""
+    alike: dict[Failure, list[str]] = {}
+    for one in failures:
+        number = _REPLICATE.search(one.place)
+        everywhere = replace(one, place=_REPLICATE.sub("", one.place))
+        alike.setdefault(everywhere, []).append(number[1] if number else "")
+    return [_summed(one, numbers) for one, numbers in alike.items()]
+
+
+def _summed(one: Failure, numbers: list[str]) -> str:
+    struck = [number for number in numbers if number]
+    where = "replicate " if len(struck) == 1 else f"{len(struck)} replicates: "
+    listed = ", ".join(struck[:_LISTED]) + (", …" if len(struck) > _LISTED else "")
+    place = f"{one.place} ({where}{listed})" if struck else one.place
+    message = " ".join(one.message.split())
+    if len(message) > _LONGEST:
+        message = f"{message[: _LONGEST - 1]}…"
+    remedy = f"; {one.remedy}" if one.remedy else ""
+    return f"{replace(one, place=place, message=message)}{remedy}"
 
 
 def place_in(scope: str | None) -> tuple[str, int | None]:
@@ -81,7 +111,7 @@ def _stated(
     event: Event, data: Mapping[str, object]
 ) -> tuple[tuple[str, int], Failure]:
     condition, number = place_in(event.scope)
-    where = f"replicate {number}, {data.get('step')}"
+    where = f"replicate {number}, {data.get('function') or data.get('step')}"
     if "hypothesis" in data:
         where = f"hypothesis {data['hypothesis']}"
     failure = Failure(
@@ -90,6 +120,7 @@ def _stated(
         cast("str", data["message"]),
         cast("str | None", data.get("rule")),
         cast("int | None", data.get("line")),
+        cast("str | None", data.get("remedy")) or None,
     )
     return (condition, -1 if number is None else number), failure
 
@@ -107,5 +138,6 @@ def _of_effect(
         cast("str", data["message"]),
         cast("str | None", more.get("rule", f"effect/{kind}")),
         cast("int | None", more.get("line") or None),
+        cast("str | None", more.get("remedy")) or None,
     )
     return (condition, -1 if number is None else number), failure

@@ -61,7 +61,7 @@ def _require_step(number: int, given: object) -> None:
     )
 
 
-def _silent(_: str) -> None:
+def _silent(_: Step) -> None:
     """Note nothing."""
 
 
@@ -97,17 +97,17 @@ class Pipeline:
         self,
         case: Case,
         run: Surroundings | None = None,
-        begins: Callable[[str], None] = _silent,
+        begins: Callable[[Step], None] = _silent,
     ) -> Case:
         """Return *case* after all steps; the first that refuses raises.
 
-        *begins* is told the name of each step before it is called.
+        *begins* is told each step before it is called.
         """
         case = replace(case, entrypoint=self.entrypoint)
         for position, step in enumerate(self.steps):
             if isinstance(step, Synthesize) and step.repairs:
                 return self._corrected(position, case, run, begins)
-            begins(step.name)
+            begins(step)
             case = step(case, run)
         return case
 
@@ -116,18 +116,18 @@ class Pipeline:
         position: int,
         case: Case,
         run: Surroundings | None,
-        begins: Callable[[str], None],
+        begins: Callable[[Step], None],
     ) -> Case:
         """Return *case* after the steps from *position* on, tried again while it may."""
         bring = cast("Synthesize", self.steps[position])
         while True:
-            begins(bring.name)
+            begins(bring)
             brought = ended = bring(case, run)
             final = brought.attempt >= bring.attempts
             wrong: Mapping[str, object] | None = None
             try:
                 for step in self.steps[position + 1 :]:
-                    begins(step.name)
+                    begins(step)
                     ended = step(ended, run)
             except HarnessRefused as error:
                 if final or not _is_correctable(error):

@@ -25,6 +25,8 @@ __all__ = [
 ]
 
 _TIMEOUTS = ("capsule/cpu", "capsule/wall")
+_KINDS = 10
+"""How many kinds of failures an error says."""
 
 
 class HarnessRefused(RefusedError):
@@ -77,3 +79,23 @@ class ExperimentFailed(MunimentError):
     """An experiment came to its end, and not everything in it did."""
 
     exit_code = 1
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        rule: str,
+        place: str = "",
+        remedy: str = "",
+        kinds: tuple[str, ...] = (),
+    ) -> None:
+        """Keep what failed, kind by kind, beside what every error keeps."""
+        super().__init__(message, rule=rule, place=place, remedy=remedy)
+        self.kinds = kinds
+
+    def __str__(self) -> str:
+        """One line, and one for each of the first kinds of failures."""
+        lines = [super().__str__(), *self.kinds[:_KINDS]]
+        left = len(self.kinds) - _KINDS
+        more = [f"and {left} more kinds; result.errors has all"] if left > 0 else []
+        return "\n  ".join([*lines, *more])

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 from muniment.errors import UsageError
 from muniment_plugins.harness.artifacts import EvidenceBundlePlugin, Record
 from muniment_plugins.harness.digesting import digest_of
-from muniment_plugins.harness.failing import Failure, failures_of, place_in
+from muniment_plugins.harness.failing import Failure, failures_of, place_in, summed_up
 from muniment_plugins.harness.gathering import Gathered, gather
 from muniment_plugins.harness.levels import weakest
 from muniment_plugins.harness.naming import Known
@@ -134,15 +134,18 @@ class Result:
         """Raise what failed, if anything did.
 
         Raises:
-            ExperimentFailed: it names every failure.
+            ExperimentFailed: it says how many failures there are, and each kind of
+                them on a line of its own.
 
         """
         if self.errors:
+            number = len(self.errors)
             raise ExperimentFailed(
-                "; ".join(str(one) for one in self.errors),
+                "1 failure" if number == 1 else f"{number} failures",
                 rule="harness/failed",
                 place=f"run {self.run_id}",
-                remedy="the ledger holds the evidence of each",
+                remedy=f"`muniment runs explain {self.run_id}` says what to do",
+                kinds=tuple(summed_up(self.errors)),
             )
 
     def verify(self) -> Report:

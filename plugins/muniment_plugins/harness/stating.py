@@ -132,7 +132,7 @@ def _members(answer: object) -> object:
     if isinstance(answer, str):
         return answer
     raise HarnessRefused(
-        f"the model's callable returned a {type(answer).__name__}",
+        f"the model's callable returned a value of type {type(answer).__name__}",
         rule="harness/llm",
         remedy="return a Spec, a dict of its members, or their JSON",
     )

@@ -188,7 +188,7 @@ def _text(answer: object) -> str:
     if isinstance(answer, str):
         return answer
     raise HarnessRefused(
-        f"the model's callable returned a {type(answer).__name__}",
+        f"the model's callable returned a value of type {type(answer).__name__}",
         rule="harness/llm",
         remedy='return the code, or (code, {"llm_call": {…}})',
     )

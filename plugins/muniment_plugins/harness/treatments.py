@@ -123,7 +123,8 @@ class Treatment:
         answer = ask(function, {"treatment": self.name, **refer(function)})
         if not isinstance(answer, Mapping):
             raise _refused(
-                f"the treatment {self.name} returned a {type(answer).__name__}"
+                f"the treatment {self.name} returned a value of type "
+                f"{type(answer).__name__}"
             )
         return cast("Changes", answer)
 

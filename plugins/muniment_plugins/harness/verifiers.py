@@ -101,7 +101,7 @@ class Verifier:
         said = self.function(baseline, condition, **{**asked, **self.settings})
         if not isinstance(said, Mapping):
             kind = type(said).__name__
-            _refuse(f"it returned a {kind}", 'return {"passed": …}')
+            _refuse(f"it returned a value of type {kind}", 'return {"passed": …}')
         return cast("Mapping[str, object]", said)
 
     def describe(self) -> dict[str, object]:

@@ -103,6 +103,8 @@ class ReplicateFailed(PlainData):
     line: int | None = None
     remedy: Annotated[str | None, BLOB] = None
     """What to do about it."""
+    function: Annotated[str | None, VOLATILE] = None
+    """The function of a step of the user's own."""
 
 
 class HypothesisUnjudged(PlainData):

@@ -115,7 +115,7 @@ def test_a_model_is_asked_with_claim_and_spec(begun: Begun) -> None:
 
 def test_a_model_that_returns_no_code_is_refused(begun: Begun) -> None:
     """An answer that is no text, or metadata that nobody reads, is refused."""
-    with pytest.raises(HarnessRefused, match="returned a NoneType"):
+    with pytest.raises(HarnessRefused, match="returned a value of type NoneType"):
         bounded_synthesis(llm=lambda *_: None)(begun())
     with pytest.raises(HarnessRefused, match="llm_cal means nothing"):
         bounded_synthesis(llm=lambda *_: (SUM, {"llm_cal": {}}))(begun())

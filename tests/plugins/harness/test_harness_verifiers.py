@@ -273,8 +273,8 @@ def test_a_verifier_is_made_again_from_its_description() -> None:
 @pytest.mark.parametrize(
     ("said", "message"),
     [
-        (None, "it returned a NoneType"),
-        (True, "it returned a bool"),
+        (None, "it returned a value of type NoneType"),
+        (True, "it returned a value of type bool"),
         ({"passed": "yes"}, "'yes' is neither True nor False"),
         ({"fast_ok": None}, "None is neither True nor False"),
         ({"passed": True, "p_value": 1.5}, "1.5 is no p-value"),
