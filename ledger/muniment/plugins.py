@@ -196,10 +196,11 @@ def _entry_points(_: tuple[str, ...]) -> importlib.metadata.EntryPoints:
 
 @lru_cache(maxsize=64)
 def _released(distribution: importlib.metadata.Distribution | None) -> tuple[str, str]:
-    """Return name and version of a distribution; each is a file that is read whole."""
+    """Return name and version of a distribution, of a file that is read once."""
     if distribution is None:
         return "", ""
-    return distribution.name, distribution.version
+    metadata = distribution.metadata
+    return metadata["Name"], metadata["Version"]
 
 
 @contextmanager
