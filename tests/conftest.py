@@ -1,4 +1,8 @@
-"""What every test stands on: a trust home of its own, and a ledger in it."""
+"""What every test stands on: a trust home of its own, a ledger in it, and time.
+
+Rules: how fast the machine is, and who else uses it, is no affair of a test. What a
+test waits for has a limit that only a fault reaches.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +11,29 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from muniment.ledger import Ledger
+from muniment_plugins.capsule import supervisor
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell starts background jobs deaf to Ctrl-C, and what they start inherits that:
     # tests that interrupt a program would wait for ever.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+settings.register_profile(
+    "patient", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("patient")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def patience() -> None:
+    """Let programs in capsules wait for a processor that others use.
+
+    A test of the wall clock itself sets this to what it wants.
+    """
+    supervisor.GRACE_S = 60.0
 
 
 @pytest.fixture(autouse=True)
