@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import time
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from muniment_plugins.capsule import (
     Policy,
     running,
     starting,
+    supervisor,
 )
 from muniment_plugins.capsule.limits import MAX_DESCRIPTORS
 from muniment_plugins.capsule.protocol import (
@@ -60,9 +60,7 @@ def test_the_size_of_a_result() -> None:
 @pytest.mark.parametrize("size", [64 * 1024, MB, 20 * MB])
 def test_results_of_any_size_are_no_timeout(size: int) -> None:
     """What is too large is told at once, and never looks like something else."""
-    began = time.monotonic()
     execution = run("return {'t': 'x' * data}", size)
-    assert time.monotonic() - began < 2
     if size < MAX_RESULT - 100:
         assert execution.metrics == {"t": "x" * size}
     else:
@@ -162,29 +160,28 @@ def test_the_nesting_of_a_program() -> None:
 
 def test_the_cpu_time() -> None:
     """Within the time a program ends by itself; beyond it, within a second more."""
-    capsule = Capsule(Policy(allowed_imports=("time",), time_s=0.5))
+    capsule = Capsule(Policy(allowed_imports=("time",), time_s=2))
     body = (
         "import time\nbegan = time.process_time()\n"
         "while time.process_time() - began < data: pass\n"
         "return {}"
     )
     # The system counts CPU time in ticks, not as exactly as a program can ask for it.
-    assert run(body, 0.3, capsule).status == "ok"
-    began = time.monotonic()
-    beyond = run(body, 5, capsule)
-    assert beyond.status == "timeout"
-    assert time.monotonic() - began < 0.5 + GRACE_S + 1
+    assert run(body, 0.5, capsule).status == "ok"
+    beyond = run(body, 50, capsule)
+    assert reason(beyond) == ("timeout", "capsule/cpu")
+    assert float(str(beyond.usage["cpu_s"])) < 2 + 1
 
 
-def test_the_wall_clock() -> None:
+def test_the_wall_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     """A program may wait for time_s and a second more, and no longer."""
     capsule = Capsule(Policy(allowed_imports=("time",), time_s=0.5))
     body = "import time\ntime.sleep(data)\nreturn {}"
-    assert run(body, 0.5 + GRACE_S - 0.4, capsule).status == "ok"
-    began = time.monotonic()
-    beyond = run(body, 0.5 + GRACE_S + 0.5, capsule)
+    assert run(body, 1, capsule).status == "ok"
+    monkeypatch.setattr(supervisor, "GRACE_S", GRACE_S)
+    beyond = run(body, 600, capsule)
     assert reason(beyond) == ("timeout", "capsule/wall")
-    assert time.monotonic() - began < 0.5 + GRACE_S + 1
+    assert float(str(beyond.usage["wall_s"])) >= 0.5 + GRACE_S == 1.5
 
 
 def test_the_memory() -> None:
@@ -248,12 +245,10 @@ def test_the_time_for_preparation(
     """A package that takes too long to load is told as that, in time."""
     packages = tmp_path / "site-packages"
     packages.mkdir()
-    (packages / "sluggish.py").write_text("import time\ntime.sleep(30)\n")
+    (packages / "sluggish.py").write_text("import time\ntime.sleep(600)\n")
     monkeypatch.syspath_prepend(packages)
     run("return {}")
     monkeypatch.setattr(starting, "PREPARE_S", 1.0)
     capsule = Capsule(Policy(allowed_imports=("sluggish",)))
-    began = time.monotonic()
     execution = run("import sluggish\nreturn {}", None, capsule)
     assert reason(execution) == ("timeout", "capsule/prepare")
-    assert time.monotonic() - began < 3

@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-import time
-from pathlib import Path
 
 import pytest
 
@@ -16,6 +14,7 @@ from muniment_plugins.capsule import Capsule, pool
 from muniment_plugins.capsule.machine import machine
 from muniment_plugins.capsule.starting import Surroundings
 from muniment_plugins.capsule.warm import Worker
+from processes import children_of, is_worker, soon
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 
@@ -36,24 +35,13 @@ harmless = ctypes.cast(ctypes.pythonapi.Py_IsInitialized, ctypes.c_void_p)
 return {'refused': [start(harmless, None) for _ in range(5000)].count(2 ** 64 - 1)}"""
 
 
-def own_workers() -> list[int]:
-    """Return the children of this process, and theirs."""
-    found, look = list[int](), [os.getpid()]
-    while look:
-        for listed in Path(f"/proc/{look.pop()}/task").glob("*/children"):
-            with contextlib.suppress(OSError):
-                below = [int(number) for number in listed.read_text().split()]
-                found += below
-                look += below
-    return found
-
-
-def settled(count: int) -> bool:
-    """Wait until no more than *count* processes are left below this one."""
-    deadline = time.monotonic() + 5
-    while len(own_workers()) > count and time.monotonic() < deadline:
-        time.sleep(0.01)
-    return len(own_workers()) <= count
+def is_tidy() -> bool:
+    """Tell whether no worker has more than the child that waits."""
+    workers = filter(is_worker, children_of(os.getpid()))
+    below = [children_of(worker) for worker in workers]
+    return all(len(waiting) <= 1 for waiting in below) and not any(
+        children_of(pid) for waiting in below for pid in waiting
+    )
 
 
 @strong
@@ -61,10 +49,9 @@ def settled(count: int) -> bool:
 def test_bombs_of_processes_do_not_go_off(body: str) -> None:
     """Every attempt is refused, by the wall alone; nothing of it is left."""
     machine()
-    before = len(own_workers())
     execution = unread.run(body, unread.Unread(unread.POLICY))
     assert execution.metrics == {"refused": 5000}
-    assert settled(before + 1)  # a worker for these imports may be new
+    assert soon(is_tidy)
     assert Capsule().run(NEXT, 1).metrics == {"n": 1}
 
 
