@@ -3,10 +3,10 @@
 
 import os
 import threading
-import time
 
 
 def fit_and_eval(data):
-    threading.Timer(0.01, os.mkdir, (data["place"] + "/new",)).start()
-    time.sleep(0.1)
+    later = threading.Timer(0.01, os.mkdir, (data["place"] + "/new",))
+    later.start()
+    later.join(20)
     return {}
