@@ -172,7 +172,7 @@ def test_close_does_not_wait_for_a_reader(ledger: Ledger) -> None:
         ledger.append("note.added", {"text": "x"})
         began = time.monotonic()
         ledger.close()
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 50, "a lock is waited for up to 60"
         assert reader.execute("SELECT count(*) FROM event").fetchone() == (1,)
     assert verify(ledger.path).size == 2
 
@@ -189,7 +189,7 @@ def test_a_fork_does_not_wait_for_ever(
     def step(label: str) -> None:
         if label == "inserted":
             inside.set()
-            go.wait(30)
+            go.wait(300)
 
     ledger.append("note.added", {"text": "before"})
     ledger.store.step = step
@@ -197,7 +197,7 @@ def test_a_fork_does_not_wait_for_ever(
         target=lambda: ledger.append("note.added", {"text": "slow"})
     )
     thread.start()
-    assert inside.wait(30)
+    assert inside.wait(60)
 
     def body(report: Report) -> None:
         ledger.store.step = lambda _: None

@@ -176,7 +176,7 @@ sys.exit(os.waitpid(child, 0)[1])
 def test_a_fork_goes_on_by_itself(tmp_path: Path) -> None:
     """After a fork both sides advance, even if a lock was held while forking."""
     path = tmp_path / "head"
-    subprocess.run([sys.executable, "-c", FORKED, str(path)], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", FORKED, str(path)], check=True, timeout=300)
     assert HeadMemory(path).read() == Head(1999, leaf(1999))
 
 
@@ -203,9 +203,9 @@ def test_kills_lose_nothing_that_was_acknowledged(tmp_path: Path) -> None:
             command = [sys.executable, "-c", WRITER, str(path), str(start + parity)]
             with file.open("wb") as output:
                 writers.append(subprocess.Popen(command, stdout=output))
-        while not all(file.stat().st_size for file in acknowledged):
-            time.sleep(0.005)
-        time.sleep(chance.uniform(0, 0.03))
+        enough = 8 * chance.randrange(40, 400)
+        while not all(file.stat().st_size >= enough for file in acknowledged):
+            time.sleep(0.001)
         for writer in writers:
             writer.kill()
         for writer in writers:
@@ -245,5 +245,5 @@ def test_nobody_moves_the_head_beside_the_lock(tmp_path: Path) -> None:
         assert waiting.is_alive()
         assert path.read_bytes() == b""
         unlock_file(other.fileno())
-        waiting.join(10)
+        waiting.join(60)
         assert memory.read() == Head(1, leaf(1))

@@ -80,20 +80,24 @@ def test_ctrl_c_inside_of_a_write(ledger: Ledger, tmp_path: Path, label: str) ->
 def test_a_cancelled_task_can_be_resumed(ledger: Ledger) -> None:
     """A cancelled program is interrupted, and what it waited for is in doubt."""
     performed: list[object] = []
-    patient = False
+    limits: list[asyncio.Timeout] = []
 
     async def perform(request: object) -> object:
         performed.append(request)
         if not patient:
-            await asyncio.sleep(60)
+            limits[0].reschedule(0)
+            await asyncio.sleep(600)
         return request
 
     async def program(run: Lane) -> object:
         return [await run.aeffect("llm", n, perform) for n in range(2)]
 
     async def impatient() -> None:
-        async with asyncio.timeout(0.05):
+        async with asyncio.timeout(None) as limit:
+            limits.append(limit)
             await ledger.aexecute(program)
+
+    patient = False
 
     with pytest.raises(TimeoutError):
         asyncio.run(impatient())

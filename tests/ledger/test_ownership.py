@@ -18,6 +18,7 @@ from muniment.errors import RefusedError, RunFenced
 from muniment.lanes import Lane
 from muniment.ledger import Ledger
 from muniment.verifier import verify
+from processes import soon
 
 Program = Callable[[Lane], object]
 
@@ -49,12 +50,10 @@ def _steps(world: World, count: int, between: Callable[[int], None]) -> Program:
 
 def _started(ledger: Ledger) -> str:
     """Wait until a run began, and return its id."""
-    for _ in range(500):
-        for event in ledger.events(type="run.started"):
-            assert event.run is not None
-            return event.run
-        time.sleep(0.01)
-    raise AssertionError("no run began")
+    assert soon(lambda: any(ledger.events(type="run.started"))), "no run began"
+    run = next(ledger.events(type="run.started")).run
+    assert run is not None
+    return run
 
 
 def _owned(place: Path, program: Program) -> Child:
@@ -236,15 +235,25 @@ def test_two_resumers_at_once(place: Path, ledger: Ledger, tmp_path: Path) -> No
     world.fatal = None
     gate = tmp_path / "gate"
 
+    def seen(what: str) -> int:
+        return len(list(tmp_path.glob(f"{what}-*")))
+
+    def outlive(_: int) -> None:
+        assert soon(lambda: seen("lost") == 3)
+
     def body(report: Report) -> None:
         with Ledger.open(place, plugins=()) as own:
+            (tmp_path / f"ready-{os.getpid()}").touch()
             while not gate.exists():
-                pass
-            slow = _steps(world, 4, lambda _: time.sleep(0.1))
-            report(own.resume(run, slow).status)
+                time.sleep(0)
+            try:
+                report(own.resume(run, _steps(world, 4, outlive)).status)
+            except RunFenced:
+                (tmp_path / f"lost-{os.getpid()}").touch()
+                raise
 
     children = [start(body) for _ in range(4)]
-    time.sleep(0.1)
+    assert soon(lambda: seen("ready") == 4)
     gate.touch()
     said = [line for child in children for line in child.end()[1]]
     assert said.count("completed") == 1

@@ -106,14 +106,17 @@ def test_the_decorator_outside_of_a_run(ledger: Ledger) -> None:
 
 def test_a_timeout_of_the_program_is_recorded(ledger: Ledger) -> None:
     """A program that stops waiting goes on, and its replay stops waiting too."""
+    limits: list[asyncio.Timeout] = []
 
     async def never(_: object) -> object:
-        await asyncio.sleep(60)
+        limits[0].reschedule(0)  # time is up once it has begun, and not before
+        await asyncio.sleep(600)
         return 1
 
     async def program(run: Lane) -> object:
         try:
-            async with asyncio.timeout(0.05):
+            async with asyncio.timeout(0.05 if limits else None) as limit:
+                limits.append(limit)
                 return await run.aeffect("tool", "slow", never)
         except TimeoutError:
             return await run.aeffect("tool", "fast", echo)
@@ -130,19 +133,23 @@ def test_who_waits_for_what_was_cancelled_diverges(
     ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A program without its timeout does not hang in the replay."""
+    limits: list[asyncio.Timeout] = []
 
     async def never(_: object) -> None:
-        await asyncio.sleep(60)
+        limits[0].reschedule(0)
+        await asyncio.sleep(600)
 
-    async def program(run: Lane, seconds: float) -> object:
+    async def program(run: Lane) -> object:
         try:
-            return await asyncio.wait_for(run.aeffect("tool", "slow", never), seconds)
+            async with asyncio.timeout(None) as limit:
+                limits.append(limit)
+                return await run.aeffect("tool", "slow", never)
         except TimeoutError:
             return None
 
-    done = asyncio.run(ledger.aexecute(program, params={"seconds": 0.05}))
+    done = asyncio.run(ledger.aexecute(program))
     monkeypatch.setattr("muniment.effects.GRACE", 0.0)
-    report = replay(ledger, done.run_id, lambda run, **_: program(run, 60.0))
+    report = replay(ledger, done.run_id, program)
     assert report.first_divergence is not None
     assert report.first_divergence.what == "outcome"
     assert report.first_divergence.expected == "cancelled"
@@ -155,7 +162,7 @@ def test_siblings_of_a_failure_are_in_doubt(ledger: Ledger) -> None:
 
     async def perform(request: object) -> object:
         performed.append(request)
-        await asyncio.sleep(0 if request == 0 else 0.05)
+        await asyncio.sleep(600 if broken and request else 0)
         if broken and request == 0:
             raise ConnectionError("down")
         return request

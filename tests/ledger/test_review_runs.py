@@ -95,7 +95,7 @@ def mute() -> None:
     raise Mute
 
 
-@pytest.mark.timeout(20)
+@pytest.mark.timeout(120)
 @pytest.mark.parametrize("deed", [ring, mute])
 def test_odd_exceptions_end_effects_and_runs(
     ledger: Ledger, deed: Callable[[], None]

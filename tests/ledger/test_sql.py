@@ -193,7 +193,7 @@ def test_time_is_limited(shared: Ledger, statement: str) -> None:
     begun = time.monotonic()
     with pytest.raises(RefusedError, match="query/time"):
         ask(shared, statement, timeout=0.2)
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 60
 
 
 def test_rows_are_limited(filled: Ledger) -> None:

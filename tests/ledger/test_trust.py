@@ -334,7 +334,7 @@ def test_many_processes_lose_no_word(home: TrustHome) -> None:
         subprocess.Popen([sys.executable, "-c", CROWD, str(home.path), str(number)])
         for number in range(4)
     ]
-    assert [process.wait(timeout=60) for process in crowd] == [0, 0, 0, 0]
+    assert [process.wait(timeout=300) for process in crowd] == [0, 0, 0, 0]
     names = {f"{number:02d}{step:02d}" for number in range(4) for step in range(20)}
     assert len(home.locations(LEDGER)) == 80
     assert home.pins(LEDGER) == {"SHA256:" + name.ljust(43, "A") for name in names}
