@@ -144,10 +144,10 @@ _TAKEN: Mapping[str, Callable[[_Fold, Event, Row], None]] = {
 }
 
 
-def gather(ledger: Ledger, run: str) -> dict[str, Gathered]:
-    """Return condition → what its events say, in the order of the log."""
+def gather(ledger: Ledger, events: Iterable[Event]) -> dict[str, Gathered]:
+    """Return condition → what the *events* of a run say, in the order of the log."""
     conditions: dict[str, _Fold] = {}
-    for event in _told(ledger.events(run=run)):
+    for event in _told(events):
         condition, _ = _place(event)
         fold = conditions.setdefault(condition, _Fold(condition))
         _TAKEN[event.type](fold, event, _resolved(ledger, event))

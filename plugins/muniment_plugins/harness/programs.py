@@ -291,7 +291,7 @@ def judging(program: ExperimentProgram, ledger: Ledger) -> ExperimentProgram:
     """Return *program*, which asks *ledger* for what stands beside its verdicts."""
 
     def look(run: str) -> str:
-        return integrity_of(ledger, run).status
+        return integrity_of(ledger, list(ledger.events(run=run))).status
 
     return replace(program, integrity=look, levels=partial(levels_of, ledger))
 

@@ -20,7 +20,7 @@ Rules:
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
@@ -151,9 +151,8 @@ def _unique(rows: Sequence[Row]) -> list[object]:
     return found
 
 
-def integrity_of(ledger: Ledger, run: str) -> Integrity:
-    """Return if what ran in *run* is what was registered, from its events."""
-    events = list(ledger.events(run=run))
+def integrity_of(ledger: Ledger, events: Sequence[Event]) -> Integrity:
+    """Return if what ran is what was registered, from the *events* of a run."""
     own = next((one for one in events if one.type == KIND), None)
     executed = next((one for one in events if one.type == "execution.requested"), None)
     if own is None or (executed is not None and executed.seq < own.seq):
@@ -171,7 +170,7 @@ Others = list[Event]
 
 
 def _changed(
-    ledger: Ledger, events: list[Event], said: Row, others: Others
+    ledger: Ledger, events: Sequence[Event], said: Row, others: Others
 ) -> Iterator[str]:
     standing = _standing(ledger, said, others)
     for name in ("code", "functions", "hypotheses", "claims", "specs"):
@@ -188,7 +187,7 @@ def _changed(
 
 
 def _extra(
-    ledger: Ledger, events: list[Event], said: Row, others: Others
+    ledger: Ledger, events: Sequence[Event], said: Row, others: Others
 ) -> Iterator[str]:
     standing = _standing(ledger, said, others)
     planned = cast("int", (standing or said)["replicates"])
@@ -213,7 +212,7 @@ def _standing(ledger: Ledger, said: Row, others: Others) -> Row | None:
 
 
 def _reused(
-    ledger: Ledger, events: list[Event], said: Row, others: Others
+    ledger: Ledger, events: Sequence[Event], said: Row, others: Others
 ) -> Iterator[str]:
     claims = cast("list[Row]", said["claims"])
     seen: set[tuple[int, str]] | None = None
@@ -235,7 +234,7 @@ def _reused(
 
 
 def _contents(
-    ledger: Ledger, events: Iterator[Event] | list[Event], sizes: set[int] | None = None
+    ledger: Ledger, events: Iterable[Event], sizes: set[int] | None = None
 ) -> Iterator[tuple[int, str]]:
     """Yield size and digest of the data that *events* hold; for comparison only."""
     for event in events:

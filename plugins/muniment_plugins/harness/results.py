@@ -216,7 +216,7 @@ class Result:
         about = ledger.resolve(stated[0]) if stated else {}
         # Replicates may have begun in any order; the plan's is that of the conditions.
         names = cast("list[str]", about.get("conditions", [BASELINE]))
-        found, rows = gather(ledger, run), _rows(ledger, events)
+        found, rows = gather(ledger, events), _rows(ledger, events)
         conditions = {name: found[name] for name in names if name in found}
         hypotheses = cast("list[Mapping[str, str]]", about.get("hypotheses", []))
         metrics = Metrics(
@@ -236,7 +236,7 @@ class Result:
             digest,
             metrics,
             _errors(failures_of(ledger, events), error),
-            integrity_of(ledger, run),
+            integrity_of(ledger, events),
             Record(
                 cast("str", about.get("experiment", "experiment")),
                 cast("int", about.get("replicates", 0)),

@@ -155,7 +155,7 @@ def test_an_erased_content_is_named_by_its_digest(
     reference = outputs.data["outputs"]
     assert isinstance(reference, BlobRef)
     ledger.erase(reference.digest, reason="it was asked for")
-    record = Record("sums", 1, gather(ledger, result.run_id), {})
+    record = Record("sums", 1, gather(ledger, ledger.events(run=result.run_id)), {})
     EvidenceBundlePlugin().write(tmp_path / "again", record)
     bundle = read(tmp_path / "again" / "baseline" / "evidence" / "bundle.json")
     assert bundle["runs"] == [{"replicate": 0, "outputs": {"erased": reference.digest}}]
