@@ -14,12 +14,30 @@ CIPHERS = {"cryptography.hazmat.primitives.serialization"}
 QUERIES = {"sqlalchemy", "sqlmodel"}
 GUIDE = (ROOT / "examples" / "guide_example.py").as_posix()
 
-A_RUN = """
-import sys
+WHATEVER_RUNS = {
+    "import": "import muniment",
+    "help": "from muniment_cli import main\nmain(['--help'])",
+    "run": """
 import muniment
 
-with muniment.open({place!r}, create=True, plugins=()) as ledger:
-    ledger.execute(lambda run: run.record("note.added", text="x") and 1)
+with muniment.open("l.db", create=True, plugins=()) as ledger:
+    done = ledger.execute(lambda run: run.record("note.added", {"text": "x"}) and 1)
+    assert done.result == 1
+""",
+    "guide": f"import runpy\nrunpy.run_path({GUIDE!r}, run_name='__main__')",
+}
+
+A_RECORDING = """
+import sys
+import muniment
+from muniment_cli import main
+
+muniment.open("l.db", create=True).close()
+before = set(sys.modules)
+sys.addaudithook(
+    lambda name, _: name == "subprocess.Popen" and print(*set(sys.modules) - before)
+)
+main(["record", "-q", "--ledger", "l.db", "--", sys.executable, "-c", "print('ran')"])
 """
 
 
@@ -35,29 +53,38 @@ def told(code: str, place: Path) -> list[str]:
     return done.stdout.splitlines()
 
 
-WHATEVER_RAN = {
-    "import": "import muniment",
-    "run": A_RUN.format(place="l.db"),
-    "guide": f"import runpy\nrunpy.run_path({GUIDE!r}, run_name='__main__')",
-}
-
-
 @pytest.mark.parametrize(
     ("code", "unneeded"),
     [
         ("import", TYPES | QUERIES | {"asyncio", "cryptography", "orjson", "pluggy"}),
-        (
-            "run",
-            TYPES | CIPHERS | QUERIES | {"asyncio", "subprocess", "muniment.verifier"},
-        ),
+        ("help", {"difflib", "importlib.metadata", "orjson", "pathlib"}),
+        ("run", TYPES | CIPHERS | QUERIES | {"asyncio", "muniment.verifier"}),
         ("guide", TYPES | CIPHERS | QUERIES | {"asyncio", "http", "ssl"}),
     ],
 )
 def test_what_is_not_loaded(code: str, unneeded: set[str], tmp_path: Path) -> None:
     """What a program does not use is not loaded, from its start to its end."""
-    loaded = told(f"{WHATEVER_RAN[code]}\nimport sys\nprint(*sys.modules)", tmp_path)
+    lines = told(
+        "import sys\n"
+        "before = set(sys.modules)\n"
+        f"{WHATEVER_RUNS[code]}\n"
+        "print(*set(sys.modules) - before)",
+        tmp_path,
+    )
 
-    assert unneeded & set(loaded[-1].split()) == set()
+    assert unneeded & set(lines[-1].split()) == set()
+
+
+def test_a_recorded_program_does_not_wait(tmp_path: Path) -> None:
+    """What calls need is loaded while the program starts, not before."""
+    loaded, said = told(A_RECORDING, tmp_path)
+
+    assert said == "ran"
+    assert {"asyncio", "muniment_plugins.providers.recorder.serving"} <= {
+        *loaded.split()
+    }
+    later = {"muniment_plugins.providers.exchange", *TYPES, *CIPHERS, *QUERIES}
+    assert later & {*loaded.split()} == set()
 
 
 def test_a_run_starts_no_process(tmp_path: Path) -> None:
@@ -68,4 +95,4 @@ def test_a_run_starts_no_process(tmp_path: Path) -> None:
         "sys.addaudithook(lambda name, _: name in starts and print(name))\n"
     )
 
-    assert told(seen + A_RUN.format(place=str(tmp_path / "l.db")), tmp_path) == []
+    assert told(seen + WHATEVER_RUNS["run"], tmp_path) == []

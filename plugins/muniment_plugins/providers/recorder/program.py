@@ -152,6 +152,7 @@ class RecordedProgram:
         waiting = asyncio.ensure_future(process.wait())
         try:
             with _forwarding(process, mode):
+                server.prepare()
                 ends: set[asyncio.Future[Any]] = {waiting, server.stopped}
                 await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
             if server.stopped.done():

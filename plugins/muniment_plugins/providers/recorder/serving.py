@@ -13,32 +13,24 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-import json
 import sys
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from secrets import token_urlsafe
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
-from muniment.errors import EffectFailed
-from muniment_plugins.providers.exchange import (
-    Fault,
-    Outcome,
-    Received,
-    Sent,
-    aexchange,
-)
-from muniment_plugins.providers.recorder.wire import LENGTH, cut, pack
+from muniment_plugins.providers.recorder.frames import received
+from muniment_plugins.providers.recorder.wire import pack
 
 if TYPE_CHECKING:
     from asyncio import StreamReader, StreamWriter
 
+    from muniment.errors import EffectFailed
     from muniment.lanes import Lane
+    from muniment_plugins.providers.recorder.exchanging import Exchanging
 
 __all__ = ["Server"]
-
-Frame = dict[str, Any]
 
 
 class Server:
@@ -59,8 +51,22 @@ class Server:
         """How many processes said that they are recorded."""
         self.tried: list[tuple[str, str]] = []
         """What reached for the network in a replay: audit event and address."""
-        self.failure: EffectFailed | None = None
+        self._exchanging: Exchanging | None = None
+
+    @property
+    def failure(self) -> EffectFailed | None:
         """What the last exchange failed by, if it did."""
+        return None if self._exchanging is None else self._exchanging.failure
+
+    def prepare(self) -> Exchanging:
+        """Load what exchanges need; best done while the program starts."""
+        if self._exchanging is None:
+            from muniment_plugins.providers.recorder.exchanging import (  # noqa: PLC0415
+                Exchanging,
+            )
+
+            self._exchanging = Exchanging(self._lane, self._volatile, self._secrets)
+        return self._exchanging
 
     async def listen(self, directory: Path) -> str:
         """Listen in *directory*, which is private; return the address for programs."""
@@ -100,13 +106,13 @@ class Server:
 
     async def _heard(self, reader: StreamReader, writer: StreamWriter) -> None:
         try:
-            frame, parts = await _received(reader)
+            frame, parts = await received(reader)
         except (EOFError, OSError, ValueError):
             return
         if not hmac.compare_digest(str(frame.get("token")), self._token):
             return
         if "ask" in frame:
-            await self._exchange(frame["ask"], parts, reader, writer)
+            await self.prepare().exchange(frame["ask"], parts, reader, writer)
             return
         if "hello" in frame:
             self.greeted += 1
@@ -115,89 +121,3 @@ class Server:
             self.tried.append((str(event), str(what)))
         writer.write(pack({}))
         await writer.drain()
-
-    async def _exchange(
-        self,
-        ask: Frame,
-        parts: list[bytes],
-        reader: StreamReader,
-        writer: StreamWriter,
-    ) -> None:
-        sent = Sent(_text(ask["method"]), _text(ask["url"]), _headers(ask), parts[0])
-        frames: asyncio.Queue[tuple[Frame, list[bytes]]] = asyncio.Queue()
-        waiting = cast("asyncio.Task[None]", asyncio.current_task())
-        pump = asyncio.create_task(_pump(reader, frames, waiting))
-
-        async def send() -> Outcome:
-            writer.write(pack({"perform": True}))
-            frame, chunks = await frames.get()
-            return _outcome(frame["came"], chunks)
-
-        try:
-            outcome = await self._outcome(sent, send)
-        finally:
-            pump.cancel()
-        writer.write(_answer(outcome))
-        with suppress(ConnectionError):
-            await writer.drain()
-
-    async def _outcome(self, sent: Sent, send: Any) -> Outcome:
-        try:
-            outcome = await aexchange(
-                self._lane, sent, send, self._volatile, self._secrets
-            )
-        except EffectFailed as refused:  # by a plugin; the program sees an error
-            self.failure = refused
-            return Fault("", str(refused), refused)
-        self.failure = outcome.failure
-        return outcome
-
-
-async def _pump(
-    reader: StreamReader,
-    frames: asyncio.Queue[tuple[Frame, list[bytes]]],
-    waiting: asyncio.Task[None],
-) -> None:
-    """Read on while an effect is under way, to see when nobody waits for it."""
-    try:
-        while True:
-            frames.put_nowait(await _received(reader))
-    except (EOFError, OSError, ValueError):
-        waiting.cancel()
-
-
-async def _received(reader: StreamReader) -> tuple[Frame, list[bytes]]:
-    (size,) = LENGTH.unpack(await reader.readexactly(LENGTH.size))
-    frame = cast("Frame", json.loads(await reader.readexactly(size)))
-    sizes = cast("list[int]", frame["parts"])
-    return frame, cut(sizes, await reader.readexactly(sum(sizes)))
-
-
-def _outcome(came: Frame, chunks: list[bytes]) -> Outcome:
-    told = came["fault"]
-    fault = None if told is None else Fault(_text(told[0]), _text(told[1]))
-    if fault is not None and not came["status"]:
-        return fault
-    return Received(int(came["status"]), _headers(came), tuple(chunks), fault)
-
-
-def _headers(head: Frame) -> tuple[tuple[str, str], ...]:
-    return tuple((_text(name), _text(value)) for name, value in head["headers"])
-
-
-def _text(value: object) -> str:
-    """Return *value* as a text that can be written: no half of a character."""
-    return str(value).encode("utf-8", "replace").decode()
-
-
-def _answer(outcome: Outcome) -> bytes:
-    if isinstance(outcome, Fault):
-        fault = [outcome.name, outcome.message]
-        return pack({"answer": {"status": 0, "headers": [], "fault": fault}})
-    cut_off = outcome.fault
-    head = {
-        "status": outcome.status,
-        "headers": [list(one) for one in outcome.headers],
-        "fault": None if cut_off is None else [cut_off.name, cut_off.message],
-    }
-    return pack({"answer": head}, outcome.chunks)
