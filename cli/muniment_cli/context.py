@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from muniment.ledger import Ledger
     from muniment.trust import TrustHome
 
@@ -45,6 +46,8 @@ class Session:
             CannotTellError: none is named, and none is found.
 
         """
+        from pathlib import Path
+
         from muniment.database import sqlite_path
         from muniment.errors import CannotTellError
         from muniment.opening import discover

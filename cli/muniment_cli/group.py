@@ -9,7 +9,6 @@ Rules:
 
 from __future__ import annotations
 
-import difflib
 import importlib
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, cast
@@ -34,6 +33,8 @@ class _Guessing(click.Group):
         """Find the command, or say which ones are near."""
         name = args[0]
         if self.get_command(ctx, name) is None and not name.startswith("-"):
+            import difflib
+
             near = difflib.get_close_matches(name, self.list_commands(ctx), n=2)
             if name in ("help", "version") and f"--{name}" in _options_of(self, ctx):
                 near = [f"--{name}"]

@@ -6,9 +6,10 @@ entry points of the group ``muniment.commands``; their names are read, not their
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
-from pathlib import Path
+from io import FileIO
 from typing import NamedTuple
 
 __all__ = ["PLUGIN_GROUP", "SECTIONS", "Entry", "entries", "plugin_entries"]
@@ -100,21 +101,26 @@ def plugin_entries() -> Iterator[Entry]:
 def _any_offered() -> bool:
     """Look for the group's name in what is installed.
 
-    importlib.metadata costs as much to import as click itself, for a help that mostly
-    has no plugin to list.
+    importlib.metadata costs as much to import as click itself, and pathlib half of it,
+    for a help that mostly has no plugin to list.
     """
     wanted = f"[{PLUGIN_GROUP}]".encode()
-    for folder in map(Path, sys.path):
-        if folder.is_file():
+    for folder in sys.path:
+        try:
+            found = [*os.scandir(folder or ".")]
+        except NotADirectoryError:
             return True  # a zip: let the real reader look into it
-        for path in folder.glob("*-info/entry_points.txt"):
-            if wanted in _content(path):
+        except OSError:
+            continue
+        for entry in found:
+            if entry.name.endswith("-info") and wanted in _entry_points(entry.path):
                 return True
     return False
 
 
-def _content(path: Path) -> bytes:
+def _entry_points(folder: str) -> bytes:
     try:
-        return path.read_bytes()
+        with FileIO(f"{folder}/entry_points.txt") as file:
+            return file.readall()
     except OSError:
         return b""
