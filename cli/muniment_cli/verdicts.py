@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from muniment_cli.output import Cell, fields, hint, say, show_json
 from muniment_cli.showing import resolved, short, status_style
+from muniment_cli.studies import Study, Verdict, show_study, study_of, verdicts_of
 
 if TYPE_CHECKING:
     from muniment.canonical import JsonValue
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Outcome", "dry_outcome", "progress_of_run", "recorded", "show_outcomes"]
 
+_ENDED = ("completed", "dry")
 _TICK = 0.2
 
 
@@ -38,18 +40,36 @@ class Outcome:
     status: str
     result: JsonValue = None
     error: str | None = None
-    verdicts: int = 0
-    failed_verdicts: int = 0
     digest: str | None = None
-    levels: tuple[str, ...] = ()
-    """How strongly the code was held that the verdicts stand on; each word once."""
+    verdicts: tuple[Verdict, ...] = ()
+    study: Study | None = None
+    """What came of an experiment; None for every other program."""
+
+    @property
+    def refuted(self) -> list[Verdict]:
+        """The verdicts that failed."""
+        return [one for one in self.verdicts if one.passed is False]
+
+    @property
+    def levels(self) -> list[str]:
+        """How strongly the code was held that the verdicts stand on; each word once."""
+        return sorted({one.level for one in self.verdicts if one.level})
+
+    @property
+    def reason(self) -> str | None:
+        """Why the exit code is not 0."""
+        if self.exit_code == 0:
+            return None
+        if not self.refuted or self.error is not None:
+            return self.error or f"the run is {self.status}"
+        return f"refuted: {', '.join(map(str, self.refuted))}"
 
     @property
     def exit_code(self) -> int:
         """What the shell is told."""
         if self.status == "refused":
             return 4
-        ended_well = self.status in ("completed", "dry") and not self.failed_verdicts
+        ended_well = self.status in ("completed", "dry") and not self.refuted
         return 0 if ended_well else 1
 
     def to_json(self) -> dict[str, JsonValue]:
@@ -61,13 +81,31 @@ class Outcome:
             "ok": self.exit_code == 0,
             "result": self.result,
             "error": self.error,
+            "reason": self.reason,
             "verdicts": {
-                "reached": self.verdicts,
-                "failed": self.failed_verdicts,
+                "reached": self._reached,
+                "failed": len(self.refuted),
                 "levels": [*self.levels],
             },
+            "hypotheses": [one.to_json() for one in self.verdicts],
+            "conditions": [one.to_json() for one in self._study.conditions],
+            "failures": [*self._study.failures],
             "result_digest": self.digest,
         }
+
+    @property
+    def _reached(self) -> int:
+        return sum(one.judged for one in self.verdicts)
+
+    @property
+    def _study(self) -> Study:
+        return self.study or Study()
+
+    @property
+    def summary(self) -> str:
+        """Return how many verdicts there are, and on what they stand."""
+        held = f"; code held at {', '.join(self.levels)}" if self.levels else ""
+        return f"{self._reached} reached, {len(self.refuted)} failed{held}"
 
 
 def recorded(ledger: Ledger, run: str, digest: str | None = None) -> Outcome:
@@ -75,8 +113,6 @@ def recorded(ledger: Ledger, run: str, digest: str | None = None) -> Outcome:
     from muniment.records import RunRecord
 
     record = ledger.project(RunRecord, run=run)
-    verdicts = list(ledger.events(type="verdict.reached", run=run))
-    levels = {level for one in verdicts if (level := one.data.get("level"))}
     result: JsonValue = None
     error: str | None = None
     ends = ledger.events(
@@ -93,10 +129,9 @@ def recorded(ledger: Ledger, run: str, digest: str | None = None) -> Outcome:
         record.status,
         result,
         error,
-        len(verdicts),
-        sum(one.raw.get("passed") is False for one in verdicts),
         digest,
-        tuple(sorted(map(str, levels))),
+        verdicts_of(ledger, run),
+        study_of(ledger, run),
     )
 
 
@@ -134,18 +169,18 @@ def _show(one: Outcome) -> None:
         ("name", one.name),
         ("status", status_style(one.status)),
     ]
-    if one.error is None and one.status in ("completed", "dry"):
+    if one.error is not None and not (one.study and one.study.failures):
+        pairs.append(("ended" if one.status == "dry" else "error", one.error))
+    elif one.error is None and one.study is None and one.status in _ENDED:
         pairs.append(("result", short(one.result, 1000)))
-    elif one.error is not None:
-        label = "ended" if one.status == "dry" else "error"
-        pairs.append((label, one.error))
     if one.verdicts:
-        held = f"; code held at {', '.join(one.levels)}" if one.levels else ""
-        text = f"{one.verdicts} reached, {one.failed_verdicts} failed{held}"
-        pairs.append(("verdicts", (text, "red" if one.failed_verdicts else "green")))
+        pairs.append(("verdicts", (one.summary, "red" if one.refuted else "green")))
+    if one.refuted:
+        pairs.append(("refuted", (", ".join(map(str, one.refuted)), "bold red")))
     if one.digest is not None:
         pairs.append(("result digest", one.digest))
     fields(pairs)
+    show_study(one.study, one.verdicts)
     if one.run is not None:
         word = "show" if one.exit_code == 0 else "explain"
         hint(f"`muniment runs {word} {one.run}` says more")

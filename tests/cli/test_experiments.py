@@ -173,3 +173,76 @@ def test_the_advice_works(run: Run, shell: Any, work: Path) -> None:
     assert shell(*command).code == 1
     (work / "up").touch()
     assert shell(*command).code == 0
+
+
+def test_people_see_conditions_hypotheses_and_what_failed(
+    shell: Any, work: Path
+) -> None:
+    """No raw JSON: replicates and means, a verdict per condition, the failures."""
+    assert shell("init").code == 0
+    (work / "seen.py").write_text(MODULE)
+    fine = shell("run", "seen.py:fine", "-p", "replicates=2")
+    lines = [" ".join(line.split()) for line in fine.out.splitlines()]
+    assert "condition replicates mean total mean perm_pass" in lines
+    assert "baseline 2 of 2 6 1" in lines
+    assert "m baseline holds" in lines
+    assert "{" not in fine.out
+    down = shell("run", "seen.py:asked", "-p", "replicates=2")
+    said = " ".join(down.out.split())
+    assert down.code == 1
+    assert "baseline 0 of 2" in said
+    assert "m not judged" in said
+    assert "(2 replicates: 0, 1): ConnectionError: no route to host" in said
+    assert "muniment runs explain" in down.err
+
+
+def test_the_hypothesis_that_failed_is_named(shell: Any, work: Path) -> None:
+    """The exit code is 1 for a reason, which people read and machines get."""
+    assert shell("init").code == 0
+    (work / "named.py").write_text(MODULE)
+    done = shell("run", "named.py:wrong")
+    assert done.code == 1
+    said = " ".join(done.out.split())
+    assert "refuted m (baseline)" in said
+    assert "m baseline refuted" in said
+    told = shell("run", "named.py:wrong", "--json").json
+    assert told["reason"] == "refuted: m (baseline)"
+    (verdict,) = told["hypotheses"]
+    assert (verdict["hypothesis"], verdict["condition"]) == ("m", "baseline")
+    assert (verdict["passed"], verdict["judged"]) == (False, True)
+    assert told["conditions"][0]["means"]["total"] in (1, 2, 3)
+    assert shell("run", "named.py:fine", "--json").json["reason"] is None
+
+
+COMPARED = """
+from muniment_plugins.harness import meets_claim
+
+SORTED = "def fit_and_eval(data): return {'error': 1.0 + data[0] / 10}"
+RAW = "def fit_and_eval(data): return {'error': 4.0 + data[0] / 10}"
+compared = (
+    Experiment.builder("compared")
+    .datasource(lambda ctx: [ctx["replicate"]])
+    .add_step(specify_claim(claim=Claim("c", "t", {"min_improvement_pct": 15})))
+    .add_step(generate_spec(spec=Spec()))
+    .add_step(bounded_synthesis(code=RAW))
+    .add_step(execute_capsule())
+    .treatment("sorted", {"code": SORTED})
+    .hypothesis("better", verifier=meets_claim)
+    .build()
+)
+"""
+
+
+def test_p_value_and_interval_stand_beside_the_verdict(shell: Any, work: Path) -> None:
+    """What a comparison measured is a column of its own, and a member of the JSON."""
+    assert shell("init").code == 0
+    (work / "compared.py").write_text(MODULE + COMPARED)
+    done = shell("run", "compared.py:compared", "-p", "replicates=6")
+    assert done.code == 0
+    columns = " ".join(done.out.split())
+    assert "hypothesis condition verdict p-value improvement 95 % interval" in columns
+    told = shell("run", "compared.py:compared", "-p", "replicates=6", "--json").json
+    (better,) = told["hypotheses"]
+    assert 0 < better["p_value"] < 0.1
+    low, high = better["interval_95"]
+    assert low <= better["improvement_pct"] <= high

@@ -1,0 +1,272 @@
+"""What a researcher looks for in a run: conditions, hypotheses, and what failed.
+
+    condition  replicates  error
+    baseline   8 of 8      2.1
+    median     7 of 8      0.3
+
+    hypothesis  condition  verdict  p-value  improvement  95 % interval
+    better      median     holds    0.0039   85.7 %       80.2 … 89.9 %
+
+Rules: everything is read from the run's events, so that it can be said of a run of any
+age; a number in the first table is the mean over the replicates that were measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from math import isfinite
+from typing import TYPE_CHECKING, cast
+
+from muniment_cli.output import Cell, say, table
+from muniment_cli.showing import resolved, untagged
+
+if TYPE_CHECKING:
+    from muniment.canonical import JsonValue
+    from muniment.events import Event
+    from muniment.ledger import Ledger
+
+__all__ = ["Measured", "Study", "Verdict", "show_study", "study_of", "verdicts_of"]
+
+_COLUMNS = 6
+"""How many metrics the table of conditions has."""
+_SHOWN = 10
+"""How many kinds of failures are printed."""
+
+_WORDS: dict[bool | None, Cell] = {
+    True: ("holds", "green"),
+    False: ("refuted", "bold red"),
+    None: ("says none", "yellow"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What was said of one hypothesis under one condition."""
+
+    hypothesis: str
+    condition: str
+    passed: bool | None
+    judged: bool = True
+    p_value: float | None = None
+    improvement: float | None = None
+    interval: tuple[float, float] | None = None
+    level: str | None = None
+    integrity: str | None = None
+
+    def __str__(self) -> str:
+        """Return its name, and of what it was said."""
+        return (
+            f"{self.hypothesis} ({self.condition})"
+            if self.condition
+            else (self.hypothesis)
+        )
+
+    def to_json(self) -> dict[str, JsonValue]:
+        """Return the verdict as plain JSON."""
+        return {
+            "hypothesis": self.hypothesis,
+            "condition": self.condition,
+            "passed": self.passed,
+            "judged": self.judged,
+            "p_value": self.p_value,
+            "improvement_pct": self.improvement,
+            "interval_95": None if self.interval is None else [*self.interval],
+            "level": self.level,
+            "integrity": self.integrity,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What came of the replicates of one condition."""
+
+    condition: str
+    planned: int
+    measured: int
+    means: dict[str, float]
+
+    def to_json(self) -> dict[str, JsonValue]:
+        """Return the condition as plain JSON."""
+        return {
+            "condition": self.condition,
+            "planned": self.planned,
+            "measured": self.measured,
+            "means": {**self.means},
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """An experiment's run."""
+
+    conditions: tuple[Measured, ...] = ()
+    failures: tuple[str, ...] = field(default_factory=tuple[str, ...])
+    """A line for each kind of failure."""
+
+
+def verdicts_of(ledger: Ledger, run: str) -> tuple[Verdict, ...]:
+    """Return what was said in *run*, and of which hypotheses nothing could be said."""
+    said = [
+        _reached(ledger, event)
+        for event in ledger.events(run=run, type="verdict.reached")
+    ]
+    unjudged = [
+        Verdict(str(event.raw["hypothesis"]), event.scope or "", None, judged=False)
+        for event in ledger.events(run=run, type="hypothesis.unjudged")
+    ]
+    known = {one.hypothesis for one in [*said, *unjudged]}
+    left = [
+        Verdict(name, "", None, judged=False)
+        for name in _planned(ledger, run)
+        if name not in known
+    ]
+    return (*said, *unjudged, *left)
+
+
+def _reached(ledger: Ledger, event: Event) -> Verdict:
+    data = resolved(ledger, event)
+    result = untagged(data.get("result"))
+    told = result if isinstance(result, dict) else {}
+    both = [_number(one) for one in _listed(told.get("interval_95"))]
+    low, high = both if len(both) == 2 else (None, None)  # noqa: PLR2004 - a pair
+    return Verdict(
+        str(data.get("hypothesis")),
+        event.scope or "",
+        cast("bool | None", data.get("passed")),
+        True,
+        _number(untagged(data.get("p_value"))),
+        _number(told.get("pct_improvement")),
+        None if low is None or high is None else (low, high),
+        cast("str | None", data.get("level")),
+        cast("str | None", data.get("integrity")),
+    )
+
+
+def _planned(ledger: Ledger, run: str) -> list[str]:
+    for event in ledger.events(run=run, type="experiment.registered", limit=1):
+        listed = _listed(resolved(ledger, event).get("hypotheses"))
+        return [str(one["name"]) for one in listed if isinstance(one, dict)]
+    return []
+
+
+def study_of(ledger: Ledger, run: str) -> Study | None:
+    """Return what came of the experiment *run*; None for every other program."""
+    if (
+        next(ledger.events(run=run, type="experiment.registered", limit=1), None)
+        is None
+    ):
+        return None
+    from muniment_plugins.harness.failing import failures_of, summed_up
+
+    events = list(ledger.events(run=run))
+    planned = max(
+        cast("int", event.raw["replicates"])
+        for event in events
+        if event.type == "experiment.registered"
+    )
+    rows: dict[str, list[dict[str, JsonValue]]] = {}
+    for event in events:
+        if event.type == "replicate.started":
+            rows.setdefault(str(event.raw["condition"]), [])
+        elif event.type == "metrics.measured":
+            condition = (event.scope or "").partition("/")[0]
+            rows.setdefault(condition, []).append(_row(resolved(ledger, event)))
+    return Study(
+        tuple(Measured(n, planned, len(one), _means(one)) for n, one in rows.items()),
+        tuple(summed_up(failures_of(ledger, events))),
+    )
+
+
+def _row(data: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    """Return the metrics of one replicate, as the code ordered them."""
+    metrics = untagged(data.get("metrics"))
+    named = metrics if isinstance(metrics, dict) else {}
+    order = map(str, _listed(data.get("order")))
+    return {name: named[name] for name in order if name in named}
+
+
+def _means(rows: list[dict[str, JsonValue]]) -> dict[str, float]:
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    means: dict[str, float] = {}
+    for name in names:
+        numbers = [_number(row.get(name)) for row in rows]
+        found = [one for one in numbers if one is not None and isfinite(one)]
+        if found and len(found) == len(rows):
+            means[name] = sum(found) / len(found)
+    return means
+
+
+def _number(value: JsonValue) -> float | None:
+    return float(value) if isinstance(value, int | float) else None
+
+
+def _listed(value: JsonValue) -> list[JsonValue]:
+    return value if isinstance(value, list) else []
+
+
+def show_study(study: Study | None, verdicts: tuple[Verdict, ...]) -> None:
+    """Print the tables of conditions and hypotheses, and what failed."""
+    if study is not None and study.conditions:
+        say()
+        _show_conditions(study)
+    if verdicts:
+        say()
+        _show_verdicts(verdicts)
+    if study is not None and study.failures:
+        say()
+        for line in study.failures[:_SHOWN]:
+            say(line, "red")
+        left = len(study.failures) - _SHOWN
+        if left > 0:
+            say(f"and {left} more kinds of failures")
+
+
+def _show_conditions(study: Study) -> None:
+    names = list(dict.fromkeys(n for one in study.conditions for n in one.means))
+    shown = names[:_COLUMNS]
+    rows: list[list[Cell]] = []
+    for one in study.conditions:
+        text = f"{one.measured} of {one.planned}"
+        whole: Cell = text if one.measured == one.planned else (text, "red")
+        means = (one.means.get(name) for name in shown)
+        rows.append([one.condition, whole, *(_figure(mean) for mean in means)])
+    headings = ["condition", "replicates", *(f"mean {name}" for name in shown)]
+    table(headings, rows, right=headings[2:], upright=True)
+    if len(names) > len(shown):
+        say(f"and of {len(names) - len(shown)} more metrics: --json")
+
+
+def _show_verdicts(verdicts: tuple[Verdict, ...]) -> None:
+    columns: dict[str, list[Cell]] = {
+        "hypothesis": [one.hypothesis for one in verdicts],
+        "condition": [one.condition for one in verdicts],
+        "verdict": [
+            _WORDS[one.passed] if one.judged else ("not judged", "yellow")
+            for one in verdicts
+        ],
+        "p-value": [_figure(one.p_value) for one in verdicts],
+        "improvement": [_percent(one.improvement) for one in verdicts],
+        "95 % interval": [_interval(one.interval) for one in verdicts],
+        "integrity": list(_integrities(verdicts)),
+    }
+    kept = {name: cells for name, cells in columns.items() if any(cells)}
+    table([*kept], zip(*kept.values(), strict=True), upright=True)
+
+
+def _integrities(verdicts: tuple[Verdict, ...]) -> Iterator[Cell]:
+    for one in verdicts:
+        told = one.integrity or "valid"
+        yield "" if told == "valid" else (told.replace("_", " "), "yellow")
+
+
+def _figure(value: float | None) -> str:
+    return "" if value is None else f"{value:.4g}"
+
+
+def _percent(value: float | None) -> str:
+    return "" if value is None else f"{_figure(value)} %"
+
+
+def _interval(value: tuple[float, float] | None) -> str:
+    return "" if value is None else f"{_figure(value[0])} … {_figure(value[1])} %"
