@@ -223,6 +223,7 @@ def test_contract_of_the_verifier() -> None:
     modules = {file.stem for file in (ROOT / PACKAGES[0]).glob("*.py")} - {"__init__"}
     own = {"verifier"}
     formats = {
+        "bulk",
         "canonical",
         "checkpoint",
         "errors",

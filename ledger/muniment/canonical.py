@@ -12,19 +12,19 @@ Rules:
 - Reading is strict: bytes that are not the canonical form of what they say are wrong.
 
 orjson with sorted keys writes the same bytes as RFC 8785 for values whose keys are ASCII
-and whose floats have a fraction and need no exponent; everything else goes through
-``rfc8785``. Specification:
-``docs/spec/canonical.md``.
+and whose floats have a fraction and need no exponent; other floats and everything else
+go through ``rfc8785``. Specification: ``docs/spec/canonical.md``.
 """
 
 from __future__ import annotations
 
 import hashlib
-from math import isfinite
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias, cast
 
 import orjson
 
+from muniment.bulk import MANY, are_fractions, fits
 from muniment.errors import ValueRefused, WrongError
 
 __all__ = [
@@ -34,6 +34,7 @@ __all__ = [
     "canonical",
     "parse",
     "parse_canonical",
+    "plainly",
     "sha256_tag",
 ]
 
@@ -48,8 +49,6 @@ _OPTIONS = orjson.OPT_SORT_KEYS | orjson.OPT_STRICT_INTEGER
 _DECIMAL_FROM = 1e-4
 """Below this, writers differ in where an exponent begins."""
 
-_AS_THEY_ARE = frozenset({str, int, bool, type(None)})
-
 _EXPONENT_FROM = 1e21
 """From here on RFC 8785 writes an exponent, so that a float is not read as an int."""
 
@@ -61,11 +60,9 @@ def canonical(value: JsonValue) -> bytes:
         ValueRefused: *value* has no canonical form; the message names the place.
 
     """
-    if _is_plain(value, 0):
-        try:
-            return orjson.dumps(value, option=_OPTIONS)
-        except orjson.JSONEncodeError:
-            pass  # an integer beyond 53 bits, or a surrogate: found below, with its place
+    data = plainly(value)
+    if data is not None:
+        return data
     try:
         return _by_rfc8785(value)
     except UnicodeEncodeError:
@@ -74,6 +71,25 @@ def canonical(value: JsonValue) -> bytes:
             rule="canonical/surrogate",
             remedy="send the bytes, or replace the surrogates",
         ) from None
+
+
+def plainly(value: object) -> bytes | None:
+    """Return the RFC 8785 bytes of *value*, or None unless orjson can write them.
+
+    The hot path of everything that is written: one look at each value, one writing.
+    Of a million measurements a few are small: those alone are spelled one by one.
+    """
+    spelled: object
+    if _is_plain(value, 0):
+        spelled = value
+    elif fits([value], MAX_DEPTH, _are_ascii, are_fractions):
+        spelled = _spelled(value)
+    else:
+        return None
+    try:
+        return orjson.dumps(spelled, option=_OPTIONS)
+    except orjson.JSONEncodeError:  # an integer beyond 53 bits, or a surrogate
+        return None
 
 
 def parse(data: bytes) -> JsonValue:
@@ -125,29 +141,16 @@ def _is_plain(value: object, depth: int) -> bool:
     if kind is str or kind is int or kind is bool or value is None:
         return True
     if kind is float:
-        number = cast("float", value)
-        return _DECIMAL_FROM <= abs(number) < _EXPONENT_FROM and not number.is_integer()
+        return _is_decimal(cast("float", value))
     if depth < MAX_DEPTH:
         if kind is dict:
             return _is_plain_object(cast("dict[object, object]", value), depth + 1)
         if kind is list:
-            return _is_plain_list(cast("list[Any]", value), depth + 1)
+            items = cast("list[Any]", value)
+            if len(items) >= MANY:
+                return fits(items, MAX_DEPTH - depth - 1, _are_ascii, _are_decimal)
+            return all(_is_plain(item, depth + 1) for item in items)
     return False
-
-
-def _is_plain_list(items: list[Any], depth: int) -> bool:
-    """Tell it of many items without a call for each: most lists hold one kind."""
-    kinds: set[type[object]] = set(map(type, items))
-    if kinds <= _AS_THEY_ARE:
-        return True
-    if kinds == {float}:
-        # What has a fraction is smaller than 2^53; NaN and infinities are not finite.
-        return (
-            all(map(isfinite, items))
-            and not any(map(float.is_integer, items))
-            and bool(min(map(float.__abs__, items)) >= _DECIMAL_FROM)
-        )
-    return all(_is_plain(item, depth) for item in items)
 
 
 def _is_plain_object(value: dict[object, object], depth: int) -> bool:
@@ -163,6 +166,37 @@ def _is_plain_object(value: dict[object, object], depth: int) -> bool:
         elif not _is_plain(item, depth):
             return False
     return True
+
+
+def _is_decimal(number: float) -> bool:
+    """Tell whether *number* has a fraction, and every writer writes it alike."""
+    return _DECIMAL_FROM <= abs(number) < _EXPONENT_FROM and not number.is_integer()
+
+
+def _are_decimal(floats: Sequence[float]) -> bool:
+    large = min(floats) >= _DECIMAL_FROM or min(map(abs, floats)) >= _DECIMAL_FROM
+    return large and are_fractions(floats)  # which are smaller than 2^53
+
+
+def _are_ascii(names: Iterable[str]) -> bool:
+    return all(map(str.isascii, names))
+
+
+def _spelled(value: Any) -> Any:
+    """Return *value* with its small floats as the bytes that they are written as."""
+    kind = cast("type[object]", type(value))
+    if kind is float and abs(value) < _DECIMAL_FROM:
+        import rfc8785  # noqa: PLC0415 - few values need it
+
+        return orjson.Fragment(rfc8785.dumps(value))
+    if kind is list:
+        return [
+            one if type(one) is float and abs(one) >= _DECIMAL_FROM else _spelled(one)
+            for one in value
+        ]
+    if kind is dict:
+        return {name: _spelled(one) for name, one in value.items()}
+    return value
 
 
 def _by_rfc8785(value: JsonValue) -> bytes:

@@ -31,7 +31,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias, cast
 
-from muniment.canonical import JsonValue, canonical
+from muniment.canonical import JsonValue
 from muniment.declaring import (
     BLOB,
     LARGE,
@@ -47,7 +47,7 @@ from muniment.errors import RefusedError, UsageError
 from muniment.events import Data, Subject
 from muniment.lazy import lazy
 from muniment.value_types import ValueTypes
-from muniment.values import encode
+from muniment.values import encode, written
 
 if TYPE_CHECKING:
     from muniment.event_models import EventData
@@ -125,11 +125,11 @@ class _Placing:
         if self.text:
             text = cast("str", encode(value, types))
             return text, Content(text.encode(), "text/plain; charset=utf-8")
-        encoded = encode(value, types)
         short = type(value) is str and len(value) < INLINE_LIMIT // 8
         if short and not self.blob and not self.public:
-            return encoded, _SHORT
-        return encoded, Content(canonical(encoded), plain=encoded is value)
+            return encode(value, types), _SHORT
+        encoded, data = written(value, types)
+        return encoded, Content(data, plain=encoded is value)
 
 
 @dataclass(frozen=True)

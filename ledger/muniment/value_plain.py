@@ -10,13 +10,23 @@ kind together.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
+from itertools import repeat
 from typing import Any, cast
 
 import orjson
 
+from muniment.bulk import MANY, are_fractions, fits
 from muniment.canonical import MAX_DEPTH, MAX_INTEGER
 
-__all__ = ["is_plain"]
+__all__ = ["as_it_is", "is_plain"]
+
+
+def as_it_is(value: object) -> bytes | None:
+    """Return *value* as JSON, in the order it has, or None where that is not all."""
+    if not fits([value], MAX_DEPTH, _are_names, are_fractions):
+        return None
+    return _text(value)
 
 
 def is_plain(value: object, depth: int) -> bool:
@@ -46,23 +56,25 @@ def _is_plain_inside(container: object, depth: int) -> bool:
 
 
 def _is_plain_list(items: list[Any], depth: int) -> bool:
-    """Tell it of many rows without a call for each: most lists hold one kind."""
-    kinds: set[type[object]] = set(map(type, items))
-    if kinds == {int}:
-        return _are_small(items)
-    if kinds == {float}:
-        finite = all(map(math.isfinite, items))
-        return finite and not any(map(float.is_integer, items))
-    return all(is_plain(item, depth) for item in items)
+    if len(items) < MANY:
+        return all(is_plain(item, depth) for item in items)
+    room = MAX_DEPTH - depth
+    return fits(items, room, _are_names, are_fractions) and _text(items) is not None
 
 
-def _are_small(integers: list[int]) -> bool:
-    """Tell whether all are within ±(2^53 - 1): writing them takes less than a loop."""
+def _are_names(names: Iterable[str]) -> bool:
+    return not any(map(str.startswith, names, repeat("$")))
+
+
+def _text(value: object) -> bytes | None:
+    """Return None if an integer is beyond ±(2^53 - 1), or a text has no UTF-8 form.
+
+    Writing all of them takes less than a look at each.
+    """
     try:
-        orjson.dumps(integers, option=orjson.OPT_STRICT_INTEGER)
+        return orjson.dumps(value, option=orjson.OPT_STRICT_INTEGER)
     except orjson.JSONEncodeError:
-        return False
-    return True
+        return None
 
 
 def _is_utf8(text: str) -> bool:

@@ -25,7 +25,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NoReturn, TypeAlias, cast
 
-from muniment.canonical import MAX_DEPTH, JsonValue, canonical, parse
+from muniment.canonical import MAX_DEPTH, JsonValue, canonical, parse, plainly
 from muniment.errors import (
     CannotTellError,
     MunimentError,
@@ -38,7 +38,7 @@ from muniment.value_plain import is_plain
 from muniment.value_scalars import SCALARS_BY_CLASS, SCALARS_BY_TAG, Scalar
 from muniment.value_types import ValueType, ValueTypes
 
-__all__ = ["ValueType", "ValueTypes", "decode", "encode", "settle"]
+__all__ = ["ValueType", "ValueTypes", "decode", "encode", "settle", "written"]
 
 _Container: TypeAlias = "dict[Any, Any] | list[Any]"
 _Items: TypeAlias = "Iterable[object]"
@@ -60,6 +60,21 @@ def encode(value: object, types: ValueTypes = _NO_TYPES) -> JsonValue:
     if encoder.met_registered:
         _refuse_unless_it_comes_back(encoded, types)
     return encoded
+
+
+def written(value: object, types: ValueTypes = _NO_TYPES) -> tuple[JsonValue, bytes]:
+    """Return *value* as JSON, and the canonical bytes of that.
+
+    Raises:
+        ValueRefused: as `encode`.
+
+    """
+    data = plainly(value)
+    # No name that `encode` would escape; one byte is found ten times as fast as two.
+    if data is not None and (b"$" not in data or b'"$' not in data):
+        return cast("JsonValue", value), data
+    encoded = encode(value, types)
+    return encoded, canonical(encoded)
 
 
 def decode(value: JsonValue, types: ValueTypes = _NO_TYPES) -> object:
@@ -84,7 +99,7 @@ def settle(value: object, types: ValueTypes = _NO_TYPES) -> object:
         ValueRefused: as `encode`.
 
     """
-    return decode(parse(canonical(encode(value, types))), types)
+    return decode(parse(written(value, types)[1]), types)
 
 
 def _refuse_unless_it_comes_back(encoded: JsonValue, types: ValueTypes) -> None:

@@ -1,0 +1,80 @@
+"""Looks at many values at once: all of one depth together, without a call for each.
+
+    fits([[1, 0.5], [2, 1.5]], 1, are_ascii, are_fractions)     True
+
+Rules:
+
+- Only the exact types of JSON fit, and what the caller asks of names and of floats; of
+  texts and integers nothing is asked, since orjson refuses those that it cannot write.
+- A container is looked at once on each level, so that one that is inside of itself, or
+  in many places, takes no longer than others.
+- orjson must not meet what was not looked at: an enumeration without a value ends the
+  process there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
+from math import isfinite
+from operator import methodcaller
+from typing import Any, TypeAlias
+
+__all__ = ["MANY", "are_fractions", "fits"]
+
+MANY = 16
+"""From so many on, looking at all together is faster than at each."""
+
+Names: TypeAlias = Callable[[Iterable[str]], bool]
+Floats: TypeAlias = Callable[[Sequence[float]], bool]
+
+_SCALARS: frozenset[type[object]] = frozenset({bool, float, int, str, type(None)})
+_KNOWN = _SCALARS | {dict, list}
+
+
+def fits(values: list[Any], room: int, names: Names, floats: Floats) -> bool:
+    """Tell whether all *values* are JSON, at most *room* containers deep.
+
+    *names* is asked about all names and *floats* about all floats of a level.
+    """
+    while True:
+        kinds: set[type[object]] = set(map(type, values))
+        if not kinds <= _KNOWN:
+            return False
+        if float in kinds and not floats(_of(float, values, kinds)):
+            return False
+        if kinds <= _SCALARS:
+            return True
+        if not room:
+            return False
+        room -= 1
+        objects = _once(_of(dict, values, kinds))
+        if not _are_named(objects, names):
+            return False
+        lists = _once(_of(list, values, kinds))
+        values = [*chain.from_iterable(map(methodcaller("values"), objects))]
+        values += chain.from_iterable(lists)
+
+
+def are_fractions(floats: Sequence[float]) -> bool:
+    """Tell whether all *floats* are finite, and none is an integer."""
+    # Only finite numbers have a finite sum; very large ones may have none.
+    finite = isfinite(sum(floats)) or all(map(isfinite, floats))
+    return finite and not any(map(float.is_integer, floats))
+
+
+def _of(kind: type[object], values: list[Any], kinds: set[type[object]]) -> list[Any]:
+    if kind not in kinds:
+        return []
+    if len(kinds) == 1:
+        return values
+    return [value for value in values if type(value) is kind]
+
+
+def _once(containers: list[Any]) -> list[Any]:
+    return [*dict(zip(map(id, containers), containers, strict=True)).values()]
+
+
+def _are_named(objects: list[dict[Any, Any]], names: Names) -> bool:
+    kinds = set(map(type, chain.from_iterable(objects)))
+    return kinds <= {str} and names(set(chain.from_iterable(objects)))
