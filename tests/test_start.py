@@ -56,7 +56,7 @@ def told(code: str, place: Path) -> list[str]:
 @pytest.mark.parametrize(
     ("code", "unneeded"),
     [
-        ("import", TYPES | QUERIES | {"asyncio", "cryptography", "orjson", "pluggy"}),
+        ("import", TYPES | QUERIES | {"cryptography", "orjson", "re", "typing"}),
         ("help", {"difflib", "importlib.metadata", "orjson", "pathlib"}),
         ("run", TYPES | CIPHERS | QUERIES | {"asyncio", "muniment.verifier"}),
         ("guide", TYPES | CIPHERS | QUERIES | {"asyncio", "http", "ssl"}),

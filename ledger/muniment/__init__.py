@@ -11,10 +11,9 @@ never imports what writes.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from muniment.lazy import lazy
 
+TYPE_CHECKING = False  # as `typing` says, whose import costs more than all of this
 if TYPE_CHECKING:
     from muniment.errors import EffectFailed, MunimentError
     from muniment.event_types import EventData, EventType

@@ -13,7 +13,10 @@ Rules:
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping
+
+TYPE_CHECKING = False  # as in the package, which imports this first of all
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
 
 __all__ = ["lazy"]
 
