@@ -89,7 +89,9 @@ class Staged:
         """Return the reference of *content*, first referred to by event *seq*."""
         key = b""
         if shared is not None:
-            key = hashlib.sha256(content.media.encode() + b"\0" + content.data).digest()
+            hashed = hashlib.sha256(content.media.encode() + b"\0")
+            hashed.update(content.data)
+            key = hashed.digest()
             known = shared.refs.get(key)
             if known is None and (id(shared), key) in self.fresh:
                 known = self.fresh[id(shared), key][1]

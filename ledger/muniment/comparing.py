@@ -128,9 +128,14 @@ def entry_of(scope: str, kind: str, prepared: Prepared) -> str:
 
 def _hash(scope: str, kind: str, parts: Mapping[str, bytes]) -> str:
     """Return the hash of a fact whose members are canonical JSON."""
-    members = b",".join(canonical(name) + b":" + parts[name] for name in sorted(parts))
-    whole = b"[%b,%b,{%b}]" % (canonical(scope), canonical(kind), members)
-    return hashlib.sha256(whole).hexdigest()
+    digest = hashlib.sha256(b"[%b,%b," % (canonical(scope), canonical(kind)))
+    before = b"{"
+    for name in sorted(parts):
+        digest.update(before + canonical(name) + b":")
+        digest.update(parts[name])  # as it is: some take many megabytes
+        before = b","
+    digest.update(b"}]" if parts else b"{}]")
+    return digest.hexdigest()
 
 
 class Digest:
