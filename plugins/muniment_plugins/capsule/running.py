@@ -19,13 +19,14 @@ import sys
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import orjson
 
 from muniment.canonical import JsonValue
 from muniment.errors import CannotTellError, RefusedError, UsageError, ValueRefused
 from muniment.value_arrays import ARRAYS_BY_TAG
+from muniment.value_plain import as_it_is
 from muniment.values import encode
 from muniment_plugins.capsule.clocks import stated
 from muniment_plugins.capsule.execution import Execution, digest_of
@@ -82,7 +83,7 @@ class Capsule:
 
         """
         refuse_beyond(self.policy, self._reachable())
-        encoded = encode(data)
+        encoded, written = _written(data)
         try:
             program = self.validate(code, entrypoint)
             if self.policy.engine == "monty":
@@ -90,10 +91,10 @@ class Capsule:
                 return execution
         except BoundedExecutionError as error:
             return self._rejected(code, error)
-        request = self._request(program, encoded)
+        request = self._request(program, written)
         if missing := _packages_in(request) - set(program.imports):
             program = self._with_packages(missing, program)
-            request = self._request(program, encoded)
+            request = self._request(program, written)
         outcome, found = self._supervised(program, request)
         if outcome.is_unbegun:
             outcome, found = self._supervised(program, request)
@@ -177,7 +178,7 @@ class Capsule:
     def _surroundings(self, program: Validated) -> Surroundings:
         return Surroundings.of(program.imports, self.policy.env)
 
-    def _request(self, program: Validated, data: JsonValue) -> bytes:
+    def _request(self, program: Validated, data: orjson.Fragment) -> bytes:
         policy = self.policy
         request = orjson.dumps(
             {
@@ -252,11 +253,22 @@ def _require_text(code: object) -> None:
         )
 
 
+def _written(data: object) -> tuple[JsonValue, orjson.Fragment]:
+    """Return *data* as JSON, and the text of that."""
+    text = as_it_is(data)
+    if text is not None:
+        return cast("JsonValue", data), orjson.Fragment(text)
+    encoded = encode(data)
+    return encoded, orjson.Fragment(orjson.dumps(encoded))
+
+
 def _packages_in(request: bytes) -> set[str]:
     """Return the packages that the tags of *request* name.
 
     A quotation mark inside of a string is escaped there, so that no text looks like one.
     """
+    if b"$" not in request:
+        return set()
     return {
         form.package
         for tag, form in ARRAYS_BY_TAG.items()

@@ -160,6 +160,22 @@ def test_values_keep_their_types_on_the_way_in(capsule: Capsule) -> None:
     assert run(capsule, body, data) == {"r": repr(data)}
 
 
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"b": 1, "a": {"d": 0.5, "c": None}},
+        [0.25, 1e-6, -5e-324, 2**53 - 1, "é{$"] * 20,
+        [{"z": n, "a": [n / 3, True]} for n in range(1, 40)],
+        [0.5, 2.0, *range(40)],
+        [{"$b": 1, "a": 2}] * 20,
+        [2**53, 2**70],
+    ],
+)
+def test_data_arrives_in_its_own_order(capsule: Capsule, data: object) -> None:
+    """Members are not sorted on the way in, and numbers keep all of their digits."""
+    assert run(capsule, "return {'r': repr(data)}", data) == {"r": repr(data)}
+
+
 def test_arrays_arrive_as_arrays() -> None:
     """A NumPy array goes in as its own format, never as a pickle."""
     import numpy as np  # noqa: PLC0415 - only here
