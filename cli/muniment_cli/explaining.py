@@ -24,6 +24,16 @@ __all__ = ["Explanation", "explain"]
 _STATED = 3
 """How many facts about failures are said; more of them say the same."""
 
+_STOPPED = {
+    "CancelledError": "the task that awaited it was cancelled",
+    "GeneratorExit": "what ran it was closed before it came to an end",
+    "Killed": "the recorded program was ended by a signal from outside",
+    "KeyboardInterrupt": "somebody pressed Ctrl-C, or sent the signal of it",
+    "SystemExit": "the program ended its process itself, with sys.exit",
+    "Unfinished": "whoever awaited the experiment does so no more",
+}
+"""What stops a run, by the name of what was raised."""
+
 _ENDS = frozenset({"run.started", "run.resumed", "run.interrupted"}) | {
     "run.completed",
     "run.failed",
@@ -194,7 +204,8 @@ def _unfinished(
     status = "interrupted" if interrupted else "open"
     said = Explanation(run, status, "")
     if interrupted:
-        said.because = f"it was stopped: {short(last.raw.get('reason', ''), 300)}"
+        said.because = f"it was stopped: {_stopped_by(str(last.raw.get('reason', '')))}"
+        said.facts.append(("stopped at", f"event {last.seq}, {last.time}"))
         alive: bool | None = False
     else:
         said.because, alive = _owner(last)
@@ -203,6 +214,14 @@ def _unfinished(
         said.facts += _about(ledger, step)
     said.next += list(_going_on(ledger, run, waiting, alive=alive))
     return said
+
+
+def _stopped_by(reason: str) -> str:
+    """Return what a recorded reason means to people; most are names of exceptions."""
+    name, _, signal = reason.partition(" by ")
+    if name not in _STOPPED:
+        return short(reason, 300)
+    return f"{_STOPPED[name]} ({signal or name})"
 
 
 def _owner(last: Event) -> tuple[str, bool | None]:

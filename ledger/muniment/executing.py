@@ -263,7 +263,9 @@ def stop(recording: Recording, error: BaseException, began: float) -> Done:
 
 
 def _interrupt(recording: Recording, error: BaseException) -> None:
-    reason = printable(error) if _is_doubt(error) else type(error).__name__
+    # Of other errors the name alone: what else they say may be anybody's affair.
+    named = str(getattr(error, "reason", type(error).__name__))
+    reason = printable(error) if _is_doubt(error) else named
     with recording.lock:
         if recording.writes:
             recording.drop_held()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import shlex
 import subprocess
@@ -12,6 +13,8 @@ from typing import Any
 import pytest
 
 import muniment
+from muniment_plugins.harness.hosts import Unfinished
+from muniment_plugins.providers.recorder import Killed
 from programs import write_program
 
 
@@ -196,6 +199,42 @@ def test_an_unfinished_run_is_explained(shell: Any, work: Path, made: Path) -> N
     assert "interrupted" in out
     assert "unknown: it may have happened" in out
     assert f"muniment resume {run} --repeat-doubtful" in out
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (KeyboardInterrupt(), "somebody pressed Ctrl-C"),
+        (
+            SystemExit("private words"),
+            "the program ended its process itself, with sys.exit",
+        ),
+        (asyncio.CancelledError(), "the task that awaited it was cancelled"),
+        (Killed("SIGTERM", 143), "ended by a signal from outside (SIGTERM)"),
+        (Unfinished(), "whoever awaited the experiment does so no more"),
+    ],
+)
+@pytest.mark.usefixtures("made")
+def test_what_stopped_a_run_is_said_in_words(
+    shell: Any, error: BaseException, said: str
+) -> None:
+    """Not a class's name alone: what happened, when, and the command that goes on."""
+
+    def stopped(run: muniment.Run) -> None:
+        del run
+        raise error
+
+    with pytest.raises(type(error)), muniment.open() as ledger:
+        ledger.execute(stopped, name="stopped")
+    with muniment.open() as ledger:
+        run = next(ledger.events(type="run.interrupted")).run
+    told = shell("runs", "explain", run, "--json").json
+    assert said in told["because"]
+    assert told["facts"]["stopped at"].startswith("event ")
+    assert told["next"][0]["command"] == f"muniment resume {run}"
+    with muniment.open() as ledger:
+        interrupted = next(ledger.events(type="run.interrupted"))
+    assert "private" not in str(interrupted.raw)
 
 
 def test_a_run_whose_process_is_gone_is_explained(

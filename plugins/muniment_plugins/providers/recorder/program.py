@@ -65,6 +65,7 @@ class Killed(BaseException):
 
     def __init__(self, name: str, code: int) -> None:
         super().__init__(f"the program was ended by {name}")
+        self.reason = f"Killed by {name}"
         self.code = code
 
 
