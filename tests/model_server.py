@@ -13,7 +13,6 @@ from __future__ import annotations
 import gzip
 import json
 import threading
-import time
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
@@ -32,11 +31,12 @@ _SPEAKERS = {
 
 @dataclass(frozen=True)
 class Trouble:
-    """What goes wrong with one request: a status, a delay, or a cut stream."""
+    """What goes wrong with one request: a status, no answer yet, or a cut stream."""
 
     status: int = 200
     retry_after: str | None = None
-    delay: float = 0.0
+    held: bool = False
+    """Whether the answer is kept back until the server is told to go on."""
     cut: int | None = None
     """After how many events of the stream the connection is closed."""
     raw: bytes | None = None
@@ -63,6 +63,8 @@ class ModelServer:
     troubles: list[Trouble] = field(default_factory=list)
     asked: threading.Event = field(default_factory=threading.Event)
     """Is set once anybody asked."""
+    goes_on: threading.Event = field(default_factory=threading.Event)
+    """Set it to have answered what is kept back."""
     _http: ThreadingHTTPServer | None = None
 
     @property
@@ -91,6 +93,7 @@ class ModelServer:
         traceback: TracebackType | None,
     ) -> None:
         assert self._http is not None
+        self.goes_on.set()
         self._http.shutdown()
         self._http.server_close()
 
@@ -132,8 +135,8 @@ class _Handler(BaseHTTPRequestHandler):
         server.calls.append(Asked(self.command, self.path, headers, body))
         server.asked.set()
         trouble = server.troubles.pop(0) if server.troubles else Trouble()
-        if trouble.delay:
-            time.sleep(trouble.delay)
+        if trouble.held:
+            server.goes_on.wait()
         if trouble.status >= 400:
             self._refuse(trouble, headers)
         elif path in _SPEAKERS:

@@ -67,7 +67,7 @@ class Desk:
             input=stdin,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=300,
             check=False,
         )
         return Ended(done.returncode, done.stdout, done.stderr)

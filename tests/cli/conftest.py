@@ -73,7 +73,7 @@ def installed(work: Path) -> Shell:
             env={**os.environ, **(env or {})},
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=300,
             check=False,
         )
         assert "Traceback" not in done.stdout + done.stderr

@@ -132,7 +132,7 @@ def test_killed_on_a_cluster(tmp_path: Path, commits: int) -> None:
         [sys.executable, "-c", code],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(path)},
         check=False,
-        timeout=60,
+        timeout=300,
     )
     assert ended.returncode == -9
     with Ledger.open(place) as ledger:

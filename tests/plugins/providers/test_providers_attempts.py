@@ -26,7 +26,7 @@ def test_cancelled(spoken: dict[str, Any], server: ModelServer, ledger: Ledger) 
 
     async def program(run: Lane) -> object:
         waiting = asyncio.ensure_future(acomplete(run, prompt="hello", **spoken))
-        await asyncio.to_thread(server.asked.wait, 30)
+        await asyncio.to_thread(server.asked.wait, 60)
         await asyncio.sleep(0.1)  # an answer, and 30 seconds to the next attempt
         waiting.cancel()
         await asyncio.wait([waiting])
@@ -67,12 +67,12 @@ def test_attempts(spoken: dict[str, Any], server: ModelServer, ledger: Ledger) -
 
 
 @pytest.mark.parametrize(
-    "trouble", [Trouble(delay=1.5), Trouble(cut=1), Trouble(cut=0)], ids=str
+    "trouble", [Trouble(held=True), Trouble(cut=1), Trouble(cut=0)], ids=str
 )
 def test_wire_trouble(trouble: Trouble, server: ModelServer, ledger: Ledger) -> None:
     """Timeouts and broken streams are attempts like any other."""
     server.fail(trouble)
-    more = {"stream": True, "timeout_s": 1.0, **SPOKEN[0]}
+    more = {"stream": True, "timeout_s": 5.0, **SPOKEN[0]}
 
     def program(run: Lane) -> str:
         return complete(run, prompt="hello", **more).text

@@ -275,17 +275,25 @@ def test_refused_by_a_plugin(server: ModelServer, tmp_path: Path) -> None:
 
 def test_cancelled(server: ModelServer, ledger: Ledger) -> None:
     """A program that stops waiting is recorded as such, and replays so."""
+    tasks: list[asyncio.Task[None]] = []
+
+    async def stop(limit: asyncio.Timeout) -> None:
+        await asyncio.to_thread(server.asked.wait, 60)
+        limit.reschedule(0)
 
     async def program(run: Lane) -> object:
+        is_asked = server.asked.is_set()  # in the replay, when nobody is
         async with async_http_client(run) as http:
             try:
-                async with asyncio.timeout(0.1):
+                async with asyncio.timeout(0.1 if is_asked else None) as limit:
+                    if not is_asked:
+                        tasks.append(asyncio.create_task(stop(limit)))
                     await http.post(f"{server.url}/v1/chat/completions", json=ASK)
             except TimeoutError:
                 return "too slow"
         return "in time"
 
-    server.fail(Trouble(delay=0.5))
+    server.fail(Trouble(held=True))
     done = asyncio.run(ledger.aexecute(program))
     (failed,) = ledger.events(run=done.run_id, type="llm.failed")
 
@@ -305,7 +313,7 @@ def test_timeout(server: ModelServer, ledger: Ledger) -> None:
                 return str(error)
         return "in time"
 
-    server.fail(Trouble(delay=0.5))
+    server.fail(Trouble(held=True))
     done = ledger.execute(program)
 
     assert done.result == "timed out"

@@ -35,7 +35,7 @@ os.execv(sys.argv[1], sys.argv[1:])
 
 def until(ready: Callable[[], bool]) -> None:
     """Wait until something is so."""
-    end = time.monotonic() + 60
+    end = time.monotonic() + 300
     while not ready():
         assert time.monotonic() < end
         time.sleep(0.02)
@@ -45,7 +45,7 @@ def until(ready: Callable[[], bool]) -> None:
 def waiting(desk: Desk) -> subprocess.Popen[str]:
     """Start a recording, and wait until its second call is under way."""
     desk.write("agent.py", SLOW)
-    desk.server.fail(Trouble(), Trouble(delay=8))
+    desk.server.fail(Trouble(), Trouble(held=True))
     recorder = desk.started("record", "--", PYTHON, "agent.py")
     until(lambda: len(desk.server.calls) == 2)
     return recorder
@@ -70,7 +70,7 @@ def test_a_killed_program_interrupts_its_run(
 ) -> None:
     """The run can be told from a complete one, and a resume asks only what is left."""
     os.kill(program_of(waiting), number)
-    out, err = waiting.communicate(timeout=60)
+    out, err = waiting.communicate(timeout=300)
     assert waiting.returncode == 128 + number
     assert out == "200\n"
     run = the_run(desk)
@@ -117,11 +117,11 @@ def test_a_call_in_doubt_is_not_made_again_unasked(desk: Desk) -> None:
         "import os, requests\n"
         "print(requests.post(os.environ['BASE'] + '/pay', data='1').status_code)\n",
     )
-    desk.server.fail(Trouble(delay=20))
+    desk.server.fail(Trouble(held=True))
     recorder = desk.started("record", "--", PYTHON, "agent.py")
     until(lambda: len(desk.server.calls) == 1)
     os.kill(program_of(recorder), signal.SIGKILL)
-    recorder.communicate(timeout=60)
+    recorder.communicate(timeout=300)
     run = the_run(desk)
     refused = desk.muniment("resume", run, "--", PYTHON, "agent.py")
     assert (refused.code, "effect/doubt" in refused.err) == (4, True), refused.err
@@ -138,7 +138,7 @@ def test_ctrl_c_goes_to_the_program_and_interrupts(
 ) -> None:
     """Ctrl-C ends program and recorder, and the run says *interrupted*."""
     os.killpg(waiting.pid, signal.SIGINT)
-    waiting.communicate(timeout=60)
+    waiting.communicate(timeout=300)
     assert waiting.returncode == 130
     assert desk.facts(the_run(desk)).status == "interrupted"
     assert desk.holds
@@ -150,7 +150,7 @@ def test_signals_to_the_recorder_are_passed_on(
 ) -> None:
     """What only the recorder gets reaches the program, and ends both."""
     os.kill(waiting.pid, number)
-    waiting.communicate(timeout=60)
+    waiting.communicate(timeout=300)
     assert waiting.returncode == 128 + number
     assert desk.facts(the_run(desk)).status == "interrupted"
 
@@ -162,7 +162,7 @@ def test_ctrl_c_of_a_terminal_reaches_the_program_once(desk: Desk) -> None:
         "import sys, time\n"
         "try:\n"
         "    print('up', flush=True)\n"
-        "    time.sleep(60)\n"
+        "    time.sleep(600)\n"
         "except KeyboardInterrupt:\n"
         "    time.sleep(1)\n"
         "    print('hello', input('name? '), sys.stdout.isatty())\n"
@@ -184,7 +184,7 @@ def test_ctrl_c_of_a_terminal_reaches_the_program_once(desk: Desk) -> None:
         while awaited not in seen:
             seen += os.read(ours, 1000)
         os.write(ours, typed)
-    assert recorder.wait(60) == 5
+    assert recorder.wait(300) == 5
     assert b"hello ada True" in seen
     assert b"Traceback" not in seen
     os.close(ours)
@@ -199,7 +199,8 @@ def test_a_recorder_that_was_overtaken_stops_its_program(
     assert (refused.code, "run/owned" in refused.err) == (4, True)
     taken = desk.muniment("resume", run, "--take-over", "--", PYTHON, "agent.py")
     assert taken.code == 0, taken.err
-    out, err = waiting.communicate(timeout=60)
+    desk.server.goes_on.set()
+    out, err = waiting.communicate(timeout=300)
     assert (waiting.returncode, out) == (4, "200\n"), err
     assert desk.facts(run).status == "completed"
     assert desk.holds
@@ -212,7 +213,7 @@ def test_a_program_may_take_ctrl_c_as_its_end(desk: Desk) -> None:
         "import time\n"
         "try:\n"
         "    print('up', flush=True)\n"
-        "    time.sleep(60)\n"
+        "    time.sleep(600)\n"
         "except KeyboardInterrupt:\n"
         "    print('bye')\n",
     )
@@ -220,7 +221,7 @@ def test_a_program_may_take_ctrl_c_as_its_end(desk: Desk) -> None:
     assert recorder.stdout is not None
     assert recorder.stdout.readline() == "up\n"
     os.kill(program_of(recorder), signal.SIGINT)
-    out, _ = recorder.communicate(timeout=60)
+    out, _ = recorder.communicate(timeout=300)
     assert (recorder.returncode, out) == (0, "bye\n")
     assert desk.facts(the_run(desk)).status == "completed"
 
@@ -231,7 +232,8 @@ def test_a_killed_recorder_leaves_an_open_run(
     """Without its recorder the program gets no answer, and the run stays open."""
     program = program_of(waiting)
     waiting.kill()
-    _, err = waiting.communicate(timeout=60)
+    desk.server.goes_on.set()
+    _, err = waiting.communicate(timeout=300)
     assert "does not record this program any more" in err
     until(lambda: not os.path.exists(f"/proc/{program}"))  # noqa: PTH110 - of the kernel
     run = the_run(desk)
@@ -245,21 +247,33 @@ def test_a_killed_recorder_leaves_an_open_run(
 
 def test_a_child_that_is_killed_is_a_cancelled_call(desk: Desk) -> None:
     """Where the program goes on without a child, so does the run, and its replay."""
-    desk.write("child.py", SLOW.partition("body[")[0])
+    desk.write("child.py", "print('up', flush=True)\n" + SLOW.partition("body[")[0])
     desk.write(
         "agent.py",
-        "import subprocess, sys\n"
-        "try:\n"
-        "    subprocess.run([sys.executable, 'child.py'], timeout=3)\n"
-        "except subprocess.TimeoutExpired:\n"
-        "    print('too slow')\n",
+        "import os, subprocess, sys, time\n"
+        "command = [sys.executable, 'child.py']\n"
+        "child = subprocess.Popen(command, stdout=subprocess.PIPE)\n"
+        "child.stdout.readline()\n"
+        "until = time.monotonic() + float(open('patience').read())\n"
+        "while time.monotonic() < until and not os.path.exists('asked'):\n"
+        "    time.sleep(0.01)\n"
+        "child.kill()\n"
+        "child.communicate()\n"
+        "print('too slow')\n",
     )
-    desk.server.fail(Trouble(delay=20))
-    done = desk.record(PYTHON, "agent.py")
-    assert (done.code, done.out) == (0, "too slow\n")
-    (failed,) = desk.data(done.run, "llm.failed")
+    desk.write("patience", "60")
+    desk.server.fail(Trouble(held=True))
+    recorder = desk.started("record", "--", PYTHON, "agent.py")
+    until(lambda: len(desk.server.calls) == 1)
+    desk.write("asked", "")
+    out, err = recorder.communicate(timeout=300)
+    assert (recorder.returncode, out) == (0, "too slow\n"), err
+    run = the_run(desk)
+    (failed,) = desk.data(run, "llm.failed")
     assert failed["reason"] == "cancelled"
-    again = desk.replay(done.run, PYTHON, "agent.py")
+    (desk.place / "asked").unlink()
+    desk.write("patience", "5")  # nobody sees the child ask
+    again = desk.replay(run, PYTHON, "agent.py")
     assert (again.code, again.err) == (0, "too slow\n"), again.out
     assert desk.holds
 
