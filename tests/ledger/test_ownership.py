@@ -183,16 +183,18 @@ def test_what_is_written_before_the_taking_is_answered(
         three(lane)
         return lane.effect("data", {"name": "s-3"}, world.do)
 
-    with Ledger.open(place, plugins=()) as other:
-        opened = other.run("open")
-        run = opened.__enter__()
-        program = Ready(four, lambda: three(run))
-        done = ledger.resume(run.id, program, take_over=True)
-        with pytest.raises(RunFenced):
+    def overtaken() -> None:
+        with Ledger.open(place, plugins=()) as other, other.run("open") as run:
+            program = Ready(four, lambda: three(run))
+            done = ledger.resume(run.id, program, take_over=True)
+            assert done.status == "completed"
             run.effect("data", {"name": "late"}, world.do)
-    assert done.status == "completed"
+
+    with pytest.raises(RunFenced):
+        overtaken()
+    run = _started(ledger)
     assert sorted(world.counted().values()) == [1] * 4
-    counted = [e for e in ledger.events(run=run.id) if e.type != "data.completed"]
+    counted = [e for e in ledger.events(run=run) if e.type != "data.completed"]
     assert [event.ordinal for event in counted] == list(range(10)), "one counter"
     ledger.close()
     assert verify(place).ok
