@@ -30,7 +30,7 @@ def command(session: Session, as_json: bool) -> int:
         if as_json:
             show_json(facts)
         else:
-            _show(ledger, facts)
+            _show(session, ledger, facts)
     return 0
 
 
@@ -53,19 +53,28 @@ def _facts(session: Session, ledger: Ledger) -> dict[str, object]:
         "root": keyring.current("root")[0].keyid,
         "size": size,
         "verified": home.verified(ledger.id),
-        "writable": _writable(ledger),
+        "writable": not _hindrance(session, ledger),
     }
 
 
-def _writable(ledger: Ledger) -> bool:
-    """Tell whether a writer's key is at hand: the home's, or ``MUNIMENT_KEY``."""
+def _hindrance(session: Session, ledger: Ledger) -> str:
+    """Return why this user cannot append; nothing where they can."""
     import os
 
     kept = ledger.home.keys_directory(ledger.id) / "writer.pem"
-    return kept.exists() or bool(os.environ.get("MUNIMENT_KEY"))
+    if not kept.exists() and not os.environ.get("MUNIMENT_KEY"):
+        return "none: this user can only read"
+    if session.merely_found and not ledger.home.pins(ledger.id):
+        return "here, but the ledger was merely found, and no key of it is pinned"
+    places = (ledger.path, ledger.path.parent)
+    forbidden = [str(one) for one in places if not os.access(one, os.W_OK)]
+    if forbidden:
+        return f"here, but {' and '.join(forbidden)} cannot be written to"
+    return ""
 
 
-def _show(ledger: Ledger, facts: dict[str, object]) -> None:
+def _show(session: Session, ledger: Ledger, facts: dict[str, object]) -> None:
+    hindrance = _hindrance(session, ledger)
     last = ledger.event(ledger.head.size - 1)
     size = count(ledger.head.size, "event")
     fields(
@@ -73,7 +82,7 @@ def _show(ledger: Ledger, facts: dict[str, object]) -> None:
             ("ledger", ledger.id),
             ("file", str(ledger.path)),
             ("root", _root(facts)),
-            ("key", "here: this user can append" if facts["writable"] else _READ),
+            ("key", (hindrance, "yellow") if hindrance else _APPENDS),
             ("head", f"{size}, the last {age(last.time)}: {last.type}"),
             ("anchored", _anchored(ledger)),
             ("verified", _verified(ledger)),
@@ -85,7 +94,7 @@ def _show(ledger: Ledger, facts: dict[str, object]) -> None:
         hint(f"still to be moved away: {path}")
 
 
-_READ = ("none: this user can only read", "yellow")
+_APPENDS = "here: this user can append"
 
 
 def _root(facts: dict[str, object]) -> Cell:
