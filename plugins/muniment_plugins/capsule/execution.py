@@ -49,6 +49,10 @@ class Execution:
     environment: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     stdout: str = ""
     stdout_truncated: bool = False
+    stderr: str = ""
+    """The end of what interpreter and libraries had to say of it."""
+    exit: str | None = None
+    """``answered``, the signal that ended it, or ``code 1``; None if nothing ran."""
     non_finite: bool = False
     """Whether the metrics may hold NaN and infinities."""
 
@@ -66,12 +70,14 @@ class Execution:
             "code_digest": self.code_digest,
             "environment": self.environment,
             "error": self.error,
+            "exit": self.exit,
             "layers": self.layers,
             "level": self.level,
             "metrics": encode(self.metrics) if self.non_finite else self.metrics,
             "non_finite": self.non_finite,
             "seed": self.seed,
             "status": self.status,
+            "stderr": self.stderr,
             "stdout": self.stdout,
             "stdout_digest": self.stdout_digest,
             "stdout_truncated": self.stdout_truncated,

@@ -41,6 +41,7 @@ from muniment_plugins.capsule.results import (
     judge_answer,
     judge_end,
     judge_start,
+    signal_name,
 )
 from muniment_plugins.capsule.starting import Surroundings, child_environment
 from muniment_plugins.capsule.supervisor import Outcome, supervise
@@ -239,6 +240,8 @@ class Capsule:
             environment=_environment(self.policy, outcome.packages),
             stdout=outcome.stdout.decode(errors="replace"),
             stdout_truncated=outcome.stdout_truncated,
+            stderr=outcome.last_words.decode(errors="replace"),
+            exit=_exit(outcome),
             non_finite=allowed,
         )
 
@@ -318,6 +321,13 @@ def _judge(outcome: Outcome, *, allow_non_finite: bool) -> _Verdict:
         return _in_turn(verdict, outcome)
     except ProtocolViolation as violation:
         return "killed", None, error_of("protocol", str(violation))
+
+
+def _exit(outcome: Outcome) -> str:
+    """Say how the child ended; after its answer it is not waited for."""
+    if outcome.answer is not None:
+        return "answered"
+    return signal_name(outcome.signal) if outcome.signal else f"code {outcome.code}"
 
 
 def _in_turn(verdict: _Verdict, outcome: Outcome) -> _Verdict:

@@ -54,6 +54,8 @@ class Outcome:
     unmet: list[str] | None = None
     """The stated layers that /proc denies; None where it cannot be read."""
     signal: int = 0
+    code: int = 0
+    """What it ended with, where no signal ended it."""
     stdout: bytearray = field(default_factory=bytearray)
     stdout_truncated: bool = False
     last_words: bytearray = field(default_factory=bytearray)
@@ -182,6 +184,7 @@ class _Conversation:
         """Keep how the child ended, and what it used."""
         outcome = self.outcome
         outcome.signal = max(0, -ended.status)
+        outcome.code = max(0, ended.status)
         if ended.lost and not outcome.reason:
             outcome.reason = f"protocol: {ended.lost}"
         outcome.usage = {

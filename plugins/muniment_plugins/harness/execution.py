@@ -246,9 +246,12 @@ def _measured(group: list[Mapping[str, object]]) -> dict[str, object]:
         {"text": told["stdout"], "truncated": told["stdout_truncated"]}
         for told in group
     ]
+    complained = [{"text": told.get("stderr", "")} for told in group]
     return {
+        "exits": [told.get("exit") for told in group],
         "usage": [told["usage"] for told in group],
         "stdout": printed if any(one["text"] for one in printed) else None,
+        "stderr": complained if any(one["text"] for one in complained) else None,
     }
 
 

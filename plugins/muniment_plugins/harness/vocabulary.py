@@ -80,6 +80,9 @@ class ExecutionMeasured(PlainData):
     environment: Annotated[Free, VOLATILE, LARGE]
     usage: Annotated[list[Free], VOLATILE, LARGE]
     stdout: Annotated[list[Free] | None, VOLATILE, BLOB] = None
+    stderr: Annotated[list[Free] | None, VOLATILE, BLOB] = None
+    exits: Annotated[list[str | None], VOLATILE] = []
+    """How each run ended: ``answered``, a signal's name, or ``code 1``."""
 
 
 class MetricsMeasured(PlainData):

@@ -49,6 +49,15 @@ def test_an_execution_says_what_held_it(capsule: Capsule) -> None:
     assert shown["seed"] == 0
     assert shown["code_digest"].startswith("sha256:")
     assert shown["environment"]["timezone"] == "UTC"
+    assert (shown["exit"], shown["stderr"]) == ("answered", "")
+
+
+def test_an_execution_says_how_it_ended() -> None:
+    """A signal by its name; nothing where nothing ran."""
+    endless = "def fit_and_eval(data):\n    while True: pass"
+    stopped = Capsule(Policy(time_s=0.2)).run(endless, None)
+    assert (stopped.status, stopped.exit) == ("timeout", "SIGPROF")
+    assert Capsule().run("import os", None).exit is None
 
 
 def test_an_execution_says_what_was_around_it() -> None:

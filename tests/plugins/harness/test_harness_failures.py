@@ -10,6 +10,7 @@ import pytest
 
 import errands
 from in_process import InProcess, harness_ledger
+from muniment.ledger import Ledger
 from muniment.replaying import replay
 from muniment_plugins.harness import (
     Claim,
@@ -97,3 +98,15 @@ def test_a_timeout_says_which_limit_it_was(tmp_path: Path) -> None:
         (failure,) = builder().build().run(ledger=ledger).errors
     assert "CPU time is over; the limit is time_s=0.5" in failure.message
     assert failure.remedy == 'raise time_s: Spec(resources={"time_s": …})'
+
+
+def test_the_evidence_of_an_execution_says_how_it_ended(ledger: Ledger) -> None:
+    """Each run of the code has its exit beside what it printed; stderr if any."""
+    code = "def fit_and_eval(data):\n    while True: pass"
+    built = builder().treatment("endless", {"code": code}).build()
+    result = built.run(ledger=ledger)
+    first, second = ledger.events(run=result.run_id, type="execution.measured")
+    assert first.raw["exits"] == ["answered"]
+    assert second.raw["exits"] == ["SIGPROF"]
+    assert "stderr" not in first.raw
+    assert replay(ledger, result.run_id).ok
