@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterator
+from math import inf
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from muniment import store
 from muniment.ledger import Ledger
 from muniment_plugins.capsule import supervisor
 
@@ -29,11 +31,13 @@ settings.load_profile("patient")
 
 @pytest.fixture(scope="session", autouse=True)
 def patience() -> None:
-    """Let programs in capsules wait for a processor that others use.
+    """Let nothing come early or late because others use the processor.
 
-    A test of the wall clock itself sets this to what it wants.
+    Programs in capsules wait for theirs; a test of the wall clock itself sets that to
+    what it wants. A checkpoint comes when it is due by the number of events.
     """
     supervisor.GRACE_S = 60.0
+    store.CHECKPOINT_SECONDS = inf
 
 
 @pytest.fixture(autouse=True)

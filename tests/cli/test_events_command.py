@@ -204,7 +204,7 @@ def test_the_tail_follows(made: Path) -> None:
             ledger.append("note.added", {"text": "new"})
         assert json.loads(child.stdout.readline())["data"] == {"text": "new"}
         child.send_signal(signal.SIGINT)
-        assert child.wait(20) == 130
+        assert child.wait(300) == 130
         assert child.stderr.read() == ""
 
 
@@ -222,7 +222,7 @@ def test_a_reader_that_stops_reading_is_no_error(made: Path, command: str) -> No
         assert child.stderr is not None
         child.stdout.readline()
         child.stdout.close()
-        assert child.wait(30) in (0, 141)
+        assert child.wait(300) in (0, 141)
         assert child.stderr.read() == ""
 
 
@@ -311,6 +311,6 @@ def on_terminal(arguments: list[str], width: int) -> str:
             if not chunk:
                 break
             found += chunk
-        child.wait(20)
+        child.wait(300)
     os.close(reader)
     return found.decode().replace("\r\n", "\n")

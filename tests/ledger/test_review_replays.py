@@ -87,7 +87,7 @@ def test_others_go_on_beside_a_replay(ledger: Ledger, tmp_path: Path) -> None:
 
     def patient(_run: Lane) -> None:
         replaying.set()
-        assert written.wait(20)
+        assert written.wait(120)
 
     def live(run: Lane) -> object:
         return run.effect("tool", 1, lambda _: (tmp_path / "f").write_text("x"))
@@ -95,7 +95,7 @@ def test_others_go_on_beside_a_replay(ledger: Ledger, tmp_path: Path) -> None:
     results: list[object] = []
 
     def beside() -> None:
-        replaying.wait(20)
+        replaying.wait(120)
         try:
             results.append(ledger.execute(live).value)
         finally:
@@ -117,12 +117,12 @@ def test_two_replays_keep_their_attempts_apart(ledger: Ledger, tmp_path: Path) -
 
     def culprit(_run: Lane) -> None:
         begun.set()
-        assert over.wait(20)
+        assert over.wait(120)
         with pytest.raises(RefusedError, match="a replay has no file writes"):
             (tmp_path / "f").write_text("x")
 
     def innocent(_run: Lane) -> None:
-        assert begun.wait(20)
+        assert begun.wait(120)
 
     def judge(name: str, program: Callable[[Lane], object]) -> None:
         verdicts[name] = replay(ledger, done.run_id, program).verdict
