@@ -105,7 +105,15 @@ class Outcome:
     def summary(self) -> str:
         """Return how many verdicts there are, and on what they stand."""
         held = f"; code held at {', '.join(self.levels)}" if self.levels else ""
-        return f"{self._reached} reached, {len(self.refuted)} failed{held}"
+        left = len(self.verdicts) - self._reached
+        unjudged = f", {left} not judged" if left else ""
+        return f"{self._reached} reached, {len(self.refuted)} failed{unjudged}{held}"
+
+    @property
+    def colour(self) -> str:
+        """Return how the verdicts look: all well, some missing, some failed."""
+        missing = self._reached < len(self.verdicts)
+        return "red" if self.refuted else "yellow" if missing else "green"
 
 
 def recorded(ledger: Ledger, run: str, digest: str | None = None) -> Outcome:
@@ -174,7 +182,7 @@ def _show(one: Outcome) -> None:
     elif one.error is None and one.study is None and one.status in _ENDED:
         pairs.append(("result", short(one.result, 1000)))
     if one.verdicts:
-        pairs.append(("verdicts", (one.summary, "red" if one.refuted else "green")))
+        pairs.append(("verdicts", (one.summary, one.colour)))
     if one.refuted:
         pairs.append(("refuted", (", ".join(map(str, one.refuted)), "bold red")))
     if one.digest is not None:

@@ -192,6 +192,7 @@ def test_people_see_conditions_hypotheses_and_what_failed(
     assert down.code == 1
     assert "baseline 0 of 2" in said
     assert "m not judged" in said
+    assert "0 reached, 0 failed, 1 not judged" in said
     assert "(2 replicates: 0, 1): ConnectionError: no route to host" in said
     assert "muniment runs explain" in down.err
 

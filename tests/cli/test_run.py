@@ -135,6 +135,7 @@ trial = Trial()
     assert shell("run", f"{file}:trial", "-p", "count=3").code == 1
     refused = shell("run", file, "-p", "number=3")
     assert (refused.code, refused.out) == (2, "")
+    assert "it takes count" in refused.err
     assert shell("run", file, "--name", "x").code == 2
 
 

@@ -169,15 +169,22 @@ def _experiment(ledger: Ledger, experiment: Experiment, wanted: Wanted) -> Outco
     own += ["dry"] if wanted["mode"] == "dry" else []
     if own:
         raise click.UsageError(f"an experiment takes no --{own[0].rstrip('s')}")
-    try:
-        ended = experiment.run(ledger=ledger, **wanted["params"])
-    except TypeError as error:
-        names = ", ".join(wanted["params"])
-        if names and "argument" in str(error):
-            raise click.UsageError(f"the experiment does not take {names}") from error
-        raise
+    _check_options(experiment, wanted["params"])
+    ended = experiment.run(ledger=ledger, **wanted["params"])
     digest = getattr(ended, "result_digest", None)
     return recorded(ledger, str(getattr(ended, "run_id", "")), digest)
+
+
+def _check_options(experiment: Experiment, given: dict[str, object]) -> None:
+    """Refuse what the experiment's ``run`` does not take, before a run is opened."""
+    signature = inspect.signature(experiment.run)
+    try:
+        signature.bind(ledger=None, **given)
+    except TypeError as error:
+        takes = ", ".join(name for name in signature.parameters if name != "ledger")
+        raise click.UsageError(
+            f"the experiment does not fit its -p: {error}; it takes {takes or 'none'}"
+        ) from error
 
 
 def _executed(ledger: Ledger, program: Program, wanted: Wanted) -> Done:
