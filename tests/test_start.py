@@ -24,6 +24,14 @@ with muniment.open("l.db", create=True, plugins=()) as ledger:
     done = ledger.execute(lambda run: run.record("note.added", {"text": "x"}) and 1)
     assert done.result == 1
 """,
+    "look": """
+import muniment
+from muniment_cli import main
+
+muniment.open("l.db", create=True).close()
+for command in ("events", "runs", "status"):
+    assert main([command, "--ledger", "l.db"]) == 0
+""",
     "guide": f"import runpy\nrunpy.run_path({GUIDE!r}, run_name='__main__')",
 }
 
@@ -59,6 +67,7 @@ def told(code: str, place: Path) -> list[str]:
         ("import", TYPES | QUERIES | {"cryptography", "orjson", "re", "typing"}),
         ("help", {"difflib", "importlib.metadata", "orjson", "pathlib"}),
         ("run", TYPES | CIPHERS | QUERIES | {"asyncio", "muniment.verifier"}),
+        ("look", TYPES | CIPHERS | QUERIES | {"asyncio", "muniment.verifier"}),
         ("guide", TYPES | CIPHERS | QUERIES | {"asyncio", "http", "ssl"}),
     ],
 )

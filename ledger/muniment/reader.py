@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
+from itertools import islice
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -26,8 +27,8 @@ from muniment.proving import prove
 from muniment.reading import (
     digest,
     event_at,
+    events_in,
     events_of_run,
-    events_of_type,
     has_head,
     head_of,
     run_id,
@@ -98,14 +99,19 @@ class Reader:
         to_seq: int | None = None,
     ) -> Iterator[Event]:
         """Yield the events that pass every filter; see `muniment.query`."""
-        others = (since, until, subject, actor, tenant, grep, limit, to_seq)
-        simple = order == "asc" and not from_seq and set(others) == {None}
-        if simple and (type is None or type in self._port.types):
-            database = self._store.database
-            if run is not None:
-                return events_of_run(database, self.run_id(run), kind=type)
-            if type is not None:
-                return events_of_type(database, type)
+        others = (since, until, subject, actor, tenant, grep)
+        types = [] if type is None else [one.strip() for one in type.split(",")]
+        odd = "*" in (type or "") or order not in ("asc", "desc") or (limit or 0) < 0
+        if set(others) == {None} and not odd:
+            found = events_in(
+                self._store.database,
+                run=None if run is None else self.run_id(run),
+                types=types,
+                start=from_seq,
+                end=to_seq,
+                order=order,
+            )
+            return islice(found, limit)
         from muniment.query import Filter, read_events  # noqa: PLC0415 - SQLModel
 
         wanted = Filter(
@@ -179,11 +185,9 @@ class Reader:
         chosen = None if run is None else self.run_id(run)
 
         def events(start: int) -> Iterator[Event]:
-            if chosen is not None:
-                return events_of_run(self._store.database, chosen, start)
-            from muniment.query import Filter, read_events  # noqa: PLC0415 - SQLModel
-
-            return read_events(self._store.database, Filter(from_seq=start))
+            if chosen is None:
+                return events_in(self._store.database, start=start)
+            return events_of_run(self._store.database, chosen, start)
 
         def still_there(size: int, leaf: str) -> bool:
             return has_head(self._store.database, size, leaf)

@@ -1,15 +1,17 @@
-"""Single answers from the log: the head, one event, one content, one run's id.
+"""Single answers from the log: the head, one event, one run's events, its id.
 
-Rules: each costs O(log n) whatever the size of the ledger; ids may be given by any
-unique prefix.
+Rules: each begins after O(log n) whatever the size of the ledger, and loads no toolkit
+(ADR 18); ids may be given by any unique prefix.
 """
 
 from __future__ import annotations
 
 import hashlib
+import heapq
 import re
-from collections.abc import Iterator
-from typing import cast
+from collections.abc import Collection, Iterator, Mapping
+from operator import itemgetter
+from typing import Literal, cast
 
 from muniment.canonical import sha256_tag
 from muniment.database import Database
@@ -21,13 +23,15 @@ from muniment.tree import last_row
 __all__ = [
     "digest",
     "event_at",
+    "events_in",
     "events_of_run",
-    "events_of_type",
     "has_head",
     "head_of",
     "ledger_id_of",
     "run_id",
 ]
+
+PAGE = 500
 
 _ABOUT = "SELECT DISTINCT digest FROM subject WHERE digest BETWEEN ? AND ? LIMIT 2"
 _DIGEST = re.compile(r"sha256:([0-9a-f]{1,64})")
@@ -36,10 +40,8 @@ _DIGITS = 64
 _ROW = "SELECT payload, signature, key, hash FROM event WHERE seq = ?"
 _PAGE = (
     "SELECT seq, payload, signature, key, hash FROM event "
-    "WHERE {} = ? AND seq >= ? {} ORDER BY seq LIMIT 500"
+    "WHERE {}seq >= ? AND seq < ? ORDER BY seq {} LIMIT ?"
 )
-_RUN, _TYPE = _PAGE.format("run", ""), _PAGE.format("type", "")
-_BOTH = _PAGE.format("run", "AND type = ?")
 _LARGEST = 2**63 - 1  # what SQLite can be asked for
 _RUNS = "SELECT DISTINCT run FROM event WHERE run >= ? AND run < ? LIMIT 2"
 
@@ -108,29 +110,58 @@ def events_of_run(
     database: Database, run: str, start: int = 0, kind: str | None = None
 ) -> Iterator[Event]:
     """Yield a run's events, of one type or all, from *start* on."""
-    if kind is None:
-        return _pages(database, _RUN, run, start)
-    return _pages(database, _BOTH, run, start, kind)
+    chosen = {"run": run} if kind is None else {"run": run, "type": kind}
+    return (event for _, event in _pages(database, chosen, start, _LARGEST, "asc"))
 
 
-def events_of_type(database: Database, kind: str) -> Iterator[Event]:
-    """Yield the events of the type *kind*."""
-    return _pages(database, _TYPE, kind, 0)
+def events_in(
+    database: Database,
+    *,
+    run: str | None = None,
+    types: Collection[str] = (),
+    start: int = 0,
+    end: int | None = None,
+    order: Literal["asc", "desc"] = "asc",
+) -> Iterator[Event]:
+    """Yield the events of a run or of all, of some types or of all, in their order.
+
+    Those from *start* on and before *end*, and none that is appended meanwhile.
+    """
+    size = head_of(database).size
+    end = size if end is None else min(end, size)
+    if start >= end:
+        return
+    chosen = {} if run is None else {"run": run}
+    each = [
+        _pages(database, one, start, end, order)
+        for one in ({**chosen, "type": kind} for kind in sorted(set(types)))
+    ] or [_pages(database, chosen, start, end, order)]
+    merged = heapq.merge(*each, key=itemgetter(0), reverse=order == "desc")
+    yield from map(itemgetter(1), merged)
 
 
 def _pages(
-    database: Database, statement: str, key: str, start: int, *more: str
-) -> Iterator[Event]:
-    """Yield what *statement* finds, in pages: no transaction stays open."""
+    database: Database, chosen: Mapping[str, str], start: int, end: int, order: str
+) -> Iterator[tuple[int, Event]]:
+    """Yield positions and events, in pages: no transaction stays open.
+
+    Positions are those of the rows, not what payloads claim: that could send us back
+    for ever.
+    """
+    statement = _PAGE.format("".join(f"{name} = ? AND " for name in chosen), order)
+    keys = chosen.values()
     while True:
         with database.reading() as driver:
-            rows = driver.execute(statement, (key, start, *more)).fetchall()
+            limits = (max(start, 0), end, PAGE)
+            rows = driver.execute(statement, (*keys, *limits)).fetchall()
             events = [read_event(row[1], row[2], row[3], row[4]) for row in rows]
-        yield from events
-        if rows:  # not what the payload claims: that could send us back for ever
-            start = rows[-1][0] + 1
-        else:
+        yield from ((row[0], event) for row, event in zip(rows, events, strict=True))
+        if not rows:
             return
+        if order == "desc":
+            end = rows[-1][0]
+        else:
+            start = rows[-1][0] + 1
 
 
 def run_id(database: Database, prefix: str) -> str:

@@ -14,12 +14,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from muniment import query
+from muniment import query, reading
 from muniment.errors import UsageError
 from muniment.events import Event, timestamp
 from muniment.layout import SCHEMA
 from muniment.ledger import Ledger
-from muniment.query import moment
+from muniment.query import Filter, moment, read_events
 from muniment.reading import events_of_run
 
 NOW = datetime(2026, 11, 20, 7, 23, 41, 96123, tzinfo=UTC)
@@ -122,6 +122,7 @@ def test_filters_are_a_list_comprehension(
     wanted["order"] = data.draw(st.sampled_from(["asc", "desc"]))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(query, "PAGE", page)
+        patch.setattr(reading, "PAGE", page)
         found = list(ledger.events(**wanted))
     assert [one.seq for one in found] == [one.seq for one in _naive(events, wanted)]
 
@@ -229,6 +230,7 @@ def test_a_row_that_claims_another_place(ledger: Ledger, tmp_path: Path) -> None
         Ledger.open(ledger.path, home=home, plugins=(), readonly=True) as forged,
     ):
         patch.setattr(query, "PAGE", 1)
+        patch.setattr(reading, "PAGE", 1)
         assert len(list(forged.events())) == count
         assert len(list(events_of_run(forged.store.database, run))) == count - 1
 
@@ -242,21 +244,36 @@ def test_grep_finds_what_was_written(ledger: Ledger) -> None:
 
 
 def test_the_short_way_gives_the_same(ledger: Ledger) -> None:
-    """By run or by type alone, events come without SQLModel, and are the same events."""
+    """By run, types and positions, events are those that SQLModel would give."""
     for number in range(3):
         with ledger.run(f"run {number}") as run:
             run.record("note.added", {"text": "a"})
             run.effect("tool", {"n": number}, lambda _: 1)
     (run_id, *_) = [event.run for event in ledger.events(type="run.started")]
     asked: list[dict[str, Any]] = [
+        {},
         {"type": "note.added"},
+        {"type": "tool.completed, run.completed,tool.completed"},
         {"run": run_id},
         {"run": run_id, "type": "tool.completed"},
-        {"type": "tool.requested"},
+        {"type": "tool.requested", "limit": 2},
         {"type": "nothing.known"},
+        {"type": ""},
+        {"from_seq": 7, "to_seq": 11},
+        {"from_seq": -3, "to_seq": 2**70, "limit": 0},
+        {"from_seq": 2**70},
+        {"to_seq": -1},
     ]
     for wanted in asked:
-        long = list(ledger.events(**wanted, to_seq=10**6))
-        assert list(ledger.events(**wanted)) == long
+        for order in ("asc", "desc"):
+            chosen = Filter(**wanted, order=order)
+            long = list(read_events(ledger.store.database, chosen))
+            assert list(ledger.events(**wanted, order=order)) == long
+
+
+def test_what_the_short_way_refuses(ledger: Ledger) -> None:
+    """A limit below zero and an unknown order are refused, however little is asked."""
     with pytest.raises(UsageError, match="limit"):
         list(ledger.events(type="note.added", limit=-1))
+    with pytest.raises(UsageError, match="asc or desc"):
+        list(ledger.events(order="up"))  # type: ignore[arg-type]  # what is tried
