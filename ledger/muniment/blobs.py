@@ -26,7 +26,7 @@ from collections.abc import Generator, Iterable
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import cast
+from typing import TypeAlias, cast
 
 from muniment.canonical import parse
 from muniment.database import Driver, Execute
@@ -64,6 +64,9 @@ _LAST_ERASURE = (
 _ERASURES = "SELECT payload FROM event WHERE type = 'blob.erased'"
 _NAME = re.compile("[0-9a-f]{64}")
 
+_Row: TypeAlias = tuple[bytes, int, bytes, bytes]
+"""Digest, the first event that refers to it, salt, content."""
+
 
 @dataclass(slots=True)
 class Shared:
@@ -78,9 +81,7 @@ class Shared:
 class Staged:
     """What one append is about to write."""
 
-    rows: list[tuple[bytes, int, bytes]] = field(
-        default_factory=list[tuple[bytes, int, bytes]]
-    )
+    rows: list[_Row] = field(default_factory=list[_Row])
     fresh: dict[tuple[int, bytes], tuple[Shared, BlobRef]] = field(
         default_factory=dict[tuple[int, bytes], tuple[Shared, BlobRef]]
     )
@@ -97,10 +98,11 @@ class Staged:
                 known = self.fresh[id(shared), key][1]
             if known is not None:
                 return known
-        data = os.urandom(SALT_SIZE) + content.data
-        digest = hashlib.sha256(data)
+        salt = os.urandom(SALT_SIZE)
+        digest = hashlib.sha256(salt)
+        digest.update(content.data)
         ref = BlobRef("sha256:" + digest.hexdigest(), len(content.data), content.media)
-        self.rows.append((digest.digest(), seq, data))
+        self.rows.append((digest.digest(), seq, salt, content.data))
         if shared is not None:
             self.fresh[id(shared), key] = shared, ref
         return ref
@@ -123,14 +125,14 @@ class Blobs:
         if not staged.rows:
             yield
             return
-        apart = [digest for digest, _, data in staged.rows if _is_large(data)]
+        apart = [digest for digest, _, _, data in staged.rows if _is_large(data)]
         try:
-            for digest, _, data in staged.rows:
+            for digest, _, salt, data in staged.rows:
                 if _is_large(data):
-                    self._keep_apart(digest, data)
+                    self._keep_apart(digest, salt, data)
             rows = [
-                (digest, seq, None if _is_large(data) else data)
-                for digest, seq, data in staged.rows
+                (digest, seq, None if _is_large(data) else salt + data)
+                for digest, seq, salt, data in staged.rows
             ]
             driver.executemany(_INSERT, rows)
             yield
@@ -230,12 +232,13 @@ class Blobs:
     def _path(self, digest: bytes) -> Path:
         return self._directory / digest.hex()
 
-    def _keep_apart(self, digest: bytes, data: bytes) -> None:
+    def _keep_apart(self, digest: bytes, salt: bytes, data: bytes) -> None:
         target = self._path(digest)
         partial = target.with_suffix(f".{os.getpid()}")
         try:
             self._directory.mkdir(mode=0o700, exist_ok=True)
             with partial.open("wb") as file:
+                file.write(salt)
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
@@ -266,7 +269,7 @@ class Blobs:
 
 
 def _is_large(data: bytes) -> bool:
-    return len(data) > BLOB_FILE_THRESHOLD + SALT_SIZE
+    return len(data) > BLOB_FILE_THRESHOLD
 
 
 def _unknown(ref: str) -> UsageError:

@@ -44,6 +44,7 @@ from muniment.events import Event, Place
 from muniment.kinds import EffectKind
 from muniment.recorded import Item, Recorded, effect_scope, match_key
 from muniment.runs import Answer, Recording
+from muniment.value_plain import reread
 from muniment.values import decode
 
 __all__ = ["Call", "begin"]
@@ -108,9 +109,6 @@ def _find(
     return item
 
 
-_FLAT = frozenset({bool, float, int, str, type(None)})
-
-
 def _twin(
     prepared: Prepared, name: str, recording: Recording, given: object = None
 ) -> object:
@@ -119,18 +117,9 @@ def _twin(
     *given* is what was written, where that is at hand.
     """
     content = prepared.contents.get(name)
-    if content is not None and content.plain and type(given) is list:
-        items = cast("list[object]", given)
-        if _is_flat(content.data) or _FLAT.issuperset(map(type, items)):
-            return items.copy()  # to read a million takes longer than to write them
-    value = parse(content_bytes(prepared, name))
-    plain = content is None or content.plain
-    return value if plain else decode(value, recording.port.values)
-
-
-def _is_flat(data: bytes) -> bool:
-    """Tell whether the JSON *data* surely holds no container inside of another."""
-    return b"{" not in data and data.find(b"[", 1) < 0
+    if content is None or not content.plain:
+        return decode(parse(content_bytes(prepared, name)), recording.port.values)
+    return reread(given, content.data)
 
 
 def _idempotency_key(recording: Recording, scope: str, key: str) -> str:

@@ -12,14 +12,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from itertools import repeat
+from operator import itemgetter
 from typing import Any, cast
 
 import orjson
 
 from muniment.bulk import MANY, are_fractions, fits
-from muniment.canonical import MAX_DEPTH, MAX_INTEGER
+from muniment.canonical import MAX_DEPTH, MAX_INTEGER, parse
 
-__all__ = ["as_it_is", "is_plain"]
+__all__ = ["as_it_is", "is_plain", "reread"]
+
+_FLAT: frozenset[type[object]] = frozenset({bool, float, int, str, type(None)})
+_LONG = 64 * 1024
+"""From so many bytes on, looking for what can be copied is worth it."""
 
 
 def as_it_is(value: object) -> bytes | None:
@@ -42,6 +47,43 @@ def is_plain(value: object, depth: int) -> bool:
         number = cast("float", value)
         return math.isfinite(number) and not number.is_integer()
     return kind is bool or value is None
+
+
+def reread(value: object, data: bytes) -> object:
+    """Return what reading *data* gives, the canonical bytes of the plain *value*.
+
+    A list of scalars is copied, and so are columns of them: to read a million takes
+    longer than to write them.
+    """
+    copied = _copied(value, data) if len(data) > _LONG else None
+    return parse(data) if copied is None else copied
+
+
+def _copied(value: object, data: bytes) -> object:
+    if type(value) is list:
+        items = cast("list[object]", value)
+        return items.copy() if _is_flat(items, data) else None
+    if type(value) is not dict:
+        return None
+    columns = cast("dict[str, object]", value)
+    for column in columns.values():
+        if type(column) not in _FLAT and not _is_flat(column, b""):
+            return None
+    if not all(map(str.isascii, columns)):
+        return None  # the canonical order is not that of characters
+    return {
+        name: [*cast("list[object]", column)] if type(column) is list else column
+        for name, column in sorted(columns.items(), key=itemgetter(0))
+    }
+
+
+def _is_flat(value: object, data: bytes) -> bool:
+    """Tell whether *value* is a list without containers; its *data* may say so."""
+    if type(value) is not list:
+        return False
+    if data and b"{" not in data and data.find(b"[", 1) < 0:
+        return True
+    return _FLAT.issuperset(map(type, cast("list[object]", value)))
 
 
 def _is_plain_inside(container: object, depth: int) -> bool:

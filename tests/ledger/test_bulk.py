@@ -23,7 +23,7 @@ from muniment.canonical import (
     plainly,
 )
 from muniment.errors import ValueRefused
-from muniment.value_plain import as_it_is, is_plain
+from muniment.value_plain import as_it_is, is_plain, reread
 from muniment.values import decode, encode, written
 
 KINDS = (
@@ -154,6 +154,52 @@ def test_what_is_given_as_it_is_reads_as_it_was(value: object) -> None:
     text = as_it_is(value)
     assert (text is not None) == is_plain(value, 0)
     assert text is None or _same(json.loads(text), value)
+
+
+@patient
+@given(TABLES, st.integers(0, 3))
+def test_a_copy_is_what_reading_gives(value: object, size: int) -> None:
+    """Copied or read, long or short: equal, in the order of the bytes, and apart."""
+    long = "x" * 70_000
+    table = [value, {"b": value, "a": [1] * size, "c": long}, [long, *[0.5] * size]][
+        size % 3
+    ]
+    form, data = written(table)
+    if form is table:
+        assert _same(reread(table, data), parse(data))
+        assert not _shares(reread(table, data), table)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        ["[", "{", "x" * 70_000],
+        [[1], "x" * 70_000],
+        {"b": ["x" * 70_000, None], "a": 1, "c": [True, 0.5]},
+        {"b": ["x" * 70_000], "a": [[1]]},
+        {"b": ["x" * 70_000], "a": {"d": 1, "c": 2}},
+        {"\U0001f600": ["x" * 70_000], "\ufb33": [1]},
+    ],
+)
+def test_long_contents_are_reread(value: object) -> None:
+    """Flat lists, columns, and what looks like them, come out as they are read."""
+    form, data = written(value)
+    again = reread(form, data)
+    assert _same(again, parse(data))
+    assert not _shares(again, value)
+
+
+def _shares(one: object, other: object) -> bool:
+    """Tell whether two values have a container in common."""
+    return bool(_containers(one) & _containers(other))
+
+
+def _containers(value: Any) -> set[int]:
+    if not isinstance(value, dict | list):
+        return set()
+    own = id(cast("object", value))
+    inside = cast("Any", value.values() if isinstance(value, dict) else value)
+    return {own}.union(*map(_containers, inside))
 
 
 @patient
