@@ -52,6 +52,9 @@ def fits(values: list[Any], room: int, names: Names, floats: Floats) -> bool:
         if not _are_named(objects, names):
             return False
         lists = _once(_of(list, values, kinds))
+        if not objects and len(lists) == 1:
+            values = lists[0]  # it may be long
+            continue
         values = [*chain.from_iterable(map(methodcaller("values"), objects))]
         values += chain.from_iterable(lists)
 
