@@ -3,6 +3,19 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
+from muniment.ledger import Ledger
+
 sys.path.insert(0, str(Path(__file__).parent.parent))
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Iterator[Ledger]:
+    """Give a ledger without plugins."""
+    place = tmp_path / "work" / ".muniment" / "ledger.db"
+    with Ledger.create(place, plugins=()) as made:
+        yield made

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,13 +16,6 @@ from muniment.replaying import ReplayReport, replay
 from steps import hits, original, search
 
 Program = Callable[..., Any]
-
-
-@pytest.fixture
-def ledger(tmp_path: Path) -> Any:
-    """Give a ledger without plugins."""
-    with Ledger.create(tmp_path / "ledger.db", plugins=()) as made:
-        yield made
 
 
 def _altered(**changes: Any) -> Program:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any, cast
 
 import pytest
@@ -21,13 +20,6 @@ from muniment.replaying import replay
 from steps import echo, last_event, raising, shapes_of
 
 Program = Callable[..., Any]
-
-
-@pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    """Give a ledger without plugins."""
-    with Ledger.create(tmp_path / "ledger.db", plugins=()) as made:
-        yield made
 
 
 def test_the_request_is_durable_before_and_the_outcome_after(ledger: Ledger) -> None:

@@ -10,7 +10,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -22,13 +22,6 @@ from muniment.ledger import Ledger
 from muniment.replaying import replay
 
 Deed = Callable[[Path], object]
-
-
-@pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    """Give a ledger without plugins."""
-    with Ledger.create(tmp_path / "ledger.db", plugins=()) as made:
-        yield made
 
 
 def _connect(_: Path) -> None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
@@ -14,13 +13,6 @@ from muniment.ledger import Ledger
 from muniment.replaying import replay
 from muniment.verifier import verify
 from steps import echo, facts_of, last_run, types_of
-
-
-@pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    """Give a ledger without plugins."""
-    with Ledger.create(tmp_path / "ledger.db", plugins=()) as made:
-        yield made
 
 
 def test_ctrl_c_can_be_resumed(ledger: Ledger) -> None:
@@ -47,7 +39,7 @@ def test_ctrl_c_can_be_resumed(ledger: Ledger) -> None:
 
 
 @pytest.mark.parametrize("label", ["inserted", "committed"])
-def test_ctrl_c_inside_of_a_write(ledger: Ledger, tmp_path: Path, label: str) -> None:
+def test_ctrl_c_inside_of_a_write(ledger: Ledger, label: str) -> None:
     """Nothing is lost or written twice when the interruption hits an append."""
     appends = 0
 
@@ -74,7 +66,7 @@ def test_ctrl_c_inside_of_a_write(ledger: Ledger, tmp_path: Path, label: str) ->
     texts = [e.data["text"] for e in ledger.events(run=run, type="note.added")]
     assert texts == ["a", "b"]
     ledger.close()
-    assert verify(tmp_path / "ledger.db").ok
+    assert verify(ledger.path).ok
 
 
 def test_a_cancelled_task_can_be_resumed(ledger: Ledger) -> None:
@@ -108,7 +100,7 @@ def test_a_cancelled_task_can_be_resumed(ledger: Ledger) -> None:
     assert performed == [0, 0, 1]
 
 
-def test_completeness_survives_a_resume(ledger: Ledger, tmp_path: Path) -> None:
+def test_completeness_survives_a_resume(ledger: Ledger) -> None:
     """Counts and root at the end cover the whole run, resumed or not."""
     broken = True
 
@@ -135,7 +127,7 @@ def test_completeness_survives_a_resume(ledger: Ledger, tmp_path: Path) -> None:
         "map/3": 5,
     }
     ledger.close()
-    assert verify(tmp_path / "ledger.db").ok
+    assert verify(ledger.path).ok
 
 
 def test_a_changed_program_in_a_resume(ledger: Ledger) -> None:
@@ -164,9 +156,7 @@ def test_a_changed_program_in_a_resume(ledger: Ledger) -> None:
 
 
 @pytest.mark.parametrize("label", ["inserted", "committed"])
-def test_ctrl_c_inside_of_the_last_write(
-    ledger: Ledger, tmp_path: Path, label: str
-) -> None:
+def test_ctrl_c_inside_of_the_last_write(ledger: Ledger, label: str) -> None:
     """A run whose end was committed is complete; else it can be resumed."""
     appends = 0
 
@@ -189,7 +179,7 @@ def test_ctrl_c_inside_of_the_last_write(
     assert types_of(ledger, run)[-1] == "run.completed"
     assert replay(ledger, run, program).verdict == "acceptable"
     ledger.close()
-    assert verify(tmp_path / "ledger.db").ok
+    assert verify(ledger.path).ok
 
 
 def test_a_failure_that_was_handled_later_is_answered(ledger: Ledger) -> None:

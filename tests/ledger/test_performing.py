@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
@@ -22,13 +22,6 @@ from muniment.verifier import verify
 from steps import echo, last_event, shapes_of
 
 Program = Callable[..., Any]
-
-
-@pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    """Give a ledger without plugins."""
-    with Ledger.create(tmp_path / "ledger.db", plugins=()) as made:
-        yield made
 
 
 def test_nested_effects_stand_in_the_performers_scope(ledger: Ledger) -> None:
@@ -184,7 +177,7 @@ def test_siblings_of_a_failure_are_in_doubt(ledger: Ledger) -> None:
     assert replay(ledger, done.run_id, program).verdict == "acceptable"
 
 
-def test_a_late_outcome_is_refused(ledger: Ledger, tmp_path: Path) -> None:
+def test_a_late_outcome_is_refused(ledger: Ledger) -> None:
     """A thread that outlives its run cannot write behind the run's end."""
     gate, late = threading.Event(), list[BaseException]()
 
@@ -213,7 +206,7 @@ def test_a_late_outcome_is_refused(ledger: Ledger, tmp_path: Path) -> None:
     assert "the run has ended" in str(late[0])
     assert [e.type for e in ledger.events(run=done.run_id)][-1] == "run.completed"
     ledger.close()
-    assert verify(tmp_path / "ledger.db").ok
+    assert verify(ledger.path).ok
 
 
 def test_append_is_durable_at_return(tmp_path: Path) -> None:

@@ -24,13 +24,6 @@ from steps import hits, original, search
 Program = Callable[..., Any]
 
 
-@pytest.fixture
-def ledger(tmp_path: Path) -> Any:
-    """Give a ledger without plugins."""
-    with Ledger.create(tmp_path / "ledger.db", plugins=()) as made:
-        yield made
-
-
 @pytest.mark.parametrize("name", JOURNEYS)
 def test_a_replay_is_equal_and_touches_nothing(tmp_path: Path, name: str) -> None:
     """Each journey replays to its digest; swapped latencies change nothing."""
@@ -134,9 +127,7 @@ def test_erased_content_cannot_be_judged(ledger: Ledger, what: str) -> None:
 
 
 @pytest.mark.parametrize("field", ["request", "value", "result"])
-def test_a_changed_content_is_refused(
-    ledger: Ledger, tmp_path: Path, field: str
-) -> None:
+def test_a_changed_content_is_refused(ledger: Ledger, field: str) -> None:
     """One content changed in the file: its commitment does not hold."""
 
     def program(run: Lane) -> object:
@@ -148,7 +139,7 @@ def test_a_changed_content_is_refused(
     done = ledger.execute(program)
     (ref,) = [e.data[field] for e in ledger.events(run=done.run_id) if field in e.data]
     ledger.close()
-    with sqlite3.connect(tmp_path / "ledger.db") as raw:
+    with sqlite3.connect(ledger.path) as raw:
         triggers = raw.execute(
             "SELECT name, sql FROM sqlite_master WHERE type='trigger'"
         )
@@ -162,7 +153,7 @@ def test_a_changed_content_is_refused(
             raw.execute(sql)
     raw.close()
     with (
-        Ledger.open(tmp_path / "ledger.db", plugins=(), readonly=True) as again,
+        Ledger.open(ledger.path, plugins=(), readonly=True) as again,
         pytest.raises(WrongError, match="not what was committed to"),
     ):
         replay(again, done.run_id, program)
@@ -230,7 +221,7 @@ def test_an_async_program_replays_in_a_running_loop(ledger: Ledger) -> None:
     assert asyncio.run(both()).verdict == "acceptable"
 
 
-def test_a_verdict_can_be_recorded(ledger: Ledger, tmp_path: Path) -> None:
+def test_a_verdict_can_be_recorded(ledger: Ledger) -> None:
     """The verdict is appended as a run of its own that names the original."""
     done = ledger.execute(original)
     report = replay(ledger, done.run_id, original, record=True)
@@ -242,13 +233,13 @@ def test_a_verdict_can_be_recorded(ledger: Ledger, tmp_path: Path) -> None:
     facts = ledger.project(RunRecord, run=report.recorded_as)
     assert (facts.status, facts.replay_of) == ("completed", done.run_id)
     ledger.close()
-    assert verify(tmp_path / "ledger.db").ok
+    assert verify(ledger.path).ok
 
 
-def test_reading_is_enough(ledger: Ledger, tmp_path: Path) -> None:
+def test_reading_is_enough(ledger: Ledger) -> None:
     """A replay needs no key: it writes nothing."""
     done = ledger.execute(original)
-    with Ledger.open(tmp_path / "ledger.db", plugins=(), readonly=True) as reading:
+    with Ledger.open(ledger.path, plugins=(), readonly=True) as reading:
         assert replay(reading, done.run_id[:12], original).verdict == "acceptable"
 
 

@@ -6,7 +6,7 @@ import asyncio
 import sqlite3
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -18,13 +18,6 @@ from muniment.lanes import Lane
 from muniment.ledger import Ledger
 from muniment.replaying import replay
 from muniment.resuming import Resumption
-
-
-@pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    """Give a ledger without plugins."""
-    with Ledger.create(tmp_path / "ledger.db", plugins=()) as made:
-        yield made
 
 
 def nothing(_run: Lane) -> None:

@@ -28,13 +28,6 @@ from muniment.replaying import replay
 CLAIM: dict[str, object] = {"id": "c", "text": "t"}
 
 
-@pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    """Give a ledger without plugins."""
-    with Ledger.create(tmp_path / "ledger.db", plugins=()) as made:
-        yield made
-
-
 def fine(ledger: Ledger) -> bool:
     """Close *ledger* and verify it."""
     ledger.close()

@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,13 +17,6 @@ from muniment.lanes import Lane, current_run, effect
 from muniment.ledger import Ledger
 from muniment.replaying import replay
 from steps import echo, facts_of, types_of
-
-
-@pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    """Give a ledger without plugins."""
-    with Ledger.create(tmp_path / "ledger.db", plugins=()) as made:
-        yield made
 
 
 def test_what_a_run_says_of_itself(ledger: Ledger) -> None:
