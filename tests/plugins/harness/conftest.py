@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -23,6 +23,8 @@ from muniment_plugins.harness import (
 )
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from in_process import harness_ledger
 
 CODE = """
 import math
@@ -84,6 +86,15 @@ def experiment() -> Callable[..., Experiment]:
         )
 
     return make
+
+
+@pytest.fixture
+def ledger(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Ledger]:
+    """Give the test a fresh ledger; marked `in_process`, one without a real capsule."""
+    place = tmp_path / "work" / ".muniment" / "ledger.db"
+    light = request.node.get_closest_marker("in_process") is not None
+    with harness_ledger(place) if light else Ledger.create(place) as made:
+        yield made
 
 
 def types_of(ledger: Ledger, run: str) -> list[str]:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import errands
-from in_process import harness_ledger
 from muniment.errors import UsageError
 from muniment.ledger import Ledger
 from muniment.replaying import replay
@@ -20,44 +19,25 @@ from muniment_plugins.harness import (
     Experiment,
     Spec,
     Treatment,
-    bounded_synthesis,
     execute_capsule,
-    generate_spec,
     metamorphic,
     pipeline_step,
-    run_metamorphic_tests,
-    specify_claim,
 )
 from muniment_plugins.harness.building import ExperimentBuilder
 from muniment_plugins.harness.references import Function
 from muniment_plugins.harness.verifiers import Hypothesis, Verifier
+from small import small
 
-PERM = {"name": "perm", "transform": "permute_rows", "metric": "total"}
 CODE = "def fit_and_eval(data): return {'total': sum(data), 'n': len(data)}"
 NOISY = "def fit_and_eval(data): return {'total': data[0] * 1e-3, 'n': 1}"
 
-
-@pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    """Give the test a ledger with the harness and a capsule in this process."""
-    with harness_ledger(tmp_path / "work" / "ledger.db") as made:
-        yield made
+pytestmark = pytest.mark.in_process
 
 
 def builder(*more: Any, code: str = CODE) -> ExperimentBuilder:
     """Return a builder with the usual steps, and *more* before the execution."""
-    made = (
-        Experiment.builder("conditions")
-        .datasource(errands.rows)
-        .add_step(specify_claim(claim=Claim("c", "A claim")))
-        .add_step(generate_spec(spec=Spec(properties=[PERM])))
-        .add_step(bounded_synthesis(code=code))
-    )
-    for step in more:
-        made = made.add_step(step)
-    return made.add_step(execute_capsule()).add_step(
-        run_metamorphic_tests(permutations=2)
-    )
+    made = Experiment.builder("conditions").datasource(errands.rows)
+    return made.pipeline(small(*more, code=code))
 
 
 @pytest.mark.parametrize(

@@ -13,21 +13,13 @@ from in_process import InProcess, harness_ledger
 from muniment.replaying import replay
 from muniment.verifier import verify
 from muniment_plugins.harness import (
-    Claim,
     Experiment,
-    Spec,
     Threads,
-    bounded_synthesis,
-    execute_capsule,
-    generate_spec,
     metamorphic,
-    run_metamorphic_tests,
-    specify_claim,
 )
 from muniment_plugins.harness.executors import Executor, Serial
 from muniment_plugins.harness.processes import Processes
-
-PERM = {"name": "perm", "transform": "permute_rows", "metric": "total"}
+from small import small
 
 
 def experiment() -> Experiment:
@@ -35,11 +27,7 @@ def experiment() -> Experiment:
     return (
         Experiment.builder("killed")
         .datasource(errands.rows)
-        .add_step(specify_claim(claim=Claim("c", "A claim")))
-        .add_step(generate_spec(spec=Spec(properties=[PERM])))
-        .add_step(bounded_synthesis(llm=errands.model))
-        .add_step(execute_capsule())
-        .add_step(run_metamorphic_tests(permutations=2))
+        .pipeline(small(llm=errands.model))
         .treatment("other", {"note": "nothing"})
         .hypothesis("metamorphic", verifier=metamorphic)
         .build()

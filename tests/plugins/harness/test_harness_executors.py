@@ -8,14 +8,14 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import errands
-from in_process import InProcess, harness_ledger
+from in_process import InProcess
 from muniment.errors import UsageError
 from muniment.hookspecs import hookimpl
 from muniment.ledger import Ledger
@@ -39,12 +39,7 @@ from muniment_plugins.harness.remote import task
 PERM = {"name": "perm", "transform": "permute_rows", "metric": "total"}
 LOCAL = ["serial", "threads", "processes"]
 
-
-@pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    """Give the test a ledger with the harness and a capsule in this process."""
-    with harness_ledger(tmp_path / "work" / "ledger.db") as made:
-        yield made
+pytestmark = pytest.mark.in_process
 
 
 def builder(source: Callable[..., object] = errands.rows) -> ExperimentBuilder:

@@ -13,31 +13,20 @@ from in_process import InProcess, harness_ledger
 from muniment.ledger import Ledger
 from muniment.replaying import replay
 from muniment_plugins.harness import (
-    Claim,
     Experiment,
     ExperimentFailed,
-    Pipeline,
     Spec,
-    bounded_synthesis,
     execute_capsule,
-    generate_spec,
     pipeline_step,
-    specify_claim,
 )
 from muniment_plugins.harness.building import ExperimentBuilder
 from muniment_plugins.harness.failing import Failure, summed_up
+from small import small
 
 
 def builder() -> ExperimentBuilder:
     """Return the builder of an experiment without tests."""
-    pipeline = Pipeline(
-        [
-            specify_claim(claim=Claim("c", "A claim")),
-            generate_spec(spec=Spec(resources={"time_s": 0.5})),
-            bounded_synthesis(code=errands.CODE),
-            execute_capsule(),
-        ]
-    )
+    pipeline = small(spec=Spec(resources={"time_s": 0.5}))
     return Experiment.builder("fails").datasource(errands.rows).pipeline(pipeline)
 
 

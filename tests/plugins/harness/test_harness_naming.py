@@ -15,7 +15,6 @@ from in_process import harness_ledger
 from muniment.errors import MunimentError, UsageError
 from muniment_plugins.harness import (
     ArtifactPlugin,
-    Claim,
     Experiment,
     Pipeline,
     Spec,
@@ -32,22 +31,15 @@ from muniment_plugins.harness import (
 from muniment_plugins.harness.building import ExperimentBuilder
 from muniment_plugins.harness.naming import Known, UnknownName, mistaken_for
 from muniment_plugins.harness.treatments import PARAMETERS
+from small import small
 
 Call = Callable[[], object]
 
 
 def builder() -> ExperimentBuilder:
     """Return the builder of a small experiment with a step of one's own."""
-    pipeline = Pipeline(
-        [
-            specify_claim(claim=Claim("c", "A claim")),
-            generate_spec(spec=Spec()),
-            bounded_synthesis(code=errands.CODE),
-            execute_capsule(),
-            errands.stepped(share=0.5),
-        ]
-    )
-    return Experiment.builder("names").datasource(errands.rows).pipeline(pipeline)
+    made = Experiment.builder("names").datasource(errands.rows)
+    return made.pipeline(small(errands.stepped(share=0.5), spec=Spec()))
 
 
 def test_every_parameter_of_a_step_is_known() -> None:
@@ -150,9 +142,7 @@ def test_a_result_names_what_it_knows(tmp_path: Path) -> None:
         UnknownName, match=r"no treatment is called 'haf' .*known: half"
     ):
         _ = result.metrics.treatments["haf"]
-    with pytest.raises(
-        UnknownName, match=r"no metric is called 'nn' .*known: n, total"
-    ):
+    with pytest.raises(UnknownName, match=r"no metric is called 'nn' .*known: n, "):
         _ = result.metrics.baseline.metrics["nn"]
     with pytest.raises(UnknownName, match="known: half, baseline"):
         _ = result.hypothesis("better").results["hal"]

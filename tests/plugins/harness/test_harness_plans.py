@@ -3,54 +3,30 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
 import errands
-from in_process import harness_ledger
 from muniment.canonical import JsonValue
 from muniment.errors import ReplayDiverged
 from muniment.ledger import Ledger
 from muniment.replaying import replay
 from muniment_plugins.harness import (
-    Claim,
     Experiment,
-    Pipeline,
-    Spec,
-    bounded_synthesis,
-    execute_capsule,
-    generate_spec,
     metamorphic,
-    run_metamorphic_tests,
-    specify_claim,
 )
 from muniment_plugins.harness.building import ExperimentBuilder
-from muniment_plugins.harness.cases import Step
+from small import PERM, small
 
-PERM = {"name": "perm", "transform": "permute_rows", "metric": "total"}
-
-
-@pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    """Give the test a ledger with the harness and a capsule in this process."""
-    with harness_ledger(tmp_path / "work" / "ledger.db") as made:
-        yield made
+pytestmark = pytest.mark.in_process
 
 
 def builder(permutations: int = 2, **how: Any) -> ExperimentBuilder:
     """Return the builder of an experiment whose code is given, or asked for."""
-    steps: list[Step] = [
-        specify_claim(claim=Claim("c", "A claim")),
-        generate_spec(spec=Spec(properties=[PERM])),
-        bounded_synthesis(**how or {"code": errands.CODE}),
-        execute_capsule(),
-        run_metamorphic_tests(permutations=permutations),
-    ]
     made = Experiment.builder("plans").datasource(errands.rows)
-    return made.pipeline(Pipeline(steps)).hypothesis("m", verifier=metamorphic)
+    steps = small(permutations=permutations, **how)
+    return made.pipeline(steps).hypothesis("m", verifier=metamorphic)
 
 
 def unsourced(value: JsonValue) -> JsonValue:

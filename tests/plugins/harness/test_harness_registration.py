@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -16,29 +16,17 @@ from muniment.replaying import replay
 from muniment_plugins.capsule import policy
 from muniment_plugins.harness import (
     Case,
-    Claim,
     Experiment,
-    Spec,
-    bounded_synthesis,
-    execute_capsule,
-    generate_spec,
     metamorphic,
-    run_metamorphic_tests,
-    specify_claim,
 )
 from muniment_plugins.harness.levels import LEVELS, weakest
 from muniment_plugins.harness.registration import integrity_of
+from small import small
 
-PERM = {"name": "perm", "transform": "permute_rows", "metric": "total"}
 CODE = "def fit_and_eval(data): return {'total': sum(data), 'n': len(data)}"
 OTHER = CODE + "  # differently"
 
-
-@pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    """Give the test a ledger with the harness and a capsule in this process."""
-    with harness_ledger(tmp_path / "work" / "ledger.db") as made:
-        yield made
+pytestmark = pytest.mark.in_process
 
 
 def drawn(ctx: Mapping[str, Any]) -> list[int]:
@@ -56,11 +44,7 @@ def experiment(code: str = CODE, source: Any = drawn, name: str = "sum") -> Expe
     return (
         Experiment.builder(name)
         .datasource(source)
-        .add_step(specify_claim(claim=Claim("c", "The sum")))
-        .add_step(generate_spec(spec=Spec(properties=[PERM])))
-        .add_step(bounded_synthesis(code=code))
-        .add_step(execute_capsule())
-        .add_step(run_metamorphic_tests(permutations=2))
+        .pipeline(small(code=code))
         .hypothesis("metamorphic", verifier=metamorphic)
         .build()
     )
@@ -85,7 +69,7 @@ def test_a_run_registers_itself_first(ledger: Ledger) -> None:
     ]
     said = ledger.resolve(events[1])
     assert (said["experiment"], said["replicates"]) == ("sum", 2)
-    assert said["claims"] == [{"id": "c", "text": "The sum", "acceptance": {}}]
+    assert said["claims"] == [{"id": "c", "text": "A claim", "acceptance": {}}]
     assert said["conditions"] == ["baseline"]
     assert [one["name"] for one in said["hypotheses"]] == ["metamorphic"]  # type: ignore[attr-defined]
     assert status(ledger, result.run_id) == "valid"

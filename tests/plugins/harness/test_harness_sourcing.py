@@ -12,15 +12,11 @@ from muniment.errors import CannotTellError, UsageError
 from muniment.ledger import Ledger
 from muniment.replaying import replay
 from muniment_plugins.harness import (
-    Claim,
     Experiment,
     Spec,
-    bounded_synthesis,
-    execute_capsule,
-    generate_spec,
-    specify_claim,
 )
 from muniment_plugins.harness.building import ExperimentBuilder
+from small import small
 
 CODE = "def fit_and_eval(data): return {'total': sum(data)}"
 
@@ -40,13 +36,7 @@ def ledger(tmp_path: Path, capsule: InProcess) -> Iterator[Ledger]:
 
 def builder() -> ExperimentBuilder:
     """Return a builder without data."""
-    return (
-        Experiment.builder()
-        .add_step(specify_claim(claim=Claim("c", "t")))
-        .add_step(generate_spec(spec=Spec()))
-        .add_step(bounded_synthesis(code=CODE))
-        .add_step(execute_capsule())
-    )
+    return Experiment.builder().pipeline(small(spec=Spec(), code=CODE))
 
 
 def test_data_by_its_digest_alone(ledger: Ledger) -> None:
