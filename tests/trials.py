@@ -46,7 +46,7 @@ __all__ = [
 MODES = ("no capsule", "all layers", "OS only", "language only")
 BEHIND_WALLS = MODES[1:3]
 
-_TIME_S, _SHORT_S = 5.0, 0.15
+_TIME_S, _SHORT_S = 20.0, 0.15
 _GRACE_S = 0.2
 _PATIENCE_S = 30.0
 _MEM_MB = 64

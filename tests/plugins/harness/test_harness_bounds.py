@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from muniment.errors import RefusedError
+from muniment_plugins.capsule import supervisor
+from muniment_plugins.capsule.supervisor import GRACE_S
 from muniment_plugins.harness import (
     BoundedExecutionError,
     Case,
@@ -167,9 +169,12 @@ def test_5_3_every_end_has_its_name(begun: Begun, what: str) -> None:
         run(begun, code, resources={"time_s": 0.5, "mem_mb": 256})
 
 
-def test_5_3_waiting_is_a_timeout(begun: Begun) -> None:
+def test_5_3_waiting_is_a_timeout(
+    begun: Begun, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A program that only waits ends, too, and under the same words."""
-    code = program("time.sleep(60)", "import time")
+    monkeypatch.setattr(supervisor, "GRACE_S", GRACE_S)
+    code = program("time.sleep(600)", "import time")
     with pytest.raises(BoundedExecutionError, match="Execution timeout"):
         run(begun, code, allowed_imports=["time"], resources={"time_s": 0.3})
 
