@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+import orjson
 import pytest
 
 from muniment.errors import ValueRefused
@@ -113,7 +114,7 @@ def test_the_size_of_the_data(monkeypatch: pytest.MonkeyPatch) -> None:
     body, data = "return {'n': len(data)}", "x" * 1000
     code = f"def fit_and_eval(data):\n    {body}\n"
     program = CAPSULE.validate(code)
-    largest = len(CAPSULE._request(program, data))
+    largest = len(CAPSULE._request(program, orjson.Fragment(orjson.dumps(data))))
     monkeypatch.setattr(running, "MAX_REQUEST", largest)
     assert run(body, data).metrics == {"n": 1000}
     with pytest.raises(ValueRefused, match=f"{largest + 1} bytes, allowed are"):
