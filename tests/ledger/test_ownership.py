@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import os
 import platform
@@ -15,6 +16,7 @@ import pytest
 from children import Child, Report, die, start
 from journeys import World, doubtful
 from muniment.errors import RefusedError, RunFenced
+from muniment.executing import Done
 from muniment.lanes import Lane
 from muniment.ledger import Ledger
 from muniment.verifier import verify
@@ -168,8 +170,17 @@ class Ready:
         return self.program(run)
 
 
+def _awaited(ledger: Ledger, run: str, program: Program) -> Done:
+    return asyncio.run(ledger.aresume(run, program, take_over=True))
+
+
+def _called(ledger: Ledger, run: str, program: Program) -> Done:
+    return ledger.resume(run, program, take_over=True)
+
+
+@pytest.mark.parametrize("taken", [_awaited, _called])
 def test_what_is_written_before_the_taking_is_answered(
-    place: Path, ledger: Ledger, tmp_path: Path
+    place: Path, ledger: Ledger, tmp_path: Path, taken: Callable[..., Done]
 ) -> None:
     """What the owner did after its record was read is not done again."""
     world = World(tmp_path / "world")
@@ -186,8 +197,7 @@ def test_what_is_written_before_the_taking_is_answered(
     def overtaken() -> None:
         with Ledger.open(place, plugins=()) as other, other.run("open") as run:
             program = Ready(four, lambda: three(run))
-            done = ledger.resume(run.id, program, take_over=True)
-            assert done.status == "completed"
+            assert taken(ledger, run.id, program).status == "completed"
             run.effect("data", {"name": "late"}, world.do)
 
     with pytest.raises(RunFenced):
