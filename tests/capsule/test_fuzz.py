@@ -91,7 +91,7 @@ def test_reading_a_program_ends_in_one_of_two_ways(code: str) -> None:
     began = time.process_time()
     with contextlib.suppress(BoundedExecutionError):
         CAPSULE.validate(code)
-    assert time.process_time() - began < 2
+    assert time.process_time() - began < 10
 
 
 @bounded(100)
