@@ -6,14 +6,14 @@
 Rules:
 
 - What is known is named, the nearest name first. The error is a ``KeyError``, too.
-- A name is near another by a letter too many, too few, or in another place; names that
-  differ by a digit or a suffix are a family, and meant.
+- A name is a mistake only where it can hardly be meant: by capitals, an underscore, two
+  letters that changed places, or one too many or too few within a longer name. Plurals,
+  suffixes, digits and other beginnings make names of their own.
 """
 
 from __future__ import annotations
 
-import difflib
-from collections import Counter
+import re
 from collections.abc import Iterable, Mapping
 from typing import Never, TypeVar
 
@@ -23,9 +23,10 @@ __all__ = ["Known", "UnknownName", "known_first", "mistaken_for", "unknown"]
 
 _K = TypeVar("_K")
 _V = TypeVar("_V")
-_ALIKE = 0.8
-_REPLACED = 0.82
-"""How alike two names are where one has another letter: one of six or more."""
+_WITHIN = re.compile(r"(?<=[^_])_+(?=[^_])")
+_PAIR = 2
+_CASED, _SHORT, _MIDDLING, _LONG = 3, 4, 5, 6
+"""How many letters a name has at least of which some mistake is told from a name."""
 
 
 class UnknownName(HarnessRefused, KeyError):
@@ -58,6 +59,8 @@ def unknown(
 
 def known_first(name: object, known: Iterable[object]) -> list[str]:
     """Return *known* names, those that are near to *name* first."""
+    import difflib  # noqa: PLC0415 - for those who look for what is not there
+
     listed = [str(one) for one in known]
     near = difflib.get_close_matches(str(name), listed, n=len(listed) or 1)
     return [*near, *(one for one in listed if one not in near)]
@@ -66,25 +69,61 @@ def known_first(name: object, known: Iterable[object]) -> list[str]:
 def mistaken_for(
     name: str, fixed: Iterable[str], own: Iterable[str] = ()
 ) -> str | None:
-    """Return the name that *name* was probably meant to be, if any.
+    """Return the name that *name* was surely meant to be, if any.
 
     Args:
         name: what was written.
-        fixed: names that nobody chose; another letter in one of them is a mistake, too.
-        own: names that were chosen, which may well be families: ``share_a``, ``share_b``.
+        fixed: names that nobody chose: a lost last letter is a mistake, too, as is
+            another letter in a long name.
+        own: names that were chosen, among which ``mode`` may stand beside ``model``.
 
     """
-    replaced = difflib.get_close_matches(name, list(fixed), n=1, cutoff=_REPLACED)
-    if replaced and len(replaced[0]) == len(name):
-        return replaced[0]
-    return next((one for one in [*fixed, *own] if _misspells(name, one)), None)
+    for one in fixed:
+        if _misspells(name, one, _SHORT) or _cuts(name, one) or _replaces(name, one):
+            return one
+    return next((one for one in own if _misspells(name, one, _MIDDLING)), None)
 
 
-def _misspells(name: str, other: str) -> bool:
-    """Tell whether the letters are the same, but for one too many or too few."""
-    here, there = Counter(name.lower()), Counter(other.lower())
-    apart = [*(here - there).elements(), *(there - here).elements()]
-    if set(apart) <= {"_"}:
-        return name != other
-    one = len(apart) == 1 and apart[0].isalpha() and min(len(name), len(other)) > 2  # noqa: PLR2004 - of two letters any one is another name
-    return one and difflib.SequenceMatcher(None, name, other).ratio() >= _ALIKE
+def _misspells(name: str, meant: str, least: int) -> bool:
+    """Tell whether letters are swapped, lost or added within *meant*, or its style is.
+
+    No letters are swapped in names of fewer than *least*.
+    """
+    here, there = _plain(name), _plain(meant)
+    if here == there:
+        return name != meant and len(there) >= _CASED
+    gone, come = _parted(here, there)
+    if len(gone) == len(come) > 1:
+        return gone == come[::-1] and len(there) >= least
+    return len(gone + come) == 1 and len(there) >= _MIDDLING
+
+
+def _cuts(name: str, meant: str) -> bool:
+    """Tell whether *name* is *meant* but for its last letter, and not its singular."""
+    return name == meant[:-1] and len(meant) >= _SHORT and not meant.endswith("s")
+
+
+def _replaces(name: str, meant: str) -> bool:
+    gone, come = _parted(name, meant)
+    return len(gone) == len(come) == 1 and len(meant) >= _LONG
+
+
+def _parted(name: str, other: str) -> tuple[str, str]:
+    """Return by which letters two names differ between their beginnings and ends.
+
+    That is nothing where one of them has another beginning or end, or other signs than
+    letters: then the names are a family, or two words.
+    """
+    length = min(len(name), len(other))
+    start = next((n for n in range(length) if name[n] != other[n]), length)
+    most = length - start
+    end = next((n for n in range(most) if name[-1 - n] != other[-1 - n]), most)
+    gone, come = name[start : len(name) - end], other[start : len(other) - end]
+    swapped = len(gone) == len(come) == _PAIR
+    inside = start and (end or swapped) and (gone + come).isalpha()
+    return (gone, come) if inside else ("", "")
+
+
+def _plain(name: str) -> str:
+    """Return *name* without what is style: capitals, and underscores within."""
+    return _WITHIN.sub("", name.lower())

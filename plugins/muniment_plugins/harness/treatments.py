@@ -11,7 +11,7 @@ Rules:
 - What a callable says for a replicate is an effect of kind ``data``, asked once.
 - A name is a segment of scopes and of paths; ``baseline`` is taken.
 - Values of the context may have any name, but not what the experiment says itself, and
-  none that looks like a misspelt parameter of a step: nothing would take it.
+  none that can only be a misspelt parameter of a step: nothing would take it.
 """
 
 from __future__ import annotations

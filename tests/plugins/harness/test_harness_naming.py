@@ -56,7 +56,6 @@ def test_every_parameter_of_a_step_is_known() -> None:
     ("name", "near"),
     [
         ("cod", "code"),
-        ("codes", "code"),
         ("cdoe", "code"),
         ("Code", "code"),
         ("sepc", "spec"),
@@ -64,14 +63,45 @@ def test_every_parameter_of_a_step_is_known() -> None:
         ("atempts", "attempts"),
         ("entry_point", "entrypoint"),
         ("shere", None),
-        ("shar", "share"),
-        *[(one, None) for one in ("mode", "date", "rate", "data2", "code_a", "block")],
-        *[(one, None) for one in ("note", "n", "share_b", "alpha2", "spec_id")],
+        ("tolernce", "tolerance"),
+        ("toleranc", "tolerance"),
+        ("claaim", "claim"),
+        ("LLM", "llm"),
+        ("shre", "share"),
+        ("Share", "share"),
+        ("form", None),
     ],
 )
-def test_what_is_a_mistake_and_what_is_a_name(name: str, near: str | None) -> None:
-    """A letter more, less, or elsewhere is a mistake; a family of names is none."""
-    assert mistaken_for(name, PARAMETERS, ["share", "alpha1", "share_a"]) == near
+def test_what_is_a_mistake(name: str, near: str | None) -> None:
+    """Swapped, lost and added letters, capitals and underscores are mistakes."""
+    assert mistaken_for(name, PARAMETERS, ["share", "alpha1", "from"]) == near
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("models", "date", "data2", "data_", "data_path", "datas", "rate", "mode"),
+        *(
+            "code_a",
+            "code_version",
+            "codec",
+            "coder",
+            "codes",
+            "block",
+            "lock",
+            "clocks",
+        ),
+        *("spec_id", "specs", "speck", "sec", "psec", "claims", "claimed", "exclaim"),
+        *("llms", "llm_name", "lmm", "vllm", "tol", "atol", "tolerances", "transform"),
+        *("transform1", "permutation", "required", "requires", "repairs", "note", "n"),
+        *("share_b", "shares", "shared", "hare", "alpha", "alpha2", "weights"),
+        *("X", "LR", "cast", "plane", "slow"),
+    ],
+)
+def test_what_is_a_name(name: str) -> None:
+    """Plurals, suffixes, digits, other beginnings and other words are meant."""
+    own = ["share", "share_a", "alpha1", "weight", "model", "x", "lr", "cats", "planet"]
+    assert mistaken_for(name, PARAMETERS, [*own, "low"]) is None
 
 
 def test_a_misspelt_parameter_is_no_context() -> None:
