@@ -174,7 +174,7 @@ class ExperimentBuilder:
 
         Raises:
             UsageError: it has no datasource or no steps, a name that is no file's, or a
-                value in its context that looks like a misspelt parameter.
+                value in its context that can only be a misspelt parameter.
             HarnessRefused: a treatment changes a step to what is none.
 
         """
@@ -204,13 +204,13 @@ class ExperimentBuilder:
 
     def _refuse_strange(self, pipeline: Pipeline) -> None:
         """Refuse what the context or a treatment says to nobody, or wrongly."""
-        takes = pipeline.takes
-        refuse_mistaken(self.context, takes, "initial_ctx")
+        takes, given = pipeline.takes, pipeline.given
+        refuse_mistaken(self.context, takes, given, "initial_ctx")
         pipeline.under(self.context)
         for one in self.treated:
             changes = one.fixed or {}
             place = f"treatment {one.name}"
-            refuse_mistaken(changes, takes | self.context.keys(), place)
+            refuse_mistaken(changes, takes | self.context.keys(), given, place)
             try:
                 pipeline.under({**self.context, **changes})
             except HarnessRefused as refusal:

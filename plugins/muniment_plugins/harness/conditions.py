@@ -120,9 +120,10 @@ class Condition:
         def ask(function: Function, request: dict[str, object]) -> object:
             def perform(_: object) -> object:
                 changes = as_values(case.host.call(function, case.told))
-                known = self.program.pipeline.takes | self.program.context.keys()
+                steps, context = self.program.pipeline, self.program.context
+                known = steps.takes | context.keys()
                 place = f"treatment {treatment.name}"
-                refuse_mistaken(_members(changes), known, place)
+                refuse_mistaken(_members(changes), known, steps.given, place)
                 return changes
 
             asked = {**request, "replicate": case.context["replicate"]}

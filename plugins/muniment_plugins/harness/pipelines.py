@@ -146,6 +146,12 @@ class Pipeline:
         own = (step.takes for step in self.steps if isinstance(step, Custom))
         return {name for names in own for name in names}
 
+    @property
+    def given(self) -> set[str]:
+        """Those that they were given, which a treatment changes whatever they are."""
+        own = (step.parameters for step in self.steps if isinstance(step, Custom))
+        return {name for names in own for name in names}
+
     def under(self, changes: Mapping[str, object]) -> Self:
         """Return the pipeline as a treatment changes it."""
         if not changes:

@@ -132,12 +132,18 @@ class Treatment:
 _TAKEN = ("", ".", "..", BASELINE, "plugin", "replicate")
 
 
-def refuse_mistaken(names: Iterable[object], own: Collection[str], place: str) -> None:
+def refuse_mistaken(
+    names: Iterable[object],
+    own: Collection[str],
+    given: Collection[str],
+    place: str,
+) -> None:
     """Refuse names of a context that nobody would take, or that look like mistakes.
 
     Args:
         names: what a treatment changes, or the context has from the beginning.
         own: what the user's steps take, and what the context has.
+        given: what the user's steps were given, and so is theirs to be changed.
         place: who says so.
 
     Raises:
@@ -147,7 +153,7 @@ def refuse_mistaken(names: Iterable[object], own: Collection[str], place: str) -
     for name in names:
         if not isinstance(name, str):
             raise _strange(f"{name!r} is no text", "name each value", place)
-        if name in _SAID:
+        if name in _SAID and name not in given:
             remedy = "give the value another name"
             raise _strange(f"{name} is what the experiment says itself", remedy, place)
         if name in PARAMETERS or name in own:

@@ -119,6 +119,20 @@ def test_a_misspelt_parameter_is_no_context() -> None:
     builder().initial_ctx({"shelf": 1}).treatment("a", {"weight": 1}).build()
 
 
+def test_what_a_step_was_given_can_be_changed() -> None:
+    """A parameter is the step's own, even where it is called as the context's seed."""
+
+    @pipeline_step
+    def split(data: object, seed: int = 1) -> object:
+        return data if seed else None
+
+    given = builder().add_step(split(seed=7))
+    given.treatment("a", {"seed": 8}).build()
+    given.treatment("a", lambda ctx: {"seed": ctx["seed"]}).build()
+    with pytest.raises(UsageError, match="seed is what the experiment says itself"):
+        builder().add_step(split()).treatment("a", {"seed": 8}).build()
+
+
 def test_what_a_function_changes_is_read_too(tmp_path: Path) -> None:
     """A treatment that says its changes for each replicate fails by such a name."""
 
