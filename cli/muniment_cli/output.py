@@ -118,6 +118,7 @@ def table(
     right: Sequence[str] = (),
     cut: str = "",
     upright: bool = False,
+    sparse: bool = False,
 ) -> None:
     """Print a table.
 
@@ -127,13 +128,14 @@ def table(
         right: the headings whose columns are numbers.
         cut: the heading whose cells give way where a terminal is too narrow.
         upright: where a terminal is too narrow, print each row as `fields` instead.
+        sparse: leave empty cells out of these fields.
 
     """
     lines: list[list[Cell]] = [[(heading, "bold") for heading in headings]]
     lines += ([_one_line(cell) for cell in row] for row in rows)
     seen = interactive()
     if seen and upright and _too_wide(lines):
-        _show_upright(headings, lines[1:])
+        _show_upright(headings, lines[1:], sparse=sparse)
         return
     widths = [max(map(_columns, column)) for column in zip(*lines, strict=True)]
     if seen and cut in headings:
@@ -290,11 +292,18 @@ def _too_wide(lines: list[list[Cell]]) -> bool:
     return sum(widths) + GAP * (len(widths) - 1) > _terminal_width()
 
 
-def _show_upright(headings: Sequence[str], rows: list[list[Cell]]) -> None:
+def _show_upright(
+    headings: Sequence[str], rows: list[list[Cell]], *, sparse: bool
+) -> None:
+    width = max(map(len, headings), default=0)
     for position, row in enumerate(rows):
         if position:
             say()
-        fields(zip(headings, row, strict=True))
+        fields(
+            (f"{name:<{width}}", cell)
+            for name, cell in zip(headings, row, strict=True)
+            if not sparse or _text(cell)
+        )
 
 
 def _plain_line(line: Sequence[Cell], widths: list[int], aligned: list[str]) -> str:

@@ -56,11 +56,8 @@ class Verdict:
 
     def __str__(self) -> str:
         """Return its name, and of what it was said."""
-        return (
-            f"{self.hypothesis} ({self.condition})"
-            if self.condition
-            else (self.hypothesis)
-        )
+        where = f" ({self.condition})" if self.condition else ""
+        return f"{self.hypothesis}{where}"
 
     def to_json(self) -> dict[str, JsonValue]:
         """Return the verdict as plain JSON."""
@@ -106,7 +103,7 @@ class Study:
 
 
 def verdicts_of(ledger: Ledger, run: str) -> tuple[Verdict, ...]:
-    """Return what was said in *run*, and of which hypotheses nothing could be said."""
+    """Return what was said in *run*, and of what nothing could be said, as planned."""
     said = [
         _reached(ledger, event)
         for event in ledger.events(run=run, type="verdict.reached")
@@ -115,13 +112,11 @@ def verdicts_of(ledger: Ledger, run: str) -> tuple[Verdict, ...]:
         Verdict(str(event.raw["hypothesis"]), event.scope or "", None, judged=False)
         for event in ledger.events(run=run, type="hypothesis.unjudged")
     ]
-    known = {one.hypothesis for one in [*said, *unjudged]}
-    left = [
-        Verdict(name, "", None, judged=False)
-        for name in _planned(ledger, run)
-        if name not in known
-    ]
-    return (*said, *unjudged, *left)
+    found = {(one.hypothesis, one.condition): one for one in [*unjudged, *said]}
+    planned = {
+        pair: Verdict(*pair, None, judged=False) for pair in _planned(ledger, run)
+    }
+    return tuple({**planned, **found}.values())
 
 
 def _reached(ledger: Ledger, event: Event) -> Verdict:
@@ -143,33 +138,34 @@ def _reached(ledger: Ledger, event: Event) -> Verdict:
     )
 
 
-def _planned(ledger: Ledger, run: str) -> list[str]:
+def _planned(ledger: Ledger, run: str) -> Iterator[tuple[str, str]]:
+    """Yield what an experiment was to judge: hypotheses, and under which conditions."""
     for event in ledger.events(run=run, type="experiment.registered", limit=1):
-        listed = _listed(resolved(ledger, event).get("hypotheses"))
-        return [str(one["name"]) for one in listed if isinstance(one, dict)]
-    return []
+        from muniment_plugins.harness.verifiers import judged_by
+
+        data = resolved(ledger, event)
+        conditions = [str(one) for one in _listed(data.get("conditions"))]
+        for one in _listed(data.get("hypotheses")):
+            named = one if isinstance(one, dict) else {}
+            judge = named.get("verifier")
+            compares = isinstance(judge, dict) and judge.get("compares")
+            for condition in judged_by(compares, conditions):
+                yield str(named.get("name")), condition
 
 
 def study_of(ledger: Ledger, run: str) -> Study | None:
     """Return what came of the experiment *run*; None for every other program."""
-    if (
-        next(ledger.events(run=run, type="experiment.registered", limit=1), None)
-        is None
-    ):
+    stated = next(ledger.events(run=run, type="experiment.registered", limit=1), None)
+    if stated is None:
         return None
     from muniment_plugins.harness.failing import failures_of, summed_up
 
     events = list(ledger.events(run=run))
-    planned = max(
-        cast("int", event.raw["replicates"])
-        for event in events
-        if event.type == "experiment.registered"
-    )
-    rows: dict[str, list[dict[str, JsonValue]]] = {}
+    planned = cast("int", stated.raw["replicates"])
+    conditions = _listed(resolved(ledger, stated).get("conditions"))
+    rows: dict[str, list[dict[str, JsonValue]]] = {str(one): [] for one in conditions}
     for event in events:
-        if event.type == "replicate.started":
-            rows.setdefault(str(event.raw["condition"]), [])
-        elif event.type == "metrics.measured":
+        if event.type == "metrics.measured":
             condition = (event.scope or "").partition("/")[0]
             rows.setdefault(condition, []).append(_row(resolved(ledger, event)))
     return Study(
@@ -232,7 +228,7 @@ def _show_conditions(study: Study) -> None:
         means = (one.means.get(name) for name in shown)
         rows.append([one.condition, whole, *(_figure(mean) for mean in means)])
     headings = ["condition", "replicates", *(f"mean {name}" for name in shown)]
-    table(headings, rows, right=headings[2:], upright=True)
+    table(headings, rows, right=headings[2:], upright=True, sparse=True)
     if len(names) > len(shown):
         say(f"and of {len(names) - len(shown)} more metrics: --json")
 
@@ -251,7 +247,7 @@ def _show_verdicts(verdicts: tuple[Verdict, ...]) -> None:
         "integrity": list(_integrities(verdicts)),
     }
     kept = {name: cells for name, cells in columns.items() if any(cells)}
-    table([*kept], zip(*kept.values(), strict=True), upright=True)
+    table([*kept], zip(*kept.values(), strict=True), upright=True, sparse=True)
 
 
 def _integrities(verdicts: tuple[Verdict, ...]) -> Iterator[Cell]:

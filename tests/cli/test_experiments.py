@@ -191,10 +191,33 @@ def test_people_see_conditions_hypotheses_and_what_failed(
     said = " ".join(down.out.split())
     assert down.code == 1
     assert "baseline 0 of 2" in said
-    assert "m not judged" in said
+    assert "m baseline not judged" in said
     assert "0 reached, 0 failed, 1 not judged" in said
     assert "(2 replicates: 0, 1): ConnectionError: no route to host" in said
     assert "muniment runs explain" in down.err
+
+
+def test_every_verdict_that_is_missing_is_counted(shell: Any, work: Path) -> None:
+    """A condition that broke has no verdicts: each is a row, in the plan's order."""
+    assert shell("init").code == 0
+    (work / "missing.py").write_text(MODULE + HALF)
+    done = shell("run", "missing.py:half", "-p", "replicates=2", "--json").json
+    assert done["verdicts"]["reached"] == 3
+    pairs = [(a["hypothesis"], a["condition"], a["judged"]) for a in done["hypotheses"]]
+    assert pairs == [
+        ("better", "broken", False),
+        ("better", "sorted", True),
+        ("m", "baseline", True),
+        ("m", "broken", False),
+        ("m", "sorted", True),
+    ]
+    conditions = [one["condition"] for one in done["conditions"]]
+    assert conditions == ["baseline", "broken", "sorted"]
+    people = shell("run", "missing.py:half", "-p", "replicates=2", "-p", THREADS)
+    lines = [" ".join(line.split()) for line in people.out.splitlines()]
+    assert "verdicts 3 reached, 0 failed, 2 not judged" in "\n".join(lines)
+    assert "better broken not judged" in lines
+    assert lines.index("broken 0 of 2") == lines.index("baseline 2 of 2 6 1") + 1
 
 
 def test_the_hypothesis_that_failed_is_named(shell: Any, work: Path) -> None:
@@ -232,6 +255,27 @@ compared = (
     .build()
 )
 """
+
+
+HALF = """
+from muniment_plugins.harness import meets_claim
+
+half = (
+    Experiment.builder("half")
+    .datasource(rows)
+    .add_step(specify_claim(claim=Claim("c", "t", {"metric": "total", "min_value": 1})))
+    .add_step(generate_spec(spec=Spec(properties=[PERM])))
+    .add_step(bounded_synthesis(code=RIGHT))
+    .add_step(execute_capsule())
+    .add_step(run_metamorphic_tests(permutations=1))
+    .treatment("broken", {"code": "import os"})
+    .treatment("sorted", {"code": RIGHT.replace("data)}", "sorted(data))}")})
+    .hypothesis("better", verifier=meets_claim)
+    .hypothesis("m", verifier=metamorphic)
+    .build()
+)
+"""
+THREADS = "executor=threads"
 
 
 def test_p_value_and_interval_stand_beside_the_verdict(shell: Any, work: Path) -> None:

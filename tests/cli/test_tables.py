@@ -74,6 +74,16 @@ def test_rows_that_do_not_fit_stand_upright(capsys: pytest.CaptureFixture[str]) 
     assert printed(capsys) == ["run    result", "01JD4  z"]
 
 
+def test_a_sparse_row_has_what_it_has(capsys: pytest.CaptureFixture[str]) -> None:
+    """Upright, an empty cell is a name without a value: said only where it tells."""
+    rows = [["better", "0.25", "y" * 70], ["other", "", ""]]
+    headings = ["name", "p-value", "interval"]
+    output.table(headings, rows, upright=True, sparse=True)
+    assert printed(capsys)[-2:] == ["", "name      other"]
+    output.table(headings, rows, upright=True)
+    assert printed(capsys)[-1] == "interval  "
+
+
 def test_a_line_that_moves_on_fits(monkeypatch: pytest.MonkeyPatch) -> None:
     """What `tail` prints takes one line on a terminal, and is whole in a pipe."""
     assert output.fitted("x" * 61) == "x" * 59 + "…"

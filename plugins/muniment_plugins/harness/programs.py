@@ -56,7 +56,7 @@ from muniment_plugins.harness.treatments import (
     described,
     undescribed,
 )
-from muniment_plugins.harness.verifiers import Hypothesis
+from muniment_plugins.harness.verifiers import Hypothesis, judged_by
 
 if TYPE_CHECKING:
     from muniment.ledger import Ledger
@@ -214,16 +214,11 @@ class ExperimentProgram:
     def _judged(
         self, conditions: list[Condition]
     ) -> Iterator[tuple[Hypothesis, Condition]]:
-        """Yield what is judged of what.
-
-        That is every treatment; the baseline where it is alone, or where the verifier
-        looks at one condition only.
-        """
-        baseline, *treated = conditions
+        """Yield what is judged of what, as far as it was measured."""
         for hypothesis in self.hypotheses:
             compares = _compares(hypothesis)
-            for condition in treated if treated and compares else conditions:
-                if condition.whole and (baseline.whole or not compares):
+            for condition in judged_by(compares, conditions):
+                if condition.whole and (conditions[0].whole or not compares):
                     yield hypothesis, condition
 
     def _integrity(self, run: Lane) -> str | None:

@@ -20,9 +20,9 @@ Rules:
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NoReturn, Self, cast, overload
+from typing import NoReturn, Self, TypeVar, cast, overload
 
 from muniment.errors import ValueRefused
 from muniment.values import encode
@@ -45,10 +45,12 @@ __all__ = [
     "Hypothesis",
     "Verifier",
     "judge_properties",
+    "judged_by",
     "metamorphic",
     "verifier",
 ]
 
+_T = TypeVar("_T")
 _GIVEN = ("claim", "seed")
 _REFERENCE = ("import", "source")
 
@@ -203,6 +205,15 @@ class Hypothesis:
         """Return the hypothesis that *described* says; *sources* as `Verifier`'s."""
         judge = cast("Mapping[str, object]", described["verifier"])
         return cls(cast("str", described["name"]), Verifier.from_json(judge, sources))
+
+
+def judged_by(compares: object, conditions: Sequence[_T]) -> Sequence[_T]:
+    """Return of which *conditions*, the baseline first, a verifier says a verdict.
+
+    That is every treatment; the baseline where it is alone, or where the verifier looks
+    at one condition only.
+    """
+    return conditions[1:] if compares and len(conditions) > 1 else conditions
 
 
 @overload
