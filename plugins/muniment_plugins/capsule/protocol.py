@@ -184,7 +184,9 @@ def render_metrics(metrics: object) -> str:
     """
     if not isinstance(metrics, dict):
         name = type(metrics).__name__
-        raise Unsendable("result", f"the entrypoint returned a {name}, not a dict")
+        raise Unsendable(
+            "result", f"the entrypoint returned a value of type {name}, not a dict"
+        )
     text = f'{{"ok":{render(metrics)}}}'
     if len(text.encode()) > MAX_RESULT:
         raise Unsendable("result-size", f"the metrics take over {MAX_RESULT} bytes")
@@ -196,7 +198,9 @@ def _render_dict(value: dict[Any, Any], place: str, depth: int) -> str:
     for key, item in _MAPPING.items(value):
         if not isinstance(key, str):
             name = type(key).__name__
-            raise Unsendable("result", f"a key in {place or 'the result'} is a {name}")
+            raise Unsendable(
+                "result", f"a key in {place or 'the result'} is of type {name}"
+            )
         inner = f"{place}.{key}" if place else str.__str__(key)
         text = _render_scalar(str.__str__(key), inner)
         parts.append(f"{text}:{render(item, inner, depth + 1)}")
@@ -228,4 +232,4 @@ def _from_numpy(value: Any, place: str) -> Any:
     if numpy is not None and isinstance(value, numpy.ndarray):
         return numpy.ndarray.tolist(value)
     name = type(value).__name__
-    raise Unsendable("result", f"{place or 'the result'} is a {name}")
+    raise Unsendable("result", f"{place or 'the result'} is of type {name}")

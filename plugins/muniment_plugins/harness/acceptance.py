@@ -229,7 +229,7 @@ def _is_number(value: object) -> bool:
 def _number(value: object, what: str) -> float:
     if not _is_number(value):
         kind = type(value).__name__
-        _refuse(f"{what} is a {kind} and not a number", "give or return a number")
+        _refuse(f"{what} is of type {kind} and not a number", "give or return a number")
     return cast("float", value)
 
 

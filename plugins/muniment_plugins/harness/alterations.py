@@ -214,7 +214,9 @@ class ColumnPermute:
         def permute(table: object) -> object:
             width = width_of(table)
             if width is None:
-                refuse_data(f"a {type(table).__name__} has no columns that have orders")
+                refuse_data(
+                    f"a value of type {type(table).__name__} has no columns that have orders"
+                )
             return take_columns(table, permuted(width, seed))
 
         return map_part(data, part, permute)
@@ -240,7 +242,7 @@ def _labels(part: object) -> list[tuple[type, object]]:
     found = {(type(one), one) for one in values_of(part)}
     for kind, one in found:
         if not _is_label(one):
-            refuse_data(f"{one!r} is a {kind.__name__}, and no label")
+            refuse_data(f"{one!r} is of type {kind.__name__}, and no label")
     return sorted(found, key=lambda one: canonical(encode(one[1])))
 
 

@@ -136,7 +136,7 @@ def _compared(
         value = outputs[prop.metric]
         if not _is_numeric(value):
             kind = type(value).__name__
-            raise _refused(prop, f"{prop.metric} is a {kind} and not a number")
+            raise _refused(prop, f"{prop.metric} is of type {kind} and not a number")
     return [prop.metric]
 
 

@@ -67,7 +67,7 @@ def tables_of(data: object) -> Sequence[object] | None:
     having = [_is_table(part) for part in parts]
     if any(having) and not all(having):
         kind = type(parts[having.index(False)]).__name__
-        refuse_data(f"a {kind} stands beside tables, and has no rows")
+        refuse_data(f"a value of type {kind} stands beside tables, and has no rows")
     return parts if all(having) else None
 
 
@@ -106,7 +106,9 @@ def map_part(data: Any, part: object, change: Callable[[Any], Any]) -> object:
         return _with_part(data, part, change)
     except (IndexError, KeyError, TypeError) as error:
         kind = type(data).__name__
-        refuse_data(f"a {kind} has no part {part!r} ({type(error).__name__})")
+        refuse_data(
+            f"a value of type {kind} has no part {part!r} ({type(error).__name__})"
+        )
 
 
 def map_values(data: Any, change: Callable[[object], object], kinds: str) -> Any:
@@ -178,7 +180,7 @@ def _length(part: object) -> int:
         return len(part)
     shape = getattr(part, "shape", ())
     if not shape:
-        refuse_data(f"a {type(part).__name__} has no rows")
+        refuse_data(f"a value of type {type(part).__name__} has no rows")
     return int(shape[0])
 
 

@@ -103,7 +103,10 @@ def _sequence(value: object) -> Sequence[Any]:
     if isinstance(value, str):
         return [value]
     if not isinstance(value, list | tuple):
-        _refuse(f"a {type(value).__name__} is no list", "messages, tools, stop")
+        _refuse(
+            f"a value of type {type(value).__name__} is no list",
+            "messages, tools, stop",
+        )
     return cast("Sequence[Any]", value)
 
 

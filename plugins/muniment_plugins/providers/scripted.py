@@ -90,7 +90,7 @@ def _members(answer: object) -> dict[str, Any]:
     if isinstance(answer, dict):
         return cast("dict[str, Any]", answer)
     raise UsageError(
-        f"a {type(answer).__name__} is no answer",
+        f"a value of type {type(answer).__name__} is no answer",
         rule="provider/script",
         remedy="write a text, or an object with a text",
     )

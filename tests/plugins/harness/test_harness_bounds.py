@@ -152,8 +152,14 @@ LIMITS = {
         body("x = []\n    for i in range(100000): x = [x]\n    return {'x': x}"),
         "nested|depth|deep",
     ),
-    "returns nothing": ("def fit_and_eval(data): pass", "returned a NoneType"),
-    "returns a list": ("def fit_and_eval(data): return []", "returned a list"),
+    "returns nothing": (
+        "def fit_and_eval(data): pass",
+        "returned a value of type NoneType",
+    ),
+    "returns a list": (
+        "def fit_and_eval(data): return []",
+        "returned a value of type list",
+    ),
     "returns NaN": (program("float('nan')"), "which is no number"),
     "returns bytes": (program("b'x'"), "bytes"),
     "returns other keys": ("def fit_and_eval(d): return {(2, 3): 1}", "tuple"),

@@ -218,7 +218,11 @@ def test_only_numbers_are_metrics(ledger: Ledger, experiment: Make) -> None:
 def test_the_data_is_given_as_it_is(begun: Begun) -> None:
     """The entrypoint gets the raw data, and returns a dictionary of metrics."""
     assert run(begun, SUM).metrics == {"total": 6}
-    with pytest.raises(BoundedExecutionError, match="returned a list, not a dict"):
+    with pytest.raises(
+        BoundedExecutionError, match="returned a value of type list, not a dict"
+    ):
         run(begun, "def fit_and_eval(data): return [1]")
-    with pytest.raises(BoundedExecutionError, match="returned a NoneType, not a dict"):
+    with pytest.raises(
+        BoundedExecutionError, match="returned a value of type NoneType, not a dict"
+    ):
         run(begun, "def fit_and_eval(data): pass")

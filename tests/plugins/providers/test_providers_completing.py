@@ -128,7 +128,7 @@ def test_models_of_nobody(ledger: Ledger) -> None:
         ({"api": "assistants"}, "chat and responses"),
         ({"messages": []}, "either a prompt or messages"),
         ({"prompt": [{"role": "wizard"}]}, "one of the roles"),
-        ({"tools": 3}, "a int is no list"),
+        ({"tools": 3}, "a value of type int is no list"),
     ],
 )
 def test_prompts(more: dict[str, Any], message: str, ledger: Ledger) -> None:

@@ -95,7 +95,10 @@ def test_used_up(tmp_path: Path, ledger: Ledger) -> None:
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("[1]", "a int is no answer"), ("{]", "answers.json:1: a line is no JSON")],
+    [
+        ("[1]", "a value of type int is no answer"),
+        ("{]", "answers.json:1: a line is no JSON"),
+    ],
 )
 def test_broken_scripts(
     text: str, message: str, tmp_path: Path, ledger: Ledger
