@@ -7,10 +7,12 @@ given as it stands.
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
+from muniment_cli.output import count
 from muniment_cli.showing import content_json, resolved, short
 from muniment_cli.timeline import Step, steps_of
 
@@ -53,12 +55,17 @@ class Explanation:
     """A command, and what it does."""
 
     def to_json(self) -> dict[str, JsonValue]:
-        """Return the explanation as plain JSON."""
+        """Return the explanation as plain JSON; a repeated name is numbered."""
+        facts: dict[str, JsonValue] = {}
+        times: Counter[str] = Counter()
+        for name, value in self.facts:
+            times[name] += 1
+            facts[name if times[name] == 1 else f"{name} {times[name]}"] = value
         return {
             "run": self.run,
             "status": self.status,
             "because": self.because,
-            "facts": {name: value for name, value in self.facts},  # noqa: C416 - a JSON object
+            "facts": facts,
             "next": [{"command": one, "does": what} for one, what in self.next],
         }
 
@@ -154,7 +161,8 @@ def _failed(ledger: Ledger, run: str, events: list[Event], last: Event) -> Expla
         said.facts += _about(ledger, step)
         said.next.append((f"muniment events show {_seq(step)}", "prints the failure"))
     if len(steps) > _STATED:
-        said.facts.append(("and", f"{len(steps) - _STATED} more effects that failed"))
+        left = count(len(steps) - _STATED, "more effect")
+        said.facts.append(("and", f"{left} that failed"))
     stated = list(_stated(ledger, events))
     for seq, name, words in stated:
         said.facts.append((name, words))
@@ -192,9 +200,18 @@ def _stated(ledger: Ledger, events: list[Event]) -> Iterator[tuple[int, str, str
             return
         said += 1
         data = resolved(ledger, event)
-        where = f"{event.scope}: " if event.scope else ""
-        words = f"{where}{short(data.get('message', ''), 300)}{_broken(data)}"
+        words = (
+            f"{_where(event, data)}{short(data.get('message', ''), 300)}{_broken(data)}"
+        )
         yield event.seq, f"{event.type}, event {event.seq}", words
+
+
+def _where(event: Event, data: dict[str, JsonValue]) -> str:
+    """Return scope and function of a failure, as far as it has them."""
+    step = data.get("function") or data.get("step")
+    judging = f"hypothesis {data['hypothesis']}" if "hypothesis" in data else ""
+    parts = [str(one) for one in (event.scope, step, judging) if one]
+    return f"{', '.join(parts)}: " if parts else ""
 
 
 def _unfinished(

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from math import isfinite
 from typing import TYPE_CHECKING, cast
 
-from muniment_cli.output import Cell, say, table
+from muniment_cli.output import Cell, count, say, table
 from muniment_cli.showing import resolved, untagged
 
 if TYPE_CHECKING:
@@ -215,7 +215,7 @@ def show_study(study: Study | None, verdicts: tuple[Verdict, ...]) -> None:
             say(line, "red")
         left = len(study.failures) - _SHOWN
         if left > 0:
-            say(f"and {left} more kinds of failures")
+            say(f"and {count(left, 'more kind')} of failures")
 
 
 def _show_conditions(study: Study) -> None:
@@ -230,7 +230,7 @@ def _show_conditions(study: Study) -> None:
     headings = ["condition", "replicates", *(f"mean {name}" for name in shown)]
     table(headings, rows, right=headings[2:], upright=True, sparse=True)
     if len(names) > len(shown):
-        say(f"and of {len(names) - len(shown)} more metrics: --json")
+        say(f"and of {count(len(names) - len(shown), 'more metric')}: --json")
 
 
 def _show_verdicts(verdicts: tuple[Verdict, ...]) -> None:

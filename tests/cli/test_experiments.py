@@ -61,6 +61,27 @@ greedy = build(code="def fit_and_eval(data): return {'total': len('a' * 10**10)}
 proposed = build(spec=generate_spec(llm=misled), code=RIGHT)
 """
 
+FUSSY = """
+from muniment_plugins.harness import pipeline_step
+
+
+@pipeline_step
+def choosy(data, ctx):
+    raise ValueError("too odd")
+
+
+def misreads(baseline, now):
+    return {"passed": now["totl"]}
+
+
+def again():
+    return Experiment.builder("placed").datasource(rows).pipeline(fine.program.pipeline)
+
+
+fussy = again().add_step(choosy()).build()
+doubtful = again().hypothesis("h", verifier=misreads).build()
+"""
+
 _numbers = itertools.count()
 
 Run = Callable[[str], tuple[int, str]]
@@ -145,6 +166,23 @@ def test_what_went_wrong_exits_1_and_is_explained(
     assert code == 1
     for part in parts:
         assert part in said, said
+
+
+def test_each_failure_is_said_with_its_place(shell: Any, work: Path) -> None:
+    """The function that broke is named; in JSON no fact takes another's place."""
+    assert shell("init").code == 0
+    (work / "placed.py").write_text(MODULE + FUSSY)
+    run = shell("run", "placed.py:fussy", "--json").json["run"]
+    said = shell("runs", "explain", run).out
+    assert "baseline/replicate/0, choosy: too odd" in said
+    run = shell("run", "placed.py:doubtful", "--json").json["run"]
+    said = shell("runs", "explain", run).out
+    assert "baseline, hypothesis h: no metric is called 'totl'" in said
+    run = shell("run", "placed.py:asked", "-p", "replicates=2", "--json").json["run"]
+    facts = shell("runs", "explain", run, "--json").json["facts"]
+    assert "replicate/0" in facts["effect"]
+    assert "replicate/1" in facts["effect 2"]
+    assert facts["failed with"] == facts["failed with 2"]
 
 
 def test_a_resume_that_lacks_a_function_leaves_the_run_as_it_was(

@@ -97,5 +97,6 @@ class ExperimentFailed(MunimentError):
         """One line, and one for each of the first kinds of failures."""
         lines = [super().__str__(), *self.kinds[:_KINDS]]
         left = len(self.kinds) - _KINDS
-        more = [f"and {left} more kinds; result.errors has all"] if left > 0 else []
+        kinds = "1 more kind" if left == 1 else f"{left} more kinds"
+        more = [f"and {kinds}; result.errors has all"] if left > 0 else []
         return "\n  ".join([*lines, *more])
