@@ -258,6 +258,21 @@ def test_every_verdict_that_is_missing_is_counted(shell: Any, work: Path) -> Non
     assert lines.index("broken 0 of 2") == lines.index("baseline 2 of 2 6 1") + 1
 
 
+def test_a_file_that_raises_its_failures_shows_them(shell: Any, work: Path) -> None:
+    """``raise_for_errors()`` in a script is the run's failure, and no broken import."""
+    assert shell("init").code == 0
+    own = "\n\nresult = refused.run(replicates=2)\nresult.raise_for_errors()\n"
+    (work / "raising.py").write_text(MODULE + own)
+    done = shell("run", "raising.py")
+    assert done.code == 1
+    assert "m baseline not judged" in " ".join(done.out.split())
+    assert "(2 replicates: 0, 1): BoundedExecutionError" in done.out
+    (work / "breaking.py").write_text(f"{MODULE}{own}\n".replace("result.r", "resul.r"))
+    broken = shell("run", "breaking.py")
+    assert broken.code == 3
+    assert "importing it fails: NameError" in broken.err
+
+
 def test_the_hypothesis_that_failed_is_named(shell: Any, work: Path) -> None:
     """The exit code is 1 for a reason, which people read and machines get."""
     assert shell("init").code == 0

@@ -116,6 +116,7 @@ def _meant(ledger: Ledger) -> Generator[None]:
 
 def _outcomes(ledger: Ledger, target: str, wanted: Wanted) -> list[Outcome]:
     """Import the target, run what it names, and return how that ended."""
+    from muniment.errors import CannotTellError
     from muniment_cli.targets import load_source
     from muniment_cli.verdicts import dry_outcome, recorded
 
@@ -134,11 +135,23 @@ def _outcomes(ledger: Ledger, target: str, wanted: Wanted) -> list[Outcome]:
         for event in ledger.events(type="run.started", from_seq=before):
             hint(f"`muniment resume {event.run}` goes on with the run")
         raise
+    except CannotTellError as error:
+        begun = list(ledger.events(type="run.started", from_seq=before))
+        if not begun or not _raised_failures(error):
+            raise
+        return [recorded(ledger, cast("str", event.run)) for event in begun]
     except SystemExit as end:
         return _ended_by_program(ledger, target, before, end)
     if wanted["mode"] == "dry":
         return [dry_outcome(ledger, done, wanted["name"] or found.name)]
     return [recorded(ledger, done.run_id, done.result_digest)]
+
+
+def _raised_failures(error: Exception) -> bool:
+    """Tell whether a file could not be imported because it raised a result's failures."""
+    from muniment_plugins.harness.refusals import ExperimentFailed
+
+    return isinstance(error.__cause__, ExperimentFailed)
 
 
 def _ended_by_program(
