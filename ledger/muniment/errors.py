@@ -14,6 +14,7 @@
     │   ├── ErasedError           the content was erased, by an event that says so
     │   └── WorkerDied            a process that checks signatures ended too early
     └── EffectFailed              an effect's performer failed, live or recorded  exit 1
+    RunEnded                      no error: somebody ended the run from outside
 
 Rules this module keeps: *refused*, *wrong* and *cannot tell* are never confused; a
 message says what is the matter, `place` says where, `remedy` says what to do, and
@@ -37,6 +38,7 @@ __all__ = [
     "MunimentError",
     "RefusedError",
     "ReplayDiverged",
+    "RunEnded",
     "RunFenced",
     "StoreError",
     "UsageError",
@@ -150,6 +152,14 @@ class WrongError(MunimentError):
 
 class ReplayDiverged(WrongError):
     """The program asked for, or stated, something that the record does not hold."""
+
+
+class RunEnded(BaseException):
+    """Somebody ended a run from outside; *reason* says how, and is recorded."""
+
+    def __init__(self, message: str, reason: str) -> None:
+        super().__init__(message)
+        self.reason = reason
 
 
 class CannotTellError(MunimentError):

@@ -31,6 +31,7 @@ from muniment.errors import (
     EffectFailed,
     RefusedError,
     ReplayDiverged,
+    RunEnded,
     RunFenced,
     UsageError,
     ValueRefused,
@@ -264,7 +265,7 @@ def stop(recording: Recording, error: BaseException, began: float) -> Done:
 
 def _interrupt(recording: Recording, error: BaseException) -> None:
     # Of other errors the name alone: what else they say may be anybody's affair.
-    named = str(getattr(error, "reason", type(error).__name__))
+    named = error.reason if isinstance(error, RunEnded) else type(error).__name__
     reason = printable(error) if _is_doubt(error) else named
     with recording.lock:
         if recording.writes:

@@ -258,3 +258,26 @@ def test_a_doubt_inside_a_perform_is_no_failure(ledger: Ledger) -> None:
     done = ledger.resume(run, program, decide=lambda *_: "repeat")
     assert done.result == "q"
     assert replay(ledger, run, program).verdict == "acceptable"
+
+
+class Cancelled(BaseException):
+    """What a library may raise: its reason is somebody's, or none."""
+
+    def __init__(self, reason: str | None) -> None:
+        super().__init__()
+        self.reason = reason
+
+
+@pytest.mark.parametrize("reason", ["the patient Ann Smith left", None])
+def test_what_a_foreign_interruption_says_is_not_kept(
+    ledger: Ledger, reason: str | None
+) -> None:
+    """Of an interruption that is not muniment's, only the class is recorded."""
+
+    def program(_run: Lane) -> object:
+        raise Cancelled(reason)
+
+    with pytest.raises(Cancelled):
+        ledger.execute(program)
+    (event,) = ledger.events(type="run.interrupted")
+    assert event.data["reason"] == "Cancelled"

@@ -29,7 +29,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from muniment.errors import CannotTellError, RefusedError, UsageError
+from muniment.errors import CannotTellError, RefusedError, RunEnded, UsageError
 from muniment_plugins.providers.recorder.describing import program_of, secret_values
 from muniment_plugins.providers.recorder.serving import Server
 
@@ -60,12 +60,11 @@ class ProgramFailed(Exception):
     """The program ended with an exit code other than 0."""
 
 
-class Killed(BaseException):
+class Killed(RunEnded):
     """The program was ended by a signal from outside; *code* is what a shell says."""
 
     def __init__(self, name: str, code: int) -> None:
-        super().__init__(f"the program was ended by {name}")
-        self.reason = f"Killed by {name}"
+        super().__init__(f"the program was ended by {name}", f"Killed by {name}")
         self.code = code
 
 
