@@ -256,6 +256,8 @@ class Call:
             about = dict(self.kind.about_response(value)) or None
             fields: dict[str, object] = {"value": value, "about": about}
             prepared = self._outcome("completed", fields)
+            # At once: what is done to the value from here on is not in the record.
+            twin = _twin(prepared, "value", self.recording, value)
             if self.recording.writes:
                 self.recording.port.admit(
                     prepared.type.name, fields, self.recording.run_id
@@ -267,7 +269,7 @@ class Call:
         except Exception as error:
             raise self.fail(error) from error
         self._write(prepared)
-        return _twin(prepared, "value", self.recording, value)
+        return twin
 
     def is_halted_by(self, error: BaseException | None) -> bool:
         """Tell whether *error* comes of what stopped the run, and not of the effect."""

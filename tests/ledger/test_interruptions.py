@@ -281,3 +281,21 @@ def test_what_a_foreign_interruption_says_is_not_kept(
         ledger.execute(program)
     (event,) = ledger.events(type="run.interrupted")
     assert event.data["reason"] == "Cancelled"
+
+
+@pytest.mark.parametrize("form", ["rows", "columns"])
+def test_a_value_is_as_it_was_written(ledger: Ledger, form: str) -> None:
+    """Who changes a value while it is written changes it for nobody."""
+    rows = [one + 0.5 for one in range(20_000)]
+
+    def grow(_reached: str) -> None:
+        rows.append(7.5)
+
+    def give(_request: object) -> object:
+        ledger.store.step = grow
+        return rows if form == "rows" else {"a": rows}
+
+    done = ledger.execute(lambda run: run.effect("data", 1, give))
+    (event,) = ledger.events(type="data.completed")
+    assert len(rows) > 20_000
+    assert done.result == ledger.resolve(event)["value"]
