@@ -54,13 +54,14 @@ class Provider:
     model: str
 
     @classmethod
-    def of(cls, name: str) -> Provider:
+    def of(cls, name: str, place: str = "") -> Provider:
         """Return what ``provider:model`` names, or refuse."""
         provider, colon, model_name = name.partition(":")
         if not provider or not colon:
             raise HarnessRefused(
                 f"{name!r} names no model",
                 rule="harness/llm",
+                place=place,
                 remedy='write "provider:model", or give a callable',
             )
         return cls(provider, model_name)
@@ -83,15 +84,16 @@ class Question:
     """Turns a callable's answer into what is recorded, or refuses it."""
 
 
-def model(llm: Llm) -> Model:
-    """Return *llm* as steps keep it, or refuse."""
+def model(llm: Llm, place: str) -> Model:
+    """Return *llm* as steps keep it, or refuse what *place* gives."""
     if not isinstance(llm, str) and not callable(llm):
         raise HarnessRefused(
             f"{llm!r} is no model",
             rule="harness/llm",
+            place=place,
             remedy='write "provider:model", or give a callable (claim, spec, ctx)',
         )
-    return Provider.of(llm) if isinstance(llm, str) else named(llm)
+    return Provider.of(llm, place) if isinstance(llm, str) else named(llm)
 
 
 def describe_model(asked: Model) -> dict[str, object]:

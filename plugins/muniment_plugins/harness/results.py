@@ -47,14 +47,17 @@ class Condition:
     """Number of a replicate → what it measured."""
 
     @classmethod
-    def of(cls, rows: Rows) -> Self:
-        """Return the condition with these *rows*."""
+    def of(cls, rows: Rows, condition: str) -> Self:
+        """Return *condition* with these *rows*."""
         metrics: dict[str, list[object]] = {}
         ordered = {number: rows[number] for number in sorted(rows)}
         for measured in ordered.values():
             for name, value in measured.items():
                 metrics.setdefault(name, []).append(value)
-        return cls(Known(metrics, "metric"), Known(ordered, "measured replicate"))
+        return cls(
+            Known(metrics, "metric", condition),
+            Known(ordered, "measured replicate", condition),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,11 +223,12 @@ class Result:
         conditions = {name: found[name] for name in names if name in found}
         hypotheses = cast("list[Mapping[str, str]]", about.get("hypotheses", []))
         metrics = Metrics(
-            Condition.of(rows.get(BASELINE, {})),
+            Condition.of(rows.get(BASELINE, {}), BASELINE),
             _judged(conditions, [one["name"] for one in hypotheses]),
             Known(
-                {name: Condition.of(rows[name]) for name in names[1:] if name in rows},
+                {one: Condition.of(rows[one], one) for one in names[1:] if one in rows},
                 "treatment",
+                f"run {run}",
             ),
         )
         size, _ = ledger.store.last_checkpoint()
@@ -279,7 +283,7 @@ def _judged(conditions: Mapping[str, Gathered], names: list[str]) -> tuple[Judge
     return tuple(
         Judged(
             name,
-            Known(results[name], "judged condition"),
+            Known(results[name], "judged condition", f"hypothesis {name}"),
             _all(passed[name]),
             scores[name],
             weakest(levels[name]),

@@ -101,7 +101,7 @@ class IssueSpec:
             spec = Spec.of(cast("Spec | Json", changes["spec"]))
             return replace(self, spec=spec, llm=None)
         if changes.get("spec_llm") is not None:
-            asked = model(cast("Llm", changes["spec_llm"]))
+            asked = model(cast("Llm", changes["spec_llm"]), "generate_spec.llm")
             return replace(self, spec=None, llm=asked)
         return self
 
@@ -173,6 +173,5 @@ def generate_spec(
             place="generate_spec",
             remedy="give one of spec= and llm=",
         )
-    return IssueSpec(
-        None if spec is None else Spec.of(spec), None if llm is None else model(llm)
-    )
+    asked = None if llm is None else model(llm, "generate_spec.llm")
+    return IssueSpec(None if spec is None else Spec.of(spec), asked)

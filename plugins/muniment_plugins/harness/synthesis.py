@@ -129,7 +129,7 @@ class Synthesize:
             changed = replace(changed, code=cast("str", changes["code"]), llm=None)
         for name in ("llm", "repair"):
             if changes.get(name) is not None:
-                asked = model(cast("Llm", changes[name]))
+                asked = model(cast("Llm", changes[name]), f"{self.name}.{name}")
                 changed = replace(changed, **{name: asked})  # type: ignore[arg-type]
         if changes.get("llm") is not None:
             changed = replace(changed, code=None)
@@ -236,10 +236,10 @@ def bounded_synthesis(
         raise _misused("nobody can be asked again", "llm= and repair=")
     return Synthesize(
         code,
-        None if llm is None else model(llm),
+        None if llm is None else model(llm, "bounded_synthesis.llm"),
         entrypoint,
         attempts,
-        None if repair is None else model(repair),
+        None if repair is None else model(repair, "bounded_synthesis.repair"),
     )
 
 
