@@ -34,9 +34,17 @@ class UnknownName(HarnessRefused, KeyError):
 
 
 class Known(dict[_K, _V]):
-    """A dict that says which names it knows when it is asked for another."""
+    """A dict that says which names it knows when it is asked for another.
 
-    def __init__(self, members: Mapping[_K, _V], what: str, place: str = "") -> None:
+    It can be made of pairs alone, as `dataclasses.asdict` makes dicts.
+    """
+
+    def __init__(
+        self,
+        members: Mapping[_K, _V] | Iterable[tuple[_K, _V]] = (),
+        what: str = "member",
+        place: str = "",
+    ) -> None:
         super().__init__(members)
         self._what, self._place = what, place
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import inspect
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -198,6 +200,12 @@ def test_a_result_names_what_it_knows(tmp_path: Path) -> None:
         result.bundle(__file__)
     assert result.metrics.treatments.get("haf") is None
     assert dict(result.metrics.treatments) == result.metrics.treatments
+    plain = dataclasses.asdict(result.metrics)
+    assert plain["baseline"]["metrics"] == result.metrics.baseline.metrics
+    assert list(plain["treatments"]) == ["half"]
+    again = copy.deepcopy(result.metrics)
+    with pytest.raises(UnknownName, match="baseline: no metric is called 'nn'"):
+        _ = again.baseline.metrics["nn"]
 
 
 def test_functions_are_told_what_there_is(tmp_path: Path) -> None:
