@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
+from sys import maxsize
 from typing import Literal, TypeVar
 
 from muniment.blobs import content_value
@@ -111,7 +112,7 @@ class Reader:
                 end=to_seq,
                 order=order,
             )
-            return islice(found, limit)
+            return islice(found, None if limit is None else min(limit, maxsize))
         from muniment.query import Filter, read_events  # noqa: PLC0415 - SQLModel
 
         wanted = Filter(
