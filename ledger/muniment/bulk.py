@@ -7,7 +7,8 @@ Rules:
 - Only the exact types of JSON fit, and what the caller asks of names and of floats; of
   texts and integers nothing is asked, since orjson refuses those that it cannot write.
 - A container is looked at once on each level, so that one that is inside of itself, or
-  in many places, takes no longer than others.
+  in many places, takes no longer than others. It is written in each place: what grows
+  without end by that does not fit, since orjson takes all memory, or ends the process.
 - orjson must not meet what was not looked at: an enumeration without a value ends the
   process there.
 """
@@ -28,6 +29,9 @@ MANY = 16
 Names: TypeAlias = Callable[[Iterable[str]], bool]
 Floats: TypeAlias = Callable[[Sequence[float]], bool]
 
+_COPIES = 1 << 28
+"""How often a container may be written at most, for all that can be told quickly."""
+
 _SCALARS: frozenset[type[object]] = frozenset({bool, float, int, str, type(None)})
 _KNOWN = _SCALARS | {dict, list}
 
@@ -37,6 +41,7 @@ def fits(values: list[Any], room: int, names: Names, floats: Floats) -> bool:
 
     *names* is asked about all names and *floats* about all floats of a level.
     """
+    copies = 1
     while True:
         kinds: set[type[object]] = set(map(type, values))
         if not kinds <= _KNOWN:
@@ -48,10 +53,11 @@ def fits(values: list[Any], room: int, names: Names, floats: Floats) -> bool:
         if not room:
             return False
         room -= 1
-        objects = _once(_of(dict, values, kinds))
-        if not _are_named(objects, names):
+        found = _of(dict, values, kinds), _of(list, values, kinds)
+        objects, lists = map(_once, found)
+        copies *= sum(map(len, found)) - len(objects) - len(lists) + 1
+        if copies > _COPIES or not _are_named(objects, names):
             return False
-        lists = _once(_of(list, values, kinds))
         if not objects and len(lists) == 1:
             values = lists[0]  # it may be long
             continue

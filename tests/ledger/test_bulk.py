@@ -258,11 +258,21 @@ def test_what_is_in_many_places_is_written_in_each() -> None:
     assert parse(canonical([table, table])) == [[row] * MANY, [row] * MANY]
 
 
+@pytest.mark.parametrize("width", [2, MANY])
+def test_what_would_take_all_memory_does_not_fit(width: int) -> None:
+    """A few containers that are in each other very often are not left to orjson."""
+    value: list[Any] = [0.5] * MANY
+    for _ in range(60):
+        value = [value] * width
+    assert not fits([value], MAX_DEPTH, lambda _: True, are_fractions)
+    assert as_it_is(value) is None
+
+
 @pytest.mark.parametrize("depth", [1, 2, MAX_DEPTH - 1, MAX_DEPTH])
 def test_room_is_that_of_containers(depth: int) -> None:
     """The deepest container that fits is the one that takes the last room."""
     value: list[Any] = [1] * MANY
     for _ in range(depth):
-        value = [value] * 2
+        value = [value, 1]
     assert fits(value, depth, lambda _: True, lambda _: True)
     assert not fits(value, depth - 1, lambda _: True, lambda _: True)
