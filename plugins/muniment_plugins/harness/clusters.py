@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Dask", "Ray"]
 
+_ANYWHERE = "127.0.0.1:0"
+"""Any free port, for this machine alone."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Away:
@@ -78,7 +81,12 @@ class Dask:
         own = None
         client = self.client or _current(distributed)
         if client is None:
-            own = client = distributed.Client(processes=False, dashboard_address=None)
+            own = client = distributed.Client(
+                processes=False,
+                # Else both are open to the network, and one at a port of its own.
+                dashboard_address=_ANYWHERE,
+                worker_dashboard_address=_ANYWHERE,
+            )
         try:
             # Equal calls are not one call: each has its own effect.
             yield _Away(lambda sent: client.submit(serve, sent, pure=False).result())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -55,7 +56,10 @@ def client() -> Iterator[Any]:
     distributed = pytest.importorskip("distributed")
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=2, dashboard_address=None
+            n_workers=2,
+            threads_per_worker=2,
+            dashboard_address="127.0.0.1:0",
+            worker_dashboard_address="127.0.0.1:0",
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
@@ -82,6 +86,30 @@ def test_dask_works_without_a_cluster(ledger: Ledger) -> None:
     pytest.importorskip("distributed")
     result = experiment().run(replicates=1, executor="dask", ledger=ledger)
     assert result.errors == ()
+
+
+LISTENING = """
+import contextlib, json, socket, warnings
+import psutil
+from muniment_plugins.harness.clusters import Dask
+
+with socket.socket() as another, warnings.catch_warnings():
+    warnings.simplefilter("error")
+    with contextlib.suppress(OSError):  # somebody else has it, which does as well
+        another.bind(("127.0.0.1", 8787))
+        another.listen()
+    with Dask().host(None):
+        found = psutil.Process().net_connections()
+print(json.dumps(sorted({one.laddr.ip for one in found if one.status == "LISTEN"})))
+"""
+
+
+def test_a_cluster_of_its_own_is_for_this_machine_alone() -> None:
+    """Nobody on the network reaches it, and it minds nobody who has its usual port."""
+    pytest.importorskip("distributed")
+    command = [sys.executable, "-c", LISTENING]
+    done = subprocess.run(command, capture_output=True, check=True)
+    assert json.loads(done.stdout) == ["127.0.0.1"]
 
 
 def test_a_cluster_that_is_not_there_is_refused(
