@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from muniment_plugins.capsule.seeding import Seeds
 
-__all__ = ["warm_up"]
+__all__ = ["takes_long", "warm_up"]
 
 _CODE = """
 def use(data):
@@ -46,11 +46,20 @@ def warm_up(seeds: Seeds, imports: list[str]) -> None:
     for _ in range(8):  # after as many turns the interpreter specialises
         render(namespace["use"]([1, 2, 3.5]))
     del sys.modules[program.MODULE]
-    for name in {name.partition(".")[0] for name in imports} & _USES.keys():
+    for name in _used(imports):
         try:
             _USES[name](sys.modules[name])
         except Exception:  # noqa: BLE001, S112 - the program that uses it will be told
             continue
+
+
+def takes_long(imports: list[str]) -> bool:
+    """Tell whether there is a package among *imports* to be used, too."""
+    return bool(_used(imports))
+
+
+def _used(imports: list[str]) -> set[str]:
+    return {name.partition(".")[0] for name in imports} & _USES.keys()
 
 
 def _use_numpy(numpy: Any) -> None:

@@ -27,7 +27,7 @@ import os
 from muniment_plugins.capsule.procfs import read_proc
 from muniment_plugins.capsule.program import Prepared, failure, serve
 from muniment_plugins.capsule.protocol import parse_json
-from muniment_plugins.capsule.warming import warm_up
+from muniment_plugins.capsule.warming import takes_long, warm_up
 
 TYPE_CHECKING = False  # typing itself costs more than a bare interpreter's start
 if TYPE_CHECKING:
@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 __all__ = ["IDLE_S", "LEISURE_S", "REAP_S", "serve_forks"]
 
 IDLE_S = 300
-LEISURE_S = 0.002
+LEISURE_S = {False: 0.002, True: 0.0003}
+"""What a child waits for its pipes until it warms up: less where that takes long."""
 REAP_S = 0.02
 CONTROL = 0
 _LONGEST = 1 << 18
@@ -193,7 +194,7 @@ def _become_child(prepared: Prepared, spare: Any, parent: int) -> NoReturn:
     """
     os.setsid()
     room = __import__("_socket").CMSG_SPACE(_DESCRIPTORS * _INT)
-    spare.settimeout(LEISURE_S)
+    spare.settimeout(LEISURE_S[takes_long(prepared.asked)])
     try:
         text, extra, *_ = spare.recvmsg(1, room)
     except TimeoutError:
