@@ -158,7 +158,7 @@ def study_of(ledger: Ledger, run: str) -> Study | None:
     stated = next(ledger.events(run=run, type="experiment.registered", limit=1), None)
     if stated is None:
         return None
-    from muniment_plugins.harness.failing import failures_of, summed_up
+    from muniment_plugins.harness.failing import failures_of, place_in, summed_up
 
     events = list(ledger.events(run=run))
     planned = cast("int", stated.raw["replicates"])
@@ -166,7 +166,7 @@ def study_of(ledger: Ledger, run: str) -> Study | None:
     rows: dict[str, list[dict[str, JsonValue]]] = {str(one): [] for one in conditions}
     for event in events:
         if event.type == "metrics.measured":
-            condition = (event.scope or "").partition("/")[0]
+            condition, _ = place_in(event.scope)
             rows.setdefault(condition, []).append(_row(resolved(ledger, event)))
     return Study(
         tuple(Measured(n, planned, len(one), _means(one)) for n, one in rows.items()),

@@ -16,13 +16,13 @@ Rules:
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
 from muniment.errors import ErasedError
 from muniment.events import BlobRef
+from muniment_plugins.harness.failing import place_in
 
 if TYPE_CHECKING:
     from muniment.events import Event
@@ -34,7 +34,6 @@ Row = dict[str, object]
 Call = tuple[str, int]
 """Scope and ordinal of an effect."""
 
-_SCOPE = re.compile(r"(?P<condition>[^/]+)(/replicate/(?P<replicate>\d+))?(/.*)?")
 _ATTEMPT = ("accepted", "attempt", "origin", "rule", "message", "line")
 
 
@@ -184,7 +183,5 @@ def _call(event: Event) -> Call:
 
 
 def _place(event: Event) -> tuple[str, int]:
-    match = _SCOPE.fullmatch(event.scope or "")
-    if match is None:
-        return "", 0
-    return match["condition"], int(match["replicate"] or 0)
+    condition, number = place_in(event.scope)
+    return condition, number or 0
