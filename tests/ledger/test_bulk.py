@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import json
 import math
+from collections.abc import Callable
 from typing import Any, cast
 
 import pytest
@@ -62,6 +63,14 @@ small = example({"a": [0.5, 1e-6, -1e-9, *[0.25] * MANY]})
 whole = example([1.0, *[0.5] * MANY])
 
 
+def of_tables(test: Callable[[object], None]) -> Callable[[], None]:
+    """Ask *test* about tables of any values, and about each of the examples."""
+    asked: Callable[[], None] = patient(
+        given(TABLES)(named(priced(small(whole(test)))))
+    )
+    return asked
+
+
 class Name(str):
     """A text that is not quite one."""
 
@@ -104,12 +113,7 @@ def _same(one: object, other: object) -> bool:
     return repr(one) == repr(other)
 
 
-@patient
-@given(TABLES)
-@named
-@priced
-@small
-@whole
+@of_tables
 def test_many_are_encoded_as_each_alone(value: object) -> None:
     """The encoded form of a table has the encoded form of each of its cells."""
     assert _same(encode(value), _one_by_one(value))
@@ -117,12 +121,7 @@ def test_many_are_encoded_as_each_alone(value: object) -> None:
     assert is_plain(value, 0) == _same(_one_by_one(value), value)
 
 
-@patient
-@given(TABLES)
-@named
-@priced
-@small
-@whole
+@of_tables
 def test_what_is_written_at_once_is_encoded_and_canonical(value: object) -> None:
     """Writing a value in one go gives the form and the bytes of doing it in two."""
     form, data = written(value)
@@ -131,24 +130,14 @@ def test_what_is_written_at_once_is_encoded_and_canonical(value: object) -> None
     assert (form is value) == is_plain(value, 0)
 
 
-@patient
-@given(TABLES)
-@named
-@priced
-@small
-@whole
+@of_tables
 def test_what_orjson_writes_is_canonical(value: object) -> None:
     """What goes the short way is what the reference writes; the rest is None."""
     data = plainly(value)
     assert data is None or data == rfc8785.dumps(value)  # type: ignore[arg-type]
 
 
-@patient
-@given(TABLES)
-@named
-@priced
-@small
-@whole
+@of_tables
 def test_what_is_given_as_it_is_reads_as_it_was(value: object) -> None:
     """A value without tags is given in its own order; one with tags is not given."""
     text = as_it_is(value)
