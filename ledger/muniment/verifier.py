@@ -12,7 +12,10 @@ Rules:
   may be written to all the while.
 - *wrong* where evidence contradicts itself or what is remembered; *cannot tell* where
   something is missing or unreadable; never a traceback for what a file holds.
-- Nothing is written anywhere; no key is ever accepted by verifying with it.
+- No key is ever accepted by verifying with it. Nothing is written anywhere, unless what
+  an intact ledger looked like is to be remembered; then only into the trust home.
+- Shorter than remembered is wrong at the ledger's own location, and against an anchor
+  that was given. Elsewhere a true prefix is an older copy: a backup is sound.
 
 ``docs/trust.md`` says who is stopped by what.
 """
@@ -22,19 +25,32 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from math import inf
 from pathlib import Path
 
-from muniment.errors import CannotTellError, MunimentError, StoreError, WorkerDied
+from muniment.errors import (
+    CannotTellError,
+    MunimentError,
+    StoreError,
+    WorkerDied,
+    WrongError,
+)
 from muniment.trust import TrustHome
+from muniment.verifying.counts import Count
 from muniment.verifying.events import EventPass
 from muniment.verifying.memory import GivenKey, Memory, is_pinned, recall
 from muniment.verifying.report import Finding, Findings, Report, judge
 from muniment.verifying.signatures import InProcess, signature_check
 from muniment.verifying.snapshot import Snapshot, open_snapshot
+from muniment.verifying.tally import tally
+from muniment.verifying.unowned import unowned
 
 __all__ = ["Finding", "Report", "verify"]
 
+_AHEAD = timedelta(days=1)
+"""How far ahead of the clock here an event's time is passed over in silence."""
 _NOBODY = "sha256:" + "0" * 64
 _GONE = frozenset({"file/missing", "file/not-a-ledger"})
 
@@ -51,6 +67,7 @@ def verify(  # noqa: PLR0913 - each is a choice of its own
     require_complete: bool = False,
     home: TrustHome | Path | str | None = None,
     progress: Progress | None = None,
+    remember: bool = False,
 ) -> Report:
     """Verify the ledger file *target*.
 
@@ -65,6 +82,8 @@ def verify(  # noqa: PLR0913 - each is a choice of its own
         require_complete: exit code 3 where nothing remembers how long the log was.
         home: the trust home; by default that of ``MUNIMENT_HOME`` or the platform.
         progress: called with (events done, events in all), at most 20 times a second.
+        remember: keep in the trust home what was seen, where the ledger is intact, every
+            signature was checked, and its keys are pinned or trusted on first use.
 
     """
     started = time.monotonic()
@@ -85,12 +104,30 @@ def verify(  # noqa: PLR0913 - each is a choice of its own
         state.unreadable(error)
     except MunimentError as error:
         state.findings.add_error("unreadable", error)
-    return state.report(
+    report = state.report(
         fast=fast,
         trust_on_first_use=trust_on_first_use,
         require_complete=require_complete,
         seconds=time.monotonic() - started,
     )
+    known = report.authenticity == "pinned" or trust_on_first_use
+    return _remembered(report, trust) if remember and known else report
+
+
+def _remembered(report: Report, home: TrustHome) -> Report:
+    """Keep what *report* saw; say where that cannot be done."""
+    if report.findings or report.integrity != "intact" or report.fast:
+        return report
+    if report.ledger is None or report.root is None:
+        return report
+    try:
+        home.note_seen(
+            report.target, report.ledger, report.size, bytes.fromhex(report.root)
+        )
+    except MunimentError as error:
+        note = f"not remembered: {error.message} ({error.place})"
+        return replace(report, notes=(*report.notes, note))
+    return report
 
 
 @dataclass(slots=True)
@@ -102,6 +139,8 @@ class _State:
     findings: Findings = field(default_factory=Findings)
     known: str | None = None
     """The ledger id that the trust home has for this location."""
+    least: float = 0
+    """The size that the log was seen to have here; endless where a writer keeps it."""
     ledger: str | None = None
     memory: Memory = field(default_factory=Memory)
     events: EventPass | None = None
@@ -117,6 +156,15 @@ class _State:
             self.truncated(f"the ledger that was here is gone: {error.message}", 0)
         else:
             self.findings.add_error("unreadable", error)
+
+    def _counts(self, events: EventPass, *, fast: bool) -> tuple[Count, ...]:
+        return tally(
+            events,
+            self.memory,
+            signatures=self.signatures,
+            erased=self.erased,
+            fast=fast,
+        )
 
     def truncated(self, message: str, seq: int, kind: str = "truncated") -> None:
         """Say that the log is shorter than somebody remembers."""
@@ -138,12 +186,15 @@ class _State:
         seconds: float,
     ) -> Report:
         """Weigh everything."""
+        events = self.events
+        counts = self._counts(events, fast=fast) if events else ()
+        self.findings.add_lacking(counts, self.target)
         found = self.findings.sorted()
         verdict = judge(
             found,
             looked=self.events is not None,
             pinned=self.pinned,
-            remembered=self.memory.matched,
+            remembered=self.memory.checked(self.events.size if self.events else 0),
             trust_on_first_use=trust_on_first_use,
             require_complete=require_complete,
         )
@@ -151,7 +202,6 @@ class _State:
             self.findings.notes.append(
                 "trusted on first use: nobody vouched for the keys of this ledger"
             )
-        events = self.events
         size = events.size if events else 0
         return Report(
             ok=verdict.ok,
@@ -165,6 +215,8 @@ class _State:
             ledger=self.ledger,
             size=size,
             head=events.head.hex() if events and events.head else None,
+            root=events.tree.frontier.root().hex() if size and events else None,
+            counts=counts,
             events_checked=events.events if events else 0,
             signatures_checked=self.signatures,
             erased=self.erased,
@@ -183,29 +235,44 @@ def _judge(
     fast: bool,
     progress: Progress | None,
 ) -> None:
-    location = state.home.location(state.target)
-    if "://" in location:
+    written = state.home.places(state.target)[0]
+    if "://" in written:
         raise CannotTellError(
             "only ledger files of SQLite can be verified",
             rule="file/scheme",
-            place=location,
+            place=written,
             remedy="verify where the file is",
         )
-    state.known = state.home.ledger_at(location)
-    with open_snapshot(Path(location)) as snapshot:
+    _look_up(state)
+    with open_snapshot(Path(written), state.home.blobs_of(written)) as snapshot:
         readable = snapshot.check_schema(state.findings)
         claimed = snapshot.ledger_id() if readable else None
         state.ledger = claimed or state.known
         state.memory = recall(
             state.home, state.ledger or _NOBODY, keys, anchor, state.findings
         )
-        snapshot.renew()  # only now: memory first, then what it is compared with
+        # Only now: memory first, then what it is compared with.
+        readable = snapshot.renew(claimed, state.findings) and readable
         _compare_location(state, claimed)
         if readable:
             if not fast:
                 snapshot.check_pages(state.findings)
             _judge_log(state, snapshot, fast=fast, progress=progress)
             _note_returned(state, snapshot)
+            if not fast:
+                state.findings.notes.extend(unowned(snapshot))
+
+
+def _look_up(state: _State) -> None:
+    """Say which ledger was here: by who writes it, or by an earlier verification."""
+    try:
+        state.known = state.home.ledger_at(state.target)
+    except WrongError as error:
+        state.findings.add_error("foreign", error)
+    state.least = 0 if state.known is None else inf
+    seen = state.home.seen_at(state.target)
+    if state.known is None and seen is not None:
+        state.known, state.least = seen.ledger, seen.size
 
 
 def _note_returned(state: _State, snapshot: Snapshot) -> None:
@@ -216,8 +283,8 @@ def _note_returned(state: _State, snapshot: Snapshot) -> None:
     )
     if number:
         state.findings.notes.append(
-            f"{number} of the contents that were erased are here again; they go when "
-            "the ledger is opened for writing"
+            f"{number} of the contents that were erased are here again; those that an "
+            "event names go when the ledger is opened for writing"
         )
 
 
@@ -260,7 +327,7 @@ def _judge_log(
         )
         state.events = events
         events.run(total, progress)
-        state.erased = events.blobs.finish(broken=events.tree.broken)
+        state.erased = events.blobs.finish(broken=bool(events.odd or events.tree.lost))
         checked, bad = signatures.finish()
     finally:
         signatures.close()
@@ -271,10 +338,19 @@ def _judge_log(
         what = "no genesis says which keys count"
         state.findings.add("missing", "event/genesis", what, place=state.target)
     else:
-        state.pinned = is_pinned(
-            state.memory, events.keys.keyring, events.keys.signers, state.findings
-        )
+        keyring, size = events.keys.keyring, events.size
+        state.memory.settle(keyring, state.ledger or _NOBODY, size, state.findings)
+        older = state.memory.longest > size
+        state.pinned = is_pinned(state.memory, keyring, state.findings, older=older)
     _compare_length(state, events)
+    _note_time(state, events)
+
+
+def _note_time(state: _State, events: EventPass) -> None:
+    limit = (datetime.now(UTC) + _AHEAD).isoformat(timespec="microseconds")
+    if events.time > limit:
+        what = f"an event says {events.time}, far ahead of the clock here"
+        state.findings.notes.append(f"{what}; its time is its writer's claim")
 
 
 def _judge_empty(state: _State, snapshot: Snapshot) -> None:
@@ -294,10 +370,13 @@ def _judge_empty(state: _State, snapshot: Snapshot) -> None:
 
 def _compare_length(state: _State, events: EventPass) -> None:
     size, memory = events.size, state.memory
+    due = max(min(state.least, memory.longest), memory.demanded)
     if memory.longest <= size:
         return
     behind = _events(memory.longest - size)
-    if memory.matched and not len(state.findings):
+    if due <= size:
+        state.findings.notes.append(f"this is an older copy, {behind} behind")
+    elif memory.recognised and not len(state.findings):
         what = f"this is an older copy, {behind} behind"
         state.truncated(what, size, "rolled-back")
     else:

@@ -8,6 +8,8 @@ Rules:
 - Both tables are read once, in the order of the log, beside the event pass.
 - ``blob.id`` counts from 1 without gaps; ``blob.seq`` never falls, and is the first
   event that refers to the digest. Each event refers to what its rows say.
+- A content is read only where it has the size that its reference states, and from a
+  regular file alone: whatever else stands in the place of one is wrong, and unopened.
 - SHA-256 of ``data`` is the digest, its length the size that each reference states. A
   NULL needs the content in ``<database>.blobs/<hex>``, or a later ``blob.erased`` that
   names it; then neither may hold the content any more.
@@ -17,18 +19,19 @@ Rules:
 from __future__ import annotations
 
 import hashlib
+import os
 import re
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any, cast
 
-from muniment.layout import blob_directory
+from muniment.folder import NotAFile, WrongSize
 from muniment.verifying.report import Findings
-from muniment.verifying.snapshot import Snapshot
+from muniment.verifying.snapshot import LARGEST, Snapshot
 
 __all__ = ["Blobs", "Subjects"]
 
 _SALT = 32
+_NAME = re.compile("[0-9a-f]{64}")
 _TAG = re.compile(r"sha256:([0-9a-f]{64})")
 _END = 1 << 63
 _CHUNK = 1 << 20
@@ -44,8 +47,8 @@ class Subjects:
         self._findings = findings
         self._rows = snapshot.connection.execute(
             "SELECT CASE typeof(seq) WHEN 'integer' THEN seq END, "
-            "CASE typeof(digest) WHEN 'blob' THEN digest END "
-            "FROM subject ORDER BY seq, digest"
+            "CASE WHEN typeof(digest) = 'blob' AND length(digest) = 32 "
+            "THEN digest END FROM subject ORDER BY seq, digest"
         )
         self._row: Any = None
         self.next: Any = -1
@@ -67,7 +70,7 @@ class Subjects:
         while self.next <= seq:
             digest = self._row[1]
             if not isinstance(digest, bytes):
-                self._add(self.next, "a digest is not a blob")
+                self._add(self.next, "a digest is not a blob of 32 bytes")
             elif self.next < seq:
                 self._add(self.next, f"no event is about {digest.hex()}")
             else:
@@ -106,59 +109,82 @@ class Blobs:
 
     __slots__ = (
         "_absent",
-        "_directory",
         "_erased",
         "_fast",
         "_findings",
+        "_folder",
         "_id",
+        "_outside",
         "_row",
         "_rows",
         "_snapshot",
+        "compared",
         "next",
+        "total",
     )
 
     def __init__(self, snapshot: Snapshot, findings: Findings, *, fast: bool) -> None:
         self._snapshot = snapshot
         self._findings = findings
         self._fast = fast
-        self._directory = Path(blob_directory(str(snapshot.path)))
+        self._folder = snapshot.blobs
         self._erased: dict[bytes, int] = {}
         self._absent: dict[bytes, int] = {}
+        self._outside: dict[bytes, int] = {}
+        """What the first reference says of the length of contents that no row has."""
         self._id = 0
-        content = "length(data)" if fast else "data"
+        self.compared = self.total = 0
+        """How many contents were compared, and how many the events refer to."""
+        content = "length(data)" if fast else f"iif(length(data) <= {LARGEST}, data, 0)"
         self._rows: Iterator[Any] = snapshot.connection.execute(
-            "SELECT id, CASE typeof(digest) WHEN 'blob' THEN digest END, "  # noqa: S608 - our names
+            "SELECT id, CASE WHEN typeof(digest) = 'blob' AND length(digest) = 32 "  # noqa: S608 - our names
+            "THEN digest END, "
             "CASE typeof(seq) WHEN 'integer' THEN seq END, "
             f"CASE typeof(data) WHEN 'blob' THEN {content} END, typeof(data) "
             "FROM blob ORDER BY id"
         )
+        if snapshot.refused:
+            what = f"the folder of contents: {snapshot.refused}"
+            self._add("blob/file", what, None)
         self._row: Any = None
         self.next: int = -1
         self._advance()
 
     def _advance(self) -> None:
+        """Move to the next row that can belong to an event."""
         before = self.next
-        self._row = next(self._rows, None)
-        self._id += 1
-        if self._row is None:
-            self.next = _END
-            return
-        number, digest, seq = self._row[:3]
+        for row in self._rows:
+            self._id += 1
+            if self._is_next(row, before):
+                self._row, self.next = row, row[2]
+                return
+        self._row, self.next = None, _END
+
+    def _is_next(self, row: Any, before: int) -> bool:
+        number, digest, seq = row[:3]
         if number != self._id:
             self._add("blob/id", f"a row has id {number}, not {self._id}", seq)
             self._id = number
         if not isinstance(digest, bytes) or not isinstance(seq, int):
             self._add("blob/column", f"row {number} has a column of another type", seq)
-            self._advance()
-        elif seq < before:
+            return False
+        if seq < before:
             self._add("blob/seq", f"row {number} says event {seq}", seq, digest)
-            self._advance()
-        else:
-            self.next = seq
+            return False
+        return True
 
-    def check(self, seq: int, data: Any) -> None:
-        """Compare the rows of the event *seq* with the references in its *data*."""
+    def check(self, seq: int, data: Any, subject: Any = None) -> None:
+        """Compare the rows of the event *seq* with the references in its *data*.
+
+        Where *subject* is given, it names each of them.
+        """
         references = self._references(seq, data)
+        if references and subject is not None:
+            named = {one["digest"]["sha256"] for one in subject}
+            for digest in references:
+                if digest.hex() not in named:
+                    what = "the event refers to it, and is not about it"
+                    self._add("blob/subject", what, seq, digest)
         while self.next <= seq:
             row = self._row
             size = references.pop(row[1], None) if row[2] == seq else None
@@ -166,6 +192,7 @@ class Blobs:
                 what = "the event does not refer to it"
                 self._add("blob/unreferenced", what, row[2], row[1])
             else:
+                self.total += 1
                 self._check_content(row, size)
             self._advance()
         for digest, size in references.items():
@@ -189,13 +216,17 @@ class Blobs:
             if (
                 match is None
                 or type(size) is not int
+                or size < 0
                 or not isinstance(media, str)
                 or not known
             ):
                 what = f"data.{name} is not a reference to a blob"
                 self._add("blob/reference", what, seq)
             else:
-                found[bytes.fromhex(match[1])] = size
+                digest = bytes.fromhex(match[1])
+                if found.setdefault(digest, size) != size:
+                    what = "the event says two sizes of it"
+                    self._add("blob/size", what, seq, digest)
         return found
 
     def _check_earlier(self, seq: int, digest: bytes, size: int) -> None:
@@ -205,41 +236,68 @@ class Blobs:
             (digest,),
         ).fetchone()
         if row is None:
+            self.total += 1
             self._add("blob/missing", "there is no row for it", seq, digest)
-        elif not isinstance(row[0], int) or row[0] >= seq:
+            return
+        if not isinstance(row[0], int) or row[0] >= seq:
             what = f"its row says that event {row[0]} is the first to refer to it"
             self._add("blob/seq", what, seq, digest)
-        elif row[1] is not None and row[1] != size + _SALT:
+        known = self._outside.get(digest) if row[1] is None else row[1]
+        if known is not None and known != size + _SALT:
             self._add("blob/size", f"it has not {size} bytes", seq, digest)
 
     def _check_content(self, row: Any, size: int) -> None:
         _, digest, seq, data, kind = row
         if kind == "null":
+            self._outside[digest] = size + _SALT
             self._check_file(seq, digest, size)
             return
         if kind != "blob":
             self._add("blob/column", "its data is not a blob", seq, digest)
             return
-        length = data if self._fast else len(data)
+        length = data if isinstance(data, int) else len(data)
         if length != size + _SALT:
             self._add("blob/size", f"it has not {size} bytes", seq, digest)
-        elif not self._fast and hashlib.sha256(data).digest() != digest:
+        elif not self._fast and hashlib.sha256(cast("bytes", data)).digest() != digest:
             what = "its bytes do not match the commitment"
             self._add("blob/commitment", what, seq, digest)
+        else:
+            self.compared += not self._fast
 
     def _check_file(self, seq: int, digest: bytes, size: int) -> None:
-        path = self._directory / digest.hex()
-        if not path.is_file():
+        try:
+            found = self._file_digest(digest.hex(), size + _SALT)
+        except FileNotFoundError:
             self._absent[digest] = seq
-        elif path.stat().st_size != size + _SALT:
+        except NotAFile as error:
+            self._add("blob/file", f"its file: {error.strerror}", seq, digest)
+        except WrongSize:
             self._add("blob/size", f"its file has not {size} bytes", seq, digest)
-        elif not self._fast and _file_digest(path) != digest:
-            what = "the bytes of its file do not match the commitment"
-            self._add("blob/commitment", what, seq, digest)
+        else:
+            if not self._fast and found != digest:
+                what = "the bytes of its file do not match the commitment"
+                self._add("blob/commitment", what, seq, digest)
+            else:
+                self.compared += not self._fast
+
+    def _file_digest(self, name: str, size: int) -> bytes:
+        """Return the digest of a file of *size* bytes, read piece by piece."""
+        if self._folder is None:
+            raise FileNotFoundError
+        digest = hashlib.sha256()
+        with self._folder.opened(name) as file:
+            if os.fstat(file.fileno()).st_size != size:
+                raise WrongSize
+            while not self._fast and size > 0 and (piece := file.read(_CHUNK)):
+                digest.update(piece)
+                size -= len(piece)
+        return digest.digest()
 
     def erase(self, seq: int, data: Any) -> None:
         """Remember what the ``blob.erased`` event *seq* says is gone."""
         listed = data.get("blobs")
+        if not isinstance(listed, list):
+            self._add("blob/erased", "it lists no blobs", seq)
         tags = cast("list[object]", listed) if isinstance(listed, list) else []
         for tag in tags:
             match = _TAG.fullmatch(tag) if isinstance(tag, str) else None
@@ -264,7 +322,30 @@ class Blobs:
                 self._add("blob/missing", "its content is gone", where, digest)
         for digest, seq in self._erased.items():
             self._check_erased(digest, seq)
-        return len(self._absent.keys() & self._erased.keys())
+        self._note_strangers()
+        gone = len(self._absent.keys() & self._erased.keys())
+        self.compared += gone
+        return gone
+
+    def _note_strangers(self) -> None:
+        """Note the names beside the database that are not of a row without bytes."""
+        try:
+            names = [] if self._folder is None else self._folder.names()
+        except OSError as error:
+            self._findings.notes.append(f"large contents not listed: {error.strerror}")
+            return
+        held = "SELECT 1 FROM blob WHERE digest = ? AND data IS NULL"
+        odd = [
+            name
+            for name in names
+            if not _NAME.fullmatch(name)
+            or self._snapshot.value(held, bytes.fromhex(name)) is None
+        ]
+        if odd:
+            self._findings.notes.append(
+                f"{len(odd)} of the names among the large contents belong to no row that "
+                f"was there when this was read, such as {odd[0]!a:.80}"
+            )
 
     def _check_erased(self, digest: bytes, seq: int) -> None:
         row = self._snapshot.connection.execute(
@@ -273,7 +354,7 @@ class Blobs:
         if row is None:
             what = "it was erased, and never was there"
             self._add("blob/erased", what, seq, digest)
-        elif not row[0] or (self._directory / digest.hex()).exists():
+        elif not row[0] or (self._folder and self._folder.kind(digest.hex())):
             what = "it was erased, and its content is still there"
             self._add("blob/erased", what, seq, digest)
 
@@ -282,12 +363,3 @@ class Blobs:
         number = seq if isinstance(seq, int) else None
         place = named if number is None else f"event {number} {named}"
         self._findings.add("blob", rule, message, seq=number, place=place, remedy=_ASK)
-
-
-def _file_digest(path: Path) -> bytes:
-    with path.open("rb") as file:
-        digest = hashlib.sha256()
-        read: Callable[[], bytes] = lambda: file.read(_CHUNK)  # noqa: E731
-        for chunk in iter(read, b""):
-            digest.update(chunk)
-    return digest.digest()

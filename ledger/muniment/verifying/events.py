@@ -7,35 +7,39 @@ Rules:
 - Everything is recomputed from the stored bytes; the columns are claims about them.
 - A sound row costs one comparison (`verifying.rewrite`). Any doubt goes the
   slow way, which names each broken rule, and then goes on: later rows are judged too.
-- From the first bad row on, roots and counts are not compared any more: they would only
-  repeat that finding. Statements, columns, keys and signatures still are.
+- Nothing that is found switches another comparison off. A damaged row has its place in
+  chain, tree and run by the hash that stands in it, which is compared with its bytes;
+  only where rows are missing can no root be told from there on, and that is counted.
+- A row is counted as compared where every step came to its end, not where nothing was
+  found.
 - *fast* checks the signatures of key events, since all trust hangs on them, and of
   everything beyond the last checkpoint; the checkpoints vouch for the rest.
 """
 
 from __future__ import annotations
 
-import sqlite3
 import time
 from binascii import hexlify
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, cast
 
 from orjson import loads
 
 from muniment.errors import ValueRefused
+from muniment.formats import KERNEL_DATA
 from muniment.signing import entry_hash
 from muniment.verifying.contents import Blobs, Subjects
+from muniment.verifying.kernel import KERNEL, Fields, fault
 from muniment.verifying.keys import KeyCheck
 from muniment.verifying.report import Findings
 from muniment.verifying.rewrite import Rewriter
+from muniment.verifying.rows import Row, numbered_below, rows_from
 from muniment.verifying.runs import Runs
 from muniment.verifying.signatures import SignatureCheck
-from muniment.verifying.snapshot import Snapshot
+from muniment.verifying.snapshot import MAX_PAYLOAD, Snapshot
 from muniment.verifying.statement import (
-    MAX_PAYLOAD,
     Expected,
-    Row,
+    Salvage,
     explain,
     explain_columns,
     is_time,
@@ -44,8 +48,8 @@ from muniment.verifying.tree import Mark, Tree
 
 __all__ = ["EventPass"]
 
-_COLUMNS = "seq, type, run, payload, signature, key, hash"
 _SIGNATURE = 64
+_HASH = 32
 _SECOND = len("2026-11-20T07:23:41.")
 _MICROSECOND = len("2026-11-20T07:23:41.096123")
 _TICK = 2048
@@ -62,7 +66,14 @@ _FOLLOWED = frozenset(
         "run.started",
     }
 )
-_ODD = (AttributeError, IndexError, KeyError, TypeError, ValueError)
+_ODD = (
+    AttributeError,
+    LookupError,
+    OverflowError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
 
 
 class EventPass:
@@ -91,11 +102,16 @@ class EventPass:
         self.subjects = Subjects(snapshot, findings)
         self.blobs = Blobs(snapshot, findings, fast=fast)
         self.head: bytes | None = None
-        """The leaf hash of the last event, recomputed."""
-        self.events = 0
+        """The leaf hash of the last event."""
+        self.sound = 0
+        """How many rows were compared in everything that a row is compared in."""
+        self.odd = 0
+        """How many rows were not as they must be."""
         self.size = 0
         """The seq that the next event would have."""
         self._ledger_id = ledger
+        self._described: Mapping[str, Fields] = KERNEL
+        """The types whose data is looked at."""
         self._rewriter = Rewriter()
         self._prev = b""
         self._any_prev = False
@@ -105,35 +121,33 @@ class EventPass:
         """The seq of the next row of `subject` or `blob`."""
         self._aim()
 
+    @property
+    def time(self) -> str:
+        """The latest time that a sound event says."""
+        return self._time
+
+    @property
+    def events(self) -> int:
+        """How many rows were looked at."""
+        return self.sound + self.odd
+
     def run(self, total: int, progress: Callable[[int, int], None] | None) -> None:
         """Judge every row; call *progress* at most twenty times a second."""
         last = time.monotonic()
-        for row in self._rows():
+        for seq in numbered_below(self._snapshot):
+            self._add("inserted", "event/seq", "no event has this number", seq)
+            self.odd += 1
+        for row in rows_from(self._snapshot, lambda: self.size):
             self._judge(row)
-            if not self.events % _TICK and progress is not None:
+            if not self.size % _TICK and progress is not None:
                 now = time.monotonic()
                 if now - last >= _SECONDS_BETWEEN:
                     progress(self.events, total)
                     last = now
         self.subjects.finish()
-        self.tree.finish()
+        self.tree.finish(self.size)
         if progress is not None:
             progress(self.events, total)
-
-    def _rows(self) -> Iterator[Row]:
-        """Yield the rows in order; text that is not UTF-8 comes as odd text."""
-        sql = f"SELECT {_COLUMNS} FROM event WHERE seq >= ? ORDER BY seq"  # noqa: S608 - our names
-        connection, start = self._snapshot.connection, -1 << 63
-        while True:
-            try:
-                yield from connection.execute(sql, (start,))
-            except sqlite3.OperationalError as error:
-                if "decode" not in str(error) or connection.text_factory is not str:
-                    raise
-                connection.text_factory = _lenient
-                start = self.size if self.events else start
-            else:
-                return
 
     def _judge(self, row: Row) -> None:
         seq, kind, run, payload, signature, key, stored = row
@@ -146,19 +160,19 @@ class EventPass:
             and spki is not None
             and type(signature) is bytes
             and len(signature) == _SIGNATURE
+            and (leaf := entry_hash(payload, signature, spki)) == stored
         ):
-            leaf = entry_hash(payload, signature, spki)
             if (key, kind) not in self.keys.allowed:
                 data = statement["predicate"]["data"]
                 self.keys.judge(seq, kind, data, (key, signature, payload))
             elif seq >= self._covered:
                 self._signatures.add(seq, key, signature, payload)
-            if leaf != stored:
-                self._doubt(row, leaf)
+            self.sound += 1
         else:
             leaf = self._judge_odd(row, statement)
+        if statement is not None and kind in self._described:
+            self._check_data(seq, kind, statement["predicate"])
         self.size = seq + 1
-        self.events += 1
         self.head = leaf
         self._prev = hexlify(leaf)
         if statement is not None and (
@@ -169,9 +183,9 @@ class EventPass:
         ):
             self._follow(row, statement, leaf)
         for level, index, root in self._grow(leaf):
-            self.tree.tile(level, index, root)
-        if self.size == self.tree.next:
-            self.tree.compare(self.keys.keyring, leaf)
+            self.tree.tile(seq, level, index, root)
+        if self.size >= self.tree.next:
+            self.tree.compare(self.size, self.keys.keyring, leaf)
 
     def _sound_statement(
         self, seq: int, kind: Any, run: Any, payload: Any
@@ -217,21 +231,74 @@ class EventPass:
     def _judge_odd(self, row: Row, statement: Any) -> bytes:
         """Judge a row with a new key, or one where something is wrong."""
         seq, kind, _, payload, signature, key, stored = row
-        if statement is None:
-            self._explain(row)
-            self._pass_over(seq)
-        data = None if statement is None else statement["predicate"]["data"]
+        sound = statement is not None
+        read = statement if sound else self._explain(row)
+        data = statement["predicate"]["data"] if sound else None
         spki = self.keys.spki.get(key) or self.keys.learn(seq, key)
-        leaf = None
+        computed = None
         signed = isinstance(signature, bytes) and len(signature) == _SIGNATURE
         if spki is not None and signed and isinstance(payload, bytes):
-            leaf = entry_hash(payload, signature, spki)
+            computed = entry_hash(payload, signature, spki)
             self.keys.judge(seq, kind, data, (key, signature, payload))
-        if leaf is None or leaf != stored:
-            self._doubt(row, leaf)
-        if leaf is not None:
-            return leaf
-        return stored if isinstance(stored, bytes) else b""
+        if sound and computed is not None and computed == stored:
+            self.sound += 1
+            return computed
+        self.odd += 1
+        if sound:
+            explain_columns(row, self._findings)
+        leaf = self._place(row, computed)
+        if not sound:
+            self._follow_odd(row, read, leaf)
+        return leaf
+
+    def _place(self, row: Row, computed: bytes | None) -> bytes:
+        """Return the hash by which a damaged row has its place in chain and tree.
+
+        That is the one that the next row names, where it is one of this row's two.
+        """
+        seq, stored = row[0], row[6]
+        stands = isinstance(stored, bytes) and len(stored) == _HASH
+        if computed is not None and stands and computed != stored:
+            what = "the hash is not that of payload, signature and key"
+            self._add("edited", "event/leaf-hash", what, seq)
+        named = self._named_by(seq + 1)
+        if computed is not None and (named == computed or not stands):
+            return computed
+        return cast("bytes", stored) if stands else named or bytes(_HASH)
+
+    def _named_by(self, seq: int) -> bytes | None:
+        """Return the hash that the row *seq* says was before it."""
+        try:
+            return bytes.fromhex(self._claimed(seq)["prev"])
+        except _ODD:
+            return None
+
+    def _claimed(self, seq: int) -> Any:
+        """Return the chain's own fields of the row *seq*, as it says them."""
+        payload: Any = self._snapshot.payload(seq)
+        return loads(payload)["predicate"]["muniment"]
+
+    def _follow_odd(self, row: Row, statement: Any, leaf: bytes) -> None:
+        """Compare what an unsound statement points at, as far as it can be read."""
+        seq, kind, run = row[:3]
+        read = Salvage.of(statement)
+        if read.data is None or read.subject is None:
+            self._pass_over(seq)
+        else:
+            self.subjects.check(seq, read.subject)
+            self.blobs.check(seq, read.data)
+            if kind == "blob.erased":
+                self.blobs.erase(seq, read.data)
+            self._aim()
+        belongs = read.run or (run if isinstance(run, str) else None)
+        if belongs is not None:
+            named = kind if isinstance(kind, str) else ""
+            self.runs.add(seq, belongs, read.scope, named, read.data or {}, leaf)
+
+    def _check_data(self, seq: int, kind: str, predicate: Any) -> None:
+        wrong = fault(kind, predicate["data"])
+        if wrong and predicate["muniment"]["version"] == 1:
+            self._add("edited", "event/data", wrong, seq)
 
     def _follow(self, row: Row, statement: Any, leaf: bytes) -> None:
         """Compare what a sound statement points at."""
@@ -239,12 +306,18 @@ class EventPass:
         predicate = statement["predicate"]
         data = predicate["data"]
         self.subjects.check(seq, statement["subject"])
-        self.blobs.check(seq, data)
+        self.blobs.check(seq, data, statement["subject"])
         if kind == "blob.erased":
             self.blobs.erase(seq, data)
         if run is not None and (not self._fast or kind in _FOLLOWED):
-            self.runs.add(seq, run, predicate["muniment"]["scope"], kind, data, leaf)
+            chain = predicate["muniment"]
+            self.runs.place(seq, run, chain["scope"], chain["ordinal"], kind)
+            self.runs.add(seq, run, chain["scope"], kind, data, leaf)
         if kind == "ledger.opened":
+            if self.keys.keyring is not None:
+                self.runs.version = self.keys.keyring.event_format
+                if self.runs.version < KERNEL_DATA:
+                    self._described = {}
             self._rewriter.expect(self._ledger_id)
         self._aim()
 
@@ -252,24 +325,23 @@ class EventPass:
         self._next = min(self.subjects.next, self.blobs.next)
 
     def _skip_to(self, seq: int) -> None:
-        if seq > self.size:
-            what = f"the events {self.size} to {seq - 1} are missing"
-            if seq == self.size + 1:
-                what = "the event is missing"
-            self._add("missing", "event/seq", what, self.size)
-        else:
-            self._add("inserted", "event/seq", "no event has this number", seq)
+        what = f"the events {self.size} to {seq - 1} are missing"
+        if seq == self.size + 1:
+            what = "the event is missing"
+        self._add("missing", "event/seq", what, self.size)
         self._pass_over(seq - 1)
         self._rewriter.expect(self._ledger_id)
-        self._break(seq)
+        self._any_prev = True
+        self.tree.lose(self.size)
 
     def _pass_over(self, seq: int) -> None:
         self.subjects.skip(seq)
         self.blobs.skip(seq)
         self._aim()
 
-    def _explain(self, row: Row) -> None:
-        seq = row[0]
+    def _explain(self, row: Row) -> Any:
+        """Say why a row is no statement; return what can be read of it."""
+        seq, before = row[0], len(self._findings)
         known = not self._any_prev and self._prev
         expected = Expected(
             seq,
@@ -278,40 +350,20 @@ class EventPass:
             self._time,
             self._claim,
         )
-        explain(row, expected, self._findings)
+        read = explain(row, expected, self._findings)
+        if len(self._findings) == before:
+            what = "the payload is not exactly a statement"
+            self._add("edited", "event/shape", what, seq)
+        self._any_prev = False
         self._rewriter.expect(self._ledger_id)
-        self._break(seq)
+        return read
 
     def _claim(self, seq: int) -> object:
         """Return the seq that the row at *seq* says it has."""
-        sql = "SELECT CASE typeof(payload) WHEN 'blob' THEN payload END FROM event "
         try:
-            payload: Any = self._snapshot.value(f"{sql} WHERE seq = ?", seq)
-            return loads(payload)["predicate"]["muniment"]["seq"]
-        except (*_ODD, OverflowError):
+            return self._claimed(seq)["seq"]
+        except _ODD:
             return None
-
-    def _doubt(self, row: Row, leaf: bytes | None) -> None:
-        """Say that the hash is wrong, or why it cannot be told."""
-        before = len(self._findings)
-        explain_columns(row, self._findings)
-        if leaf is not None and len(self._findings) == before:
-            what = "the hash is not that of payload, signature and key"
-            self._add("edited", "event/leaf-hash", what, row[0])
-        self._break(row[0])
-
-    def _break(self, seq: int) -> None:
-        """Compare no roots from here on; the next row may name any row before it."""
-        self._any_prev = True
-        self.runs.broken = True
-        if not self.tree.broken:
-            self.tree.broken = True
-            note = f"roots, tiles and counts were not compared from event {seq} on"
-            self._findings.notes.append(note)
 
     def _add(self, kind: str, rule: str, message: str, seq: int) -> None:
         self._findings.add(kind, rule, message, seq=seq, remedy=_ASK)
-
-
-def _lenient(text: bytes) -> str:
-    return text.decode("utf-8", "surrogateescape")

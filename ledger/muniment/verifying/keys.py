@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from muniment.checkpoint import check_quoted
 from muniment.errors import KeyRefused, WrongError
 from muniment.keyring import Keyring
 from muniment.keys import PublicKey
@@ -38,7 +39,6 @@ class KeyCheck:
         "checked",
         "covered",
         "keyring",
-        "signers",
         "spki",
     )
 
@@ -60,8 +60,6 @@ class KeyCheck:
         self.spki: dict[object, bytes] = {}
         """Raw key → what a log entry carries of it, for keys that `learn` accepted."""
         self.keyring: Keyring | None = None
-        self.signers: set[str] = set()
-        """The key ids that signed events other than those about keys."""
         self.checked = 0
         """How many signatures were checked here."""
 
@@ -104,7 +102,6 @@ class KeyCheck:
             return  # there is a finding about the genesis already
         if self.keyring.may_sign(key, kind):
             self.allowed.add((key, kind))
-            self.signers.add(self._publics[key].keyid)
             return
         public = self._publics.get(key)
         named = public.keyid if public else "a refused key"
@@ -131,6 +128,7 @@ class KeyCheck:
     def _move(self, seq: int, kind: Any, data: Any, public: PublicKey) -> None:
         if seq == 0 and kind == "ledger.opened":
             self.keyring = Keyring.genesis(data, public, self._ledger)
+            check_quoted(data.get("continues"))
         elif seq == 0:
             what = f"event 0 is {kind}, not ledger.opened"
             raise WrongError(what, rule="event/genesis", seq=0)

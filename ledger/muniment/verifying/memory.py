@@ -6,38 +6,36 @@ Rules:
   between makes the log longer than the memory, never shorter.
 - Given keys take the place of the home's pins. Given anchors are held by somebody else
   ("independently"); those of the home, by the writer's own user.
-- What was given and cannot be read is *cannot tell*; it is never ignored.
-- A pinned root makes every key authentic that the log enrols; a later root as well as
-  the first, since it signed the hash of all that came before it. Without one, each key
-  that signed, and each checkpoint key, must be pinned itself.
+- A note counts only where a checkpoint key of the ledger signed it that held the role at
+  its size; as far as the log goes it says which those are. Any other note is no evidence
+  for anything: it is named, and where a key that was enrolled beyond the end may have
+  signed it, completeness stays *unchecked*.
+- Completeness is *checked* where the newest of each was matched; an older match alone
+  says which ledger it is, not how long it was.
+- Each pin is a key of the ledger, unless this is an older copy. A ledger is pinned
+  where a root of it is: the one that signed the genesis, or a later one, since that
+  signed the hash of all that came before it.
 """
 
 from __future__ import annotations
 
-import json
 import os
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from muniment.checkpoint import Checkpoint, Note, origin
-from muniment.errors import CannotTellError, KeyRefused, MunimentError, WrongError
+from muniment.checkpoint import Checkpoint, Note, origin, read_vouched
+from muniment.errors import CannotTellError, MunimentError, WrongError
 from muniment.keyring import Keyring
-from muniment.keys import PublicKey
 from muniment.trust import TrustHome
+from muniment.verifying.given import GIVE_ANCHOR, GivenKey, given_keyid, given_notes
 from muniment.verifying.report import Findings
 from muniment.verifying.tree import Mark
 
 __all__ = ["GivenKey", "Memory", "is_pinned", "recall"]
 
-GivenKey = PublicKey | str | os.PathLike[str]
-
 _OWN = "the writer's own user"
-_KEYID = re.compile(r"SHA256:[A-Za-z0-9+/]{43}")
-_SUFFIXES = frozenset({".key", ".pem", ".pub", ".txt"})
-_GIVE_KEY = "give a public key as PEM, ssh-ed25519 line, fingerprint or file"
-_GIVE_ANCHOR = "give a file of checkpoint notes, or of JSON lines with a note each"
+_SEEN = "an earlier verification here"
 
 
 @dataclass(slots=True)
@@ -47,16 +45,85 @@ class Memory:
     pins: frozenset[str] = frozenset()
     keys_given: bool = False
     marks: list[Mark] = field(default_factory=list[Mark])
+    """What counts; before `settle`, what may count."""
+    later: set[str] = field(default_factory=set[str])
+    """Who has notes that a key may have signed which was enrolled beyond the end."""
 
     @property
     def matched(self) -> bool:
-        """Whether the log holds anything of what is remembered."""
+        """Whether the log holds the newest head and the newest anchor of each source."""
+        newest: dict[tuple[str, bool], Mark] = {}
+        for mark in self.marks:
+            place = mark.source, mark.note is None
+            if place not in newest or newest[place].size <= mark.size:
+                newest[place] = mark
+        return bool(newest) and all(mark.matched for mark in newest.values())
+
+    def checked(self, size: int) -> bool:
+        """Whether the end of a log of *size* events is where it was remembered."""
+        ends = any(one.leaf and one.matched and one.size == size for one in self.marks)
+        unknown = self.later - {_OWN} if ends else self.later
+        return self.matched and not unknown
+
+    @property
+    def recognised(self) -> bool:
+        """Whether the log holds anything of what is remembered, however old."""
         return any(mark.matched for mark in self.marks)
 
     @property
     def longest(self) -> int:
         """The greatest size that anybody remembers."""
         return max((mark.size for mark in self.marks), default=0)
+
+    @property
+    def demanded(self) -> int:
+        """The greatest size of an anchor that was given."""
+        given = (one.size for one in self.marks if one.source not in (_OWN, _SEEN))
+        return max(given, default=0)
+
+    def settle(
+        self, keyring: Keyring, ledger: str, size: int, findings: Findings
+    ) -> None:
+        """Leave out the notes that do not count, and say why they do not.
+
+        Args:
+            keyring: the keys at the end of the log.
+            ledger: its id.
+            size: its length.
+            findings: gets a remark for each source; a finding where nothing counts of
+                what was given.
+
+        """
+        kept: list[Mark] = []
+        refused: dict[str, list[tuple[int, str]]] = {}
+        for mark in self.marks:
+            error = _fault(mark, keyring, ledger)
+            if error is None:
+                kept.append(mark)
+                continue
+            refused.setdefault(mark.source, []).append((mark.size, error.message))
+            if error.rule == "checkpoint/unsigned" and mark.size > size:
+                self.later.add(mark.source)
+        self.marks = kept
+        for source, faults in refused.items():
+            self._say(source, faults, findings)
+
+    def _say(
+        self, source: str, faults: list[tuple[int, str]], findings: Findings
+    ) -> None:
+        size, why = max(faults)
+        what = f"of {size} events does not count ({why})"
+        if source != _OWN and all(mark.source != source for mark in self.marks):
+            findings.add(
+                "unreadable",
+                "anchor/unsigned",
+                f"the anchor {what}",
+                place=source,
+                remedy="ask whoever kept it, or for a copy that has all keys",
+            )
+        else:
+            more = f"; nor do {len(faults) - 1} more" if len(faults) > 1 else ""
+            findings.notes.append(f"an anchor by {source} {what}{more}")
 
     def anchored(self, size: int) -> str:
         """Say how far the log is confirmed, and by whom."""
@@ -68,9 +135,21 @@ class Memory:
         return "anchored " + "; ".join(said) if said else "not anchored"
 
 
+def _fault(mark: Mark, keyring: Keyring, ledger: str) -> WrongError | None:
+    """Return why the note of *mark* does not count."""
+    if mark.note is None:
+        return None
+    try:
+        read_vouched(mark.note, origin(ledger), keyring)
+    except WrongError as error:
+        return error
+    return None
+
+
 def who(source: str) -> str:
     """Say who vouches: the writer's own user, or somebody independent."""
-    return f"by {_OWN}" if source == _OWN else f"independently by {source}"
+    own = source in (_OWN, _SEEN)
+    return f"by {source}" if own else f"independently by {source}"
 
 
 def recall(
@@ -87,15 +166,18 @@ def recall(
             memory.pins = home.pins(ledger)
         else:
             listed = [keys] if isinstance(keys, (str, os.PathLike)) else keys
-            memory.pins = frozenset(_keyid(key) for key in listed)
+            memory.pins = frozenset(given_keyid(key) for key in listed)
         head = home.head(ledger)
         if head is not None and head.size:
             memory.marks.append(Mark(head.size, _OWN, leaf=head.hash))
         for note in home.anchors(ledger):
             _remember(memory, note, _OWN, ledger, findings)
+        for one in home.seen().values():
+            if one.ledger == ledger:
+                memory.marks.append(Mark(one.size, _SEEN, root=one.root))
         if anchor is not None:
             path = Path(anchor)
-            for note in _given_notes(path):
+            for note in given_notes(path):
                 _remember(memory, note, path.name, ledger, findings)
     except MunimentError as error:
         findings.add_error("unreadable", error)
@@ -112,116 +194,52 @@ def _remember(
             f"an anchor is not a checkpoint ({error.message})",
             rule="anchor/format",
             place=source,
-            remedy=_GIVE_ANCHOR,
+            remedy=GIVE_ANCHOR,
         ) from None
     if checkpoint.origin != origin(ledger):
         what = f"the anchor is of another ledger ({checkpoint.origin})"
         remedy = "give the anchor of this ledger, or the ledger of this anchor"
-        findings.add("foreign", "anchor/origin", what, place=source, remedy=remedy)
+        if source == _OWN:
+            findings.notes.append(f"{what}, and does not count")
+        else:
+            findings.add("foreign", "anchor/origin", what, place=source, remedy=remedy)
     elif checkpoint.size:
         memory.marks.append(Mark(checkpoint.size, source, note=note))
 
 
-def _given_notes(path: Path) -> list[bytes]:
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise CannotTellError(
-            f"the anchor cannot be read ({error.strerror})",
-            rule="anchor/missing",
-            place=str(path),
-            remedy=_GIVE_ANCHOR,
-        ) from None
-    notes = _json_notes(data, path) if data.startswith(b"{") else _split_notes(data)
-    if not notes:
-        raise CannotTellError(
-            "the anchor holds no checkpoint",
-            rule="anchor/format",
-            place=str(path),
-            remedy=_GIVE_ANCHOR,
-        )
-    return notes
-
-
-def _json_notes(data: bytes, path: Path) -> list[bytes]:
-    notes: list[bytes] = []
-    for number, line in enumerate(data.splitlines(), 1):
-        try:
-            notes.append(json.loads(line)["note"].encode())
-        except (ValueError, KeyError, TypeError, AttributeError):
-            raise CannotTellError(
-                "not a JSON object with a note",
-                rule="anchor/format",
-                place=f"{path}:{number}",
-                remedy=_GIVE_ANCHOR,
-            ) from None
-    return notes
-
-
-def _split_notes(data: bytes) -> list[bytes]:
-    """Cut a file of notes where a signature line is followed by any other line."""
-    notes: list[bytes] = []
-    signed = True
-    for line in data.splitlines(keepends=True):
-        is_signature = line.startswith("— ".encode())
-        if signed and not is_signature:
-            if not line.strip():
-                continue
-            notes.append(b"")
-        signed = is_signature
-        notes[-1:] = [notes[-1] + line] if notes else [line]
-    return notes
-
-
-def _keyid(key: GivenKey) -> str:
-    if isinstance(key, PublicKey):
-        return key.keyid
-    text = os.fspath(key)
-    if _KEYID.fullmatch(text):
-        return text
-    place = ""
-    try:
-        spelled = text.startswith(("-----", "ssh-"))
-        named = isinstance(key, os.PathLike) or (not spelled and _names_file(text))
-        if named:
-            place, text = text, Path(text).read_text("ascii", "replace")
-        return PublicKey.parse(text).keyid
-    except OSError as error:
-        what, place = f"the key cannot be read ({error.strerror})", place or text
-    except KeyRefused as error:
-        what = error.message
-    raise CannotTellError(
-        what,
-        rule="key/given",
-        place=place or text.partition("\n")[0][:80],
-        remedy=_GIVE_KEY,
-    )
-
-
-def _names_file(text: str) -> bool:
-    """Tell whether *text* is a path; base64 and hexadecimal may hold a ``/`` too."""
-    if Path(text).is_file():
-        return True
-    return text.startswith((".", "~", os.sep)) or Path(text).suffix in _SUFFIXES
-
-
 def is_pinned(
-    memory: Memory, keyring: Keyring, signers: set[str], findings: Findings
+    memory: Memory, keyring: Keyring, findings: Findings, *, older: bool
 ) -> bool:
-    """Tell whether the keys of the log are those that were accepted."""
+    """Tell whether the keys of the log are those that were accepted.
+
+    Args:
+        memory: says which were accepted.
+        keyring: the keys of the log.
+        findings: gets a finding for pins that the log does not have.
+        older: this is a copy that ends before what the trust home remembers; its pins
+            may be keys that were enrolled beyond its end.
+
+    """
     if not memory.pins:
         return False
-    known = {entry.keyid for entry in keyring.entries}
-    if not memory.pins & known:
-        who_says = "the given keys are" if memory.keys_given else "the pinned keys are"
+    lacking = memory.pins - {entry.keyid for entry in keyring.entries}
+    if lacking and older and not memory.keys_given and lacking < memory.pins:
+        findings.notes.append(f"{min(lacking)} is pinned, and not yet in this copy")
+    elif lacking:
         findings.add(
             "foreign",
             "key/pin",
-            f"none of {who_says} a key of this ledger",
+            _lacking(sorted(lacking), memory),
             place="keys",
             remedy="this is another ledger, or a history rebuilt under other keys",
         )
         return False
     roots = {entry.keyid for entry in keyring.entries if "root" in entry.roles}
-    notaries = {entry.keyid for entry in keyring.entries if "checkpoint" in entry.roles}
-    return bool(roots & memory.pins) or (signers | notaries) <= memory.pins
+    return bool(roots & memory.pins)
+
+
+def _lacking(lacking: list[str], memory: Memory) -> str:
+    given = "given" if memory.keys_given else "pinned"
+    if len(lacking) == len(memory.pins):
+        return f"none of the {given} keys {'is' if memory.keys_given else 'are'} a key of this ledger"
+    return f"the {given} key {lacking[0]} is not a key of this ledger"

@@ -10,6 +10,8 @@ Rules:
   ``unreadable`` means *cannot tell*; every other kind means *wrong*.
 - Wrong wins over cannot tell, and cannot tell over everything that is merely unknown:
   exit 1, then 3, then 0.
+- *Intact* needs more than the absence of findings: everything that is there, and that
+  signed events, checkpoints and memory say should be, was compared (`counts`).
 - Of one rule at most 20 findings are kept (the earliest), so that one edited byte at
   the start of a long ledger does not drown what it means; the rest is counted.
 """
@@ -21,6 +23,7 @@ from collections import Counter
 from dataclasses import asdict, dataclass
 
 from muniment.errors import CannotTellError, MunimentError
+from muniment.verifying.counts import Count, lacking, left_out, said
 
 __all__ = ["KINDS", "Finding", "Findings", "Report", "judge"]
 
@@ -112,6 +115,25 @@ class Findings:
             remedy=error.remedy,
         )
 
+    def take(self, others: Findings) -> None:
+        """Add what *others* found and is not known here."""
+        for found in others.sorted():
+            if found not in self._found:
+                self._counts[found.rule] += 1
+                self._found.append(found)
+
+    def add_lacking(self, counts: tuple[Count, ...], place: str) -> None:
+        """Say what could not be compared, where nothing that was found says why."""
+        short = lacking(counts)
+        if short and not len(self):
+            self.add(
+                "unreadable",
+                "verify/uncompared",
+                f"{short} could not be compared",
+                place=place,
+                remedy="this is a fault of muniment, or of the file: trust neither",
+            )
+
     def sorted(self) -> tuple[Finding, ...]:
         """Return the kept findings, the first bad event first."""
         self.notes.extend(
@@ -155,7 +177,12 @@ class Report:
     size: int = 0
     head: str | None = None
     """The leaf hash of the last event, 64 hex digits."""
+    root: str | None = None
+    """The root of the tree over all events, 64 hex digits."""
+    counts: tuple[Count, ...] = ()
+    """How much of what there is was compared: rows, signatures, checkpoints, …"""
     events_checked: int = 0
+    """How many rows were looked at."""
     signatures_checked: int = 0
     erased: int = 0
     """How many contents are gone by an event that says so."""
@@ -170,16 +197,31 @@ class Report:
         checked = f"{self.size} events, {self.signatures_checked} signatures checked"
         lines = [
             f"{self.target}: {checked}",
-            f"integrity: {self.integrity}",
+            f"integrity: {self.integrity_said}",
             f"authenticity: {self.authenticity}",
             f"completeness: {self.completeness}; {self.anchored}",
         ]
         if self.erased:
             lines.append(f"erased: {self.erased} contents, by events that say so")
+        if compared := self.compared_said:
+            lines.append(f"compared: {compared}")
         lines += [f"open run: {run}" for run in self.open_runs]
         lines += [f"note: {note}" for note in self.notes]
         lines += [f"{one.kind}: {one}" for one in self.findings]
         return "\n".join(map(_printable, lines))
+
+    @property
+    def integrity_said(self) -> str:
+        """The integrity, and what was left out on purpose."""
+        without = left_out(self.counts)
+        if self.integrity != "intact" or not without:
+            return self.integrity
+        return f"intact, but {without} unchecked"
+
+    @property
+    def compared_said(self) -> str:
+        """How much was compared, in one line."""
+        return said(self.counts)
 
     def to_json(self) -> dict[str, object]:
         """Return the report as plain JSON values."""

@@ -6,11 +6,13 @@ Rules:
 
 - The file is found and opened by this module alone: the standard library's driver,
   read-only, no writer's code. ``trusted_schema`` is off; page cells are checked.
+- No link is followed inside the ledger's folder (`muniment.sqlite_file`).
 - ``immutable=1`` only where nobody could write: nothing in a ``-wal``, and neither the file nor
   its directory is writable. Anywhere else a writer may be at work, and WAL keeps
   reading and writing apart.
 - What ``sqlite_master`` says is compared with `layout.SCHEMA` before any table is
   read. Any other object is planted.
+- No value is handed out that is larger than any honest one: SQLite refuses to read it.
 - A file that cannot be read is *cannot tell*, in one line; only what can be read and
   contradicts itself is *wrong*.
 """
@@ -22,14 +24,28 @@ import os
 import re
 import sqlite3
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from muniment.errors import CannotTellError, StoreError
-from muniment.layout import APPLICATION_ID, LAYOUT_VERSION, SCHEMA
+from muniment.folder import Folder, NotAFile, real_place
+from muniment.layout import (
+    APPLICATION_ID,
+    BLOB_FILE_THRESHOLD,
+    LAYOUT_VERSION,
+    SCHEMA,
+    blob_directory,
+)
+from muniment.sqlite_file import connect
 from muniment.verifying.report import Findings
 
-__all__ = ["Snapshot", "open_snapshot"]
+__all__ = ["LARGEST", "MAX_PAYLOAD", "Snapshot", "open_snapshot"]
+
+MAX_PAYLOAD = 64 * 1024
+"""No payload has more bytes."""
+
+LARGEST = BLOB_FILE_THRESHOLD + 4096
+"""No row has a value of more bytes: larger contents stand in files."""
 
 _SECONDS_TO_WAIT = 30.0
 _ON = re.compile(r" ON (\w+)")
@@ -41,11 +57,17 @@ _BACKUP = "restore it from a backup, and verify that"
 class Snapshot:
     """A read transaction on a ledger file."""
 
-    __slots__ = ("connection", "path")
+    __slots__ = ("blobs", "connection", "path", "refused")
 
-    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+    def __init__(
+        self, path: Path, connection: sqlite3.Connection, blobs: Folder | str
+    ) -> None:
         self.path = path
         self.connection = connection
+        self.blobs = blobs if isinstance(blobs, Folder) else None
+        """The folder of the contents that stand in files, where there is one."""
+        self.refused = "" if isinstance(blobs, Folder) else blobs
+        """What stands there that is none."""
 
     def value(self, sql: str, *arguments: object) -> object:
         """Return the first column of the first row of *sql*, or ``None``."""
@@ -57,27 +79,48 @@ class Snapshot:
         number = self.value(f"SELECT count(*) FROM {table}")  # noqa: S608 - our names
         return number if isinstance(number, int) else 0
 
+    def payload(self, seq: int) -> bytes | None:
+        """Return the payload of the row *seq*, where it has one of a possible size."""
+        found = self.value(
+            "SELECT CASE WHEN typeof(payload) = 'blob' AND length(payload) <= ? "
+            "THEN payload END FROM event WHERE seq = ?",
+            MAX_PAYLOAD,
+            seq,
+        )
+        return found if isinstance(found, bytes) else None
+
     def holds(self, digest: bytes) -> bool:
         """Tell whether there are bytes under a commitment, right or wrong."""
         held = "SELECT 1 FROM blob WHERE digest = ? AND data IS NOT NULL"
         if self.value(held, digest) is not None:
             return True
-        return Path(f"{self.path}.blobs", digest.hex()).is_file()
+        return self.blobs is not None and bool(self.blobs.kind(digest.hex()))
 
     def ledger_id(self) -> str | None:
         """Return the id that the genesis row gives this file, unchecked."""
         try:
-            payload = self.value("SELECT payload FROM event WHERE seq = 0")
+            payload = self.payload(0)
         except sqlite3.OperationalError:
             return None
-        if not isinstance(payload, bytes):
+        if payload is None:
             return None
         return "sha256:" + hashlib.sha256(payload).hexdigest()
 
-    def renew(self) -> None:
-        """End the read transaction and begin one that sees the present."""
+    def renew(self, ledger: str | None, findings: Findings) -> bool:
+        """Begin a read transaction that sees the present, and look at it anew.
+
+        Whoever writes to the file meanwhile may have planted something, or have put
+        another ledger in the place of *ledger*. Tells whether the tables can be read.
+        """
         self.connection.execute("COMMIT")
         self.begin()
+        again = Findings()
+        readable = self.check_schema(again)
+        findings.take(again)
+        if readable and self.ledger_id() != ledger:
+            what = "another ledger came to stand here while this one was verified"
+            findings.add("foreign", "ledger/foreign", what, place=str(self.path))
+        return readable
 
     def begin(self) -> None:
         """Begin the read transaction; from here on the file stands still."""
@@ -137,7 +180,13 @@ class Snapshot:
 
     def check_pages(self, findings: Findings) -> None:
         """Let SQLite check its pages, and its indexes against its tables."""
-        for (line,) in self.connection.execute("PRAGMA integrity_check(20)"):
+        try:
+            found = self.connection.execute("PRAGMA integrity_check(20)").fetchall()
+        except sqlite3.DataError:
+            what = f"a row has a value of more than {LARGEST} bytes"
+            findings.add("edited", "file/size", what, place=str(self.path))
+            return
+        for (line,) in found:
             message = str(line)
             if message == "ok" or message.startswith(_CONTENT):
                 continue  # the event pass finds such a value, and names its row
@@ -165,41 +214,82 @@ class Snapshot:
 
 
 @contextmanager
-def open_snapshot(path: Path) -> Generator[Snapshot]:
+def open_snapshot(path: Path, blobs: Path | None = None) -> Generator[Snapshot]:
     """Open *path* read-only, and close it whatever happens.
+
+    Its large contents are in *blobs*, else beside it.
 
     Raises:
         StoreError: the file is missing, unreadable, locked, corrupt or encrypted; also
             when that shows only while it is being read.
 
     """
-    connection: sqlite3.Connection | None = None
-    try:
-        if not path.is_file():
+    with ExitStack() as stack:
+        try:
+            yield _opened(path, blobs, stack)
+        except FileNotFoundError:
+            raise _missing(path, "there is no such file") from None
+        except NotAFile as error:
+            raise _no_file(path, error) from None
+        except (sqlite3.DatabaseError, OSError) as error:
             raise StoreError(
-                "this is a directory" if path.is_dir() else "there is no such file",
-                rule="file/missing",
+                f"the file cannot be read ({error})",
+                rule="file/unreadable",
                 place=str(path),
-                remedy="name the ledger's own file",
-            )
-        connection = sqlite3.connect(
-            _uri(path), uri=True, isolation_level=None, timeout=_SECONDS_TO_WAIT
+                remedy=_BACKUP,
+            ) from None
+
+
+def _opened(path: Path, blobs: Path | None, stack: ExitStack) -> Snapshot:
+    connection = _connected(path)
+    stack.callback(connection.close)
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LARGEST)
+    for pragma in ("trusted_schema=OFF", "cell_size_check=ON", "query_only=ON"):
+        connection.execute(f"PRAGMA {pragma}")
+    snapshot = Snapshot(path, connection, _blobs(path, blobs, stack))
+    snapshot.begin()
+    return snapshot
+
+
+def _blobs(path: Path, elsewhere: Path | None, stack: ExitStack) -> Folder | str:
+    """Open the folder of contents; say what is there instead, "" for nothing."""
+    folder = stack.enter_context(Folder.at(path.parent))
+    try:
+        if elsewhere is not None:
+            return stack.enter_context(Folder.at(elsewhere))
+        return stack.enter_context(folder.inside(blob_directory(path.name)))
+    except FileNotFoundError:
+        return ""
+    except NotAFile as error:
+        return str(error.strerror)
+
+
+def _connected(path: Path) -> sqlite3.Connection:
+    def at(place: Path) -> sqlite3.Connection:
+        return sqlite3.connect(
+            _uri(place), uri=True, isolation_level=None, timeout=_SECONDS_TO_WAIT
         )
-        for pragma in ("trusted_schema=OFF", "cell_size_check=ON", "query_only=ON"):
-            connection.execute(f"PRAGMA {pragma}")
-        snapshot = Snapshot(path, connection)
-        snapshot.begin()
-        yield snapshot
-    except (sqlite3.DatabaseError, OSError) as error:
-        raise StoreError(
-            f"the file cannot be read ({error})",
-            rule="file/unreadable",
-            place=str(path),
-            remedy=_BACKUP,
-        ) from None
-    finally:
-        if connection is not None:
-            connection.close()
+
+    return connect(real_place(path), at)
+
+
+def _missing(path: Path, what: str) -> StoreError:
+    return StoreError(
+        what, rule="file/missing", place=str(path), remedy="name the ledger's own file"
+    )
+
+
+def _no_file(path: Path, error: NotAFile) -> StoreError:
+    """Say what stands in the place of the file *path*, or beside it."""
+    place = Path(error.filename or path)
+    if place.name == path.name:
+        return _missing(path, f"{error.strerror}; no link is followed here")
+    return StoreError(
+        error.strerror or "it is no file",
+        rule="file/sibling",
+        place=str(place),
+        remedy="find out who put it there; SQLite keeps its own files by this name",
+    )
 
 
 def _uri(path: Path) -> str:

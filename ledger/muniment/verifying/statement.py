@@ -18,29 +18,24 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from muniment.canonical import canonical, parse, parse_canonical
 from muniment.errors import ValueRefused, WrongError
 from muniment.verifying.report import Findings
+from muniment.verifying.rows import TOO_LARGE, Row
+from muniment.verifying.snapshot import MAX_PAYLOAD
 
 __all__ = [
     "MAX_INTEGER",
-    "MAX_PAYLOAD",
     "Expected",
-    "Row",
+    "Salvage",
     "explain",
     "explain_columns",
     "is_run_id",
     "is_time",
     "is_type_name",
 ]
-
-MAX_PAYLOAD = 64 * 1024
-"""No payload has more bytes."""
-
-Row = tuple[Any, Any, Any, Any, Any, Any, Any]
-"""seq, type, run, payload, signature, key, hash, whatever SQLite hands out."""
 
 _TYPE = "https://in-toto.io/Statement/v1"
 
@@ -60,6 +55,9 @@ _TOP = frozenset({"_type", "predicate", "predicateType", "subject"})
 
 _Object = dict[str, Any]
 
+_UNREADABLE: Final = object()
+"""What no value of JSON is, ``null`` included: nothing could be read."""
+
 
 @dataclass(slots=True)
 class Expected:
@@ -73,6 +71,42 @@ class Expected:
     time: str = ""
     claim: Callable[[int], object] | None = None
     """Says which seq the row at a seq says it has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Salvage:
+    """What can be read of a statement that is none; each part where it has its shape."""
+
+    data: _Object | None
+    subject: list[Any] | None
+    run: str | None
+    scope: str
+
+    @classmethod
+    def of(cls, statement: Any) -> Salvage:
+        """Take what there is."""
+        top = _object(statement)
+        predicate = _object(top.get("predicate"))
+        chain = _object(predicate.get("muniment"))
+        data, run, scope = predicate.get("data"), chain.get("run"), chain.get("scope")
+        return cls(
+            cast("_Object", data) if type(data) is dict else None,
+            _listed(top.get("subject")),
+            run if type(run) is str else None,
+            scope if type(scope) is str else "",
+        )
+
+
+def _listed(subject: Any) -> list[Any] | None:
+    """Return *subject* where each item has a name and a digest, which may be wrong."""
+    if type(subject) is not list:
+        return None
+    items: list[Any] = [*subject]
+    for one in items:
+        value = _object(_object(one).get("digest")).get("sha256")
+        if type(value) is not str or "name" not in one:
+            return None
+    return items
 
 
 def is_time(text: str) -> bool:
@@ -104,14 +138,15 @@ def explain(row: Row, expected: Expected, findings: Findings) -> Any:
     seq, kind, run, payload = row[:4]
     say = _Sayer(findings, seq)
     explain_columns(row, findings)
-    before = len(findings)
+    if payload is TOO_LARGE:
+        say("event/size", f"the payload has far more than {MAX_PAYLOAD} bytes")
     if not isinstance(payload, bytes):
         return None
     if len(payload) > MAX_PAYLOAD:
         say("event/size", f"the payload has {len(payload)} bytes, over {MAX_PAYLOAD}")
         return None
     statement = _explain_bytes(payload, say)
-    if statement is None:
+    if statement is _UNREADABLE:
         return None
     chain = _explain_shape(statement, expected, say)
     if chain is not None:
@@ -121,8 +156,6 @@ def explain(row: Row, expected: Expected, findings: Findings) -> Any:
             say("event/column", f"the column says type {kind!r}", place="type")
         if chain.get("run") != run:
             say("event/column", f"the column says run {run!r}", place="run")
-    if len(findings) == before:
-        say("event/shape", "the statement is not spelled as muniment spells it")
     return statement
 
 
@@ -148,7 +181,7 @@ def explain_columns(row: Row, findings: Findings) -> None:
         say("event/column", "type is not text", place="type")
     if run is not None and not isinstance(run, str):
         say("event/column", "run is not text", place="run")
-    if not isinstance(payload, bytes):
+    if not isinstance(payload, bytes) and payload is not TOO_LARGE:
         say("event/column", "payload is not a blob", place="payload")
     for name, value, size in (
         ("signature", signature, 64),
@@ -167,7 +200,7 @@ def _explain_bytes(payload: bytes, say: _Sayer) -> Any:
     try:
         return parse(payload)
     except WrongError:
-        return None
+        return _UNREADABLE
 
 
 def _explain_shape(statement: Any, expected: Expected, say: _Sayer) -> Any:

@@ -6,8 +6,10 @@ Rules:
   is no other tile.
 - Each checkpoint is signed by a key that held the role at its size, of this ledger, of
   the size that its row says, and of the root that the log has there.
-- A *mark* is what somebody else remembers: a leaf hash or a checkpoint at a size. It is
-  compared when the log has that size, and left over when the log is shorter.
+- Where rows are missing, no root can be told from there on. What stands there is counted
+  as not compared; a leaf hash still is compared.
+- A *mark* is what somebody else remembers: a leaf hash, a root or a checkpoint at a
+  size. It is compared when the log has that size, and left over when it is shorter.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from muniment.checkpoint import Checkpoint, origin, read_checkpoint
+from muniment.checkpoint import Checkpoint, origin, read_checkpoint, read_vouched
 from muniment.errors import WrongError
 from muniment.keyring import Keyring
 from muniment.merkle import Frontier
@@ -25,6 +27,7 @@ from muniment.verifying.snapshot import Snapshot
 __all__ = ["Mark", "Tree"]
 
 _END = 1 << 63
+_SIGNED = "\n— ".encode()
 _ASK = "compare with a copy or an anchor; trust nothing before it"
 _FORK = "ask who holds the other history, and compare the two"
 
@@ -40,6 +43,8 @@ class Mark:
     """The leaf hash of the last event then."""
     note: bytes | None = None
     """A signed checkpoint."""
+    root: bytes | None = None
+    """The root of the tree, as a verification saw it."""
     matched: bool = field(default=False)
 
 
@@ -47,6 +52,8 @@ class Tree:
     """Grows with the event pass, and compares at every size."""
 
     __slots__ = (
+        "_cosigned",
+        "_differing",
         "_findings",
         "_lacking",
         "_ledger",
@@ -56,10 +63,13 @@ class Tree:
         "_snapshot",
         "_sound",
         "_stood",
-        "broken",
+        "checkpoints",
         "frontier",
         "last_checkpoint",
+        "lost",
         "next",
+        "sound",
+        "tiles",
     )
 
     def __init__(
@@ -70,14 +80,18 @@ class Tree:
         self._ledger = ledger
         self._marks = sorted(marks, key=lambda mark: -mark.size)
         self.frontier = Frontier()
-        self.broken = False
-        """Rows are missing or out of place: no root can be told from here on."""
+        self.lost = False
+        """Rows are missing: no root can be told from here on."""
+        self.checkpoints = self.sound = self.tiles = 0
+        """How many checkpoints there are, how many hold, and how many tiles do."""
+        self._cosigned = self._differing = 0
+        """How many notes have lines of others, or other lines than an anchor of them."""
         self.last_checkpoint = 0
         self._sound = b""
         """The newest checkpoint of the file that was found to hold."""
         self._notes = snapshot.connection.execute(
-            "SELECT size, CASE typeof(note) WHEN 'blob' THEN note END "
-            "FROM checkpoint ORDER BY size"
+            "SELECT size, CASE WHEN typeof(note) = 'blob' AND length(note) <= 65536 "
+            "THEN note END FROM checkpoint ORDER BY size"
         )
         self._note: Any = None
         self._stood = 0
@@ -104,14 +118,21 @@ class Tree:
         note = _END if self._note is None else self._note[0]
         self.next = min(note, self._marks[-1].size) if self._marks else note
 
-    def tile(self, level: int, index: int, root: bytes) -> None:
-        """Compare one complete subtree with its row."""
-        if self.broken:
+    def lose(self, size: int) -> None:
+        """Say that events are missing after the first *size*."""
+        if not self.lost:
+            self.lost = True
+            note = f"no roots and tiles were compared from event {size} on"
+            self._findings.notes.append(f"{note}: events are missing there")
+
+    def tile(self, seq: int, level: int, index: int, root: bytes) -> None:
+        """Compare one complete subtree, which ends with the event *seq*."""
+        if self.lost:
             return
-        seq = self.frontier.size - 1
         place = f"event {seq} tile {level}/{index}"
         stored = self._snapshot.value(
-            "SELECT CASE typeof(hash) WHEN 'blob' THEN hash ELSE '' END "
+            "SELECT CASE WHEN typeof(hash) = 'blob' AND length(hash) = 32 "
+            "THEN hash ELSE '' END "
             "FROM tile WHERE level = ? AND idx = ?",
             level,
             index,
@@ -121,20 +142,22 @@ class Tree:
         elif stored != root:
             what = "the tile is not the root of its events"
             self._bad("edited", "tile/hash", what, seq, place)
+        else:
+            self.tiles += 1
 
-    def compare(self, keyring: Keyring | None, leaf: bytes) -> None:
-        """Compare the checkpoint and the marks of the present size."""
-        size = self.frontier.size
-        if self._note is not None and self._note[0] == size:
-            self._stood = size
-            self._check_note(size, keyring)
-            self._advance(size)
+    def compare(self, size: int, keyring: Keyring | None, leaf: bytes) -> None:
+        """Compare the checkpoints and the marks up to *size*; *leaf* is the last."""
+        while self._note is not None and self._note[0] <= size:
+            self._stood = self._note[0]
+            self._check_note(self._note[0], keyring)
+            self._advance(self._note[0])
         while self._marks and self._marks[-1].size <= size:
-            self._check_mark(self._marks.pop(), keyring, leaf)
+            self._check_mark(self._marks.pop(), size, keyring, leaf)
         self._aim()
 
     def _check_note(self, size: int, keyring: Keyring | None) -> None:
         note, place = self._note[1], f"checkpoint {size}"
+        self.checkpoints += 1
         if keyring is None:
             return  # there is a finding about the genesis already
         if not isinstance(note, bytes):
@@ -147,12 +170,14 @@ class Tree:
         if checkpoint.size != size:
             what = f"the note is of size {checkpoint.size}"
             self._bad("checkpoint", "checkpoint/size", what, size - 1, place)
-        elif self.broken:
+        elif self.lost:
             return
         elif checkpoint.root != self.frontier.root():
             what = "the root is not that of the events"
             self._bad("checkpoint", "checkpoint/root", what, size - 1, place)
         else:
+            self.sound += 1
+            self._cosigned += note.count(_SIGNED) > 1
             self.last_checkpoint = size
             self._sound = note
 
@@ -166,29 +191,33 @@ class Tree:
             self._findings.add_error("checkpoint", error, size - 1, place)
             return None
 
-    def _check_mark(self, mark: Mark, keyring: Keyring | None, leaf: bytes) -> None:
-        if keyring is None:
-            return
-        if mark.leaf is not None and not self.broken:
-            mark.matched = mark.leaf == leaf
+    def _check_mark(
+        self, mark: Mark, size: int, keyring: Keyring | None, leaf: bytes
+    ) -> None:
+        if mark.note is not None:
+            if keyring is not None:  # else there is a finding about the genesis
+                self._check_anchor(mark, mark.note, keyring)
+        elif mark.size == size and not (self.lost and mark.leaf is None):
+            root = mark.root is not None and mark.root == self.frontier.root()
+            mark.matched = root or (mark.leaf is not None and mark.leaf == leaf)
             if not mark.matched:
-                self._fork(mark, "head/forked", "another event stood here")
-        elif mark.note is not None and mark.note == self._sound:
+                what = "event stood" if mark.root is None else "tree was verified"
+                self._fork(mark, "head/forked", f"another {what} here")
+
+    def _check_anchor(self, mark: Mark, note: bytes, keyring: Keyring) -> None:
+        if note == self._sound:
             mark.matched = True  # byte for byte the checkpoint of the file
-        elif mark.note is not None:
-            publics = keyring.checkpoint_keys_at(mark.size)
-            try:
-                anchor = read_checkpoint(mark.note, origin(self._ledger), publics)
-            except WrongError as error:
-                kind = "foreign" if error.rule == "checkpoint/origin" else "forked"
-                place = f"{mark.source}, size {mark.size}"
-                self._findings.add_error(kind, error, mark.size - 1, place)
-                return
-            mark.matched = not self.broken and anchor.root == self.frontier.root()
-            if mark.matched and self._stood != mark.size:
-                self._lacking.append(mark)
-            if not self.broken and not mark.matched:
-                self._fork(mark, "anchor/root", "another root was signed")
+            return
+        try:
+            anchor = read_vouched(note, origin(self._ledger), keyring)[0]
+        except WrongError:
+            return  # it does not count; whoever recalled it says so
+        mark.matched = not self.lost and anchor.root == self.frontier.root()
+        self._differing += mark.matched and self._stood == mark.size
+        if mark.matched and self._stood != mark.size:
+            self._lacking.append(mark)
+        if not self.lost and not mark.matched:
+            self._fork(mark, "anchor/root", "another root was signed")
 
     def _fork(self, mark: Mark, rule: str, message: str) -> None:
         place = f"event {mark.size - 1}, {mark.source}"
@@ -196,29 +225,37 @@ class Tree:
             "forked", rule, message, seq=mark.size - 1, place=place, remedy=_FORK
         )
 
-    def finish(self) -> None:
+    def finish(self, size: int) -> None:
         """Say which tiles and checkpoints are too many, and which are missing.
 
         A checkpoint is in the file before it is anchored and before the log goes on; at
         the very end of a copy it may not have been there yet.
         """
-        size = self.frontier.size
         for mark in self._lacking:
-            if mark.size < size and not self.broken:
+            if mark.size < size:
                 what = f"{mark.source} has a checkpoint here, the file has not"
                 place = f"checkpoint {mark.size}"
                 self._bad("missing", "checkpoint/missing", what, mark.size - 1, place)
+        if self._cosigned:
+            note = f"{self._cosigned} checkpoints have lines of other signers, unjudged"
+            self._findings.notes.append(note)
+        if self._differing:
+            note = f"{self._differing} checkpoints have other lines than their anchors"
+            self._findings.notes.append(note)
         while self._note is not None:
             number = self._note[0] if isinstance(self._note[0], int) else size
             what = f"the log ends at {size}, before a checkpoint of size {number}"
             place = f"checkpoint {self._note[0]}"
+            self.checkpoints += 1
             self._bad("truncated", "checkpoint/beyond", what, size, place)
             self._note = self._notes.fetchone()
-        if not self.broken and self._snapshot.count("tile") > self._present_tiles():
+        if self._snapshot.count("tile") > self.tiles_of(size):
             self._find_extra_tiles(size)
 
-    def _present_tiles(self) -> int:
-        count, tiles = 0, self.frontier.size >> 8
+    @staticmethod
+    def tiles_of(size: int) -> int:
+        """Return how many tiles a log of *size* events has."""
+        count, tiles = 0, size >> 8
         while tiles:
             count, tiles = count + tiles, tiles >> 8
         return count

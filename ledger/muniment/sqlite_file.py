@@ -1,0 +1,89 @@
+"""Opening an SQLite file that nobody put a link, or anything else, in the place of.
+
+    /srv/lab/.muniment/ledger.db          a regular file, and so are its siblings:
+    /srv/lab/.muniment/ledger.db-wal -shm -journal
+
+Rules:
+
+- SQLite opens by path and follows links to the database. So the kinds of the file and
+  its siblings are looked at before it opens, and afterwards, with everything open, the
+  same file must stand there, under the path that SQLite says it has opened.
+- Its texts are in UTF-8. In another encoding SQLite says its own path otherwise, too.
+- Siblings are opened without following links by SQLite itself (3.32 and later).
+
+What remains: whoever can write to the folder, and changes a name to a link and back
+between two system calls of SQLite, is not noticed.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sqlite3
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from muniment.folder import Folder, NotAFile
+
+__all__ = ["SIBLINGS", "connect", "look_at"]
+
+SIBLINGS = ("-wal", "-shm", "-journal")
+
+_OPENED = "SELECT CAST(file AS BLOB) FROM pragma_database_list WHERE name = 'main'"
+
+
+def look_at(path: Path) -> os.stat_result:
+    """Return what is known of the file *path*, which SQLite may open.
+
+    Raises:
+        FileNotFoundError: there is none.
+        NotAFile: something else is there, or in the place of a sibling.
+
+    """
+    with Folder.at(path.parent) as folder:
+        found = folder.regular(path.name)
+        for suffix in SIBLINGS:
+            with suppress(FileNotFoundError):
+                folder.regular(path.name + suffix)
+    return found
+
+
+def connect(
+    path: Path, open_path: Callable[[Path], sqlite3.Connection]
+) -> sqlite3.Connection:
+    """Return the connection that *open_path* makes to the file *path*.
+
+    Args:
+        path: as `muniment.folder.real_place` returns it.
+        open_path: connects, and changes nothing.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        NotAFile: something else is there, or was while it was opened.
+        sqlite3.Error: SQLite cannot open it.
+
+    """
+    before = look_at(path)
+    connection = open_path(path)
+    try:
+        connection.execute("PRAGMA schema_version").fetchone()  # the siblings, too
+        _require_utf8(connection)
+        _require_same(path, before, connection.execute(_OPENED).fetchone()[0])
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _require_utf8(connection: sqlite3.Connection) -> None:
+    encoding = connection.execute("PRAGMA encoding").fetchone()[0]
+    if encoding != "UTF-8":
+        what = f"its texts are in {encoding}; those of a ledger are in UTF-8"
+        raise sqlite3.DatabaseError(what)
+
+
+def _require_same(path: Path, before: os.stat_result, opened: bytes) -> None:
+    same = os.path.normcase(os.fsdecode(opened)) == os.path.normcase(path)
+    if not (same and os.path.samestat(before, look_at(path))):
+        raise NotAFile(errno.EAGAIN, "it was replaced just now", str(path))
