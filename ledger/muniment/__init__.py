@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from muniment.projections import Projection
     from muniment.records import RunRecord
     from muniment.replaying import ReplayReport, replay
-    from muniment.runs import Answer
+    from muniment.seams import Answer
     from muniment.verifier import verify
 
 __all__ = [
@@ -52,7 +52,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Answer": ".runs",
+    "Answer": ".seams",
     "Done": ".executing",
     "EffectFailed": ".errors",
     "EffectKind": ".kinds",

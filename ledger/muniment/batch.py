@@ -4,6 +4,8 @@ Rules:
 
 - Nothing here touches the database: a batch is complete in memory before the first row
   is inserted, and a draft that cannot be written refuses the whole batch.
+- ``time`` is not dragged along: behind an event that is more than a day ahead of the
+  clock only what cannot wait is written, which is what ends keys and what erases.
 - Contents get their salt here, so that a failed append leaves no reference behind.
 """
 
@@ -11,12 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import cast
 
 from muniment.blobs import Shared, Staged
 from muniment.canonical import MAX_INTEGER, JsonValue, canonical, parse
-from muniment.errors import RefusedError, ValueRefused
+from muniment.errors import AppendRefused, RefusedError, ValueRefused
 from muniment.event_types import Prepared
 from muniment.events import (
     MAX_NAME,
@@ -34,11 +36,17 @@ from muniment.events import (
 from muniment.signing import Signer, entry_hash, pae, spki_base64
 from muniment.tree import Tail
 
-__all__ = ["Batch", "Draft", "build", "detached"]
+__all__ = ["AHEAD", "Batch", "Draft", "build", "detached"]
 
 _SUBJECT = 256
 """About what a subject takes in a payload, in bytes."""
 _LATE = datetime.max.replace(tzinfo=UTC)
+
+AHEAD = timedelta(days=1)
+"""How far ahead of the clock here another writer's may be; more than any zone is."""
+_IN_ANY_TIME = frozenset(
+    {"blob.erased", "key.enrolled", "key.revoked", "key.rotated", "ledger.opened"}
+)
 
 EventColumns = tuple[int, str, str | None, bytes, bytes, bytes, bytes]
 
@@ -89,7 +97,7 @@ def build(
     """
     batch = Batch()
     public, spki = signer.public.raw, spki_base64(signer.public)
-    now = max(timestamp(datetime.now(UTC)), tail.time)
+    now = _time(drafts, tail)
     for draft in drafts:
         seq, kind, place = tail.size, draft.prepared.type, draft.place
         inline, subjects = _placed(draft, seq, batch.staged)
@@ -109,6 +117,27 @@ def build(
             batch.subjects += _subject_rows(seq, subjects)
         batch.events.append(_event(row, draft, position, subjects, inline))
     return batch
+
+
+def _time(drafts: Sequence[Draft], tail: Tail) -> str:
+    """Return what time it is for *drafts*: never before the event that they follow.
+
+    Raises:
+        AppendRefused: that event is of a time far ahead of this clock.
+
+    """
+    now = datetime.now(UTC)
+    kinds = {draft.prepared.type.name for draft in drafts}
+    if tail.time > timestamp(now + AHEAD) and not kinds <= _IN_ANY_TIME:
+        raise AppendRefused(
+            f"the last event says {tail.time}, far ahead of the clock here; what "
+            "follows would have to say the same",
+            rule="event/time-ahead",
+            place=f"event {tail.size - 1}",
+            remedy="set the clock right; if the event is wrong, revoke its key and go on "
+            "in a successor: `muniment init DIR --continues LEDGER --reason R`",
+        )
+    return max(timestamp(now), tail.time)
 
 
 def detached(draft: Draft) -> Draft:

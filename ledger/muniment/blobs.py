@@ -9,37 +9,35 @@ Rules:
   cannot be confirmed from the chain.
 - Equal content is shared within a run only, so that equality across runs is not shown;
   what a run states after an erasure is kept anew.
-- Contents above 1 MiB stand in a directory beside the database, written and synced
-  before the commit that refers to them.
+- Contents above 1 MiB stand in a directory beside the database (`muniment.blob_files`),
+  written and synced before the commit that refers to them.
 - Erasing empties the row and zeroes the bytes in the file (``secure_delete``) in the
-  transaction that says so; the files of large contents go after its commit, and with
-  them what an append that was cut off left behind.
+  transaction that says so; the files of large contents go after its commit.
 """
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import os
 import re
 from collections.abc import Generator, Iterable
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias, cast
 
+from muniment.blob_files import SALT_SIZE, BlobFiles, stated_size
 from muniment.canonical import parse
 from muniment.database import Driver, Execute
 from muniment.errors import (
     CannotTellError,
     ErasedError,
-    StoreError,
     UsageError,
     WrongError,
 )
 from muniment.event_types import Content
 from muniment.events import BlobRef
-from muniment.layout import BLOB_FILE_THRESHOLD, blob_directory
+from muniment.layout import BLOB_FILE_THRESHOLD
 from muniment.value_types import ValueTypes
 from muniment.values import decode
 
@@ -50,10 +48,7 @@ __all__ = [
     "Staged",
     "content_value",
     "ref_of",
-    "sync_directory",
 ]
-
-SALT_SIZE = 32
 
 _INSERT = "INSERT INTO blob (digest, seq, data) VALUES (?, ?, ?)"
 _SELECT = "SELECT seq, data FROM blob WHERE digest = ?"
@@ -63,7 +58,6 @@ _LAST_ERASURE = (
 )
 _ERASURES = "SELECT payload FROM event WHERE type = 'blob.erased'"
 _NAME = re.compile("[0-9a-f]{64}")
-
 _Row: TypeAlias = tuple[bytes, int, bytes, bytes]
 """Digest, the first event that refers to it, salt, content."""
 
@@ -116,8 +110,8 @@ class Staged:
 class Blobs:
     """The contents of the ledger in the file *database*."""
 
-    def __init__(self, database: Path) -> None:
-        self._directory = Path(blob_directory(str(database)))
+    def __init__(self, database: Path, elsewhere: Path | None = None) -> None:
+        self.files = BlobFiles(database, elsewhere)
 
     @contextmanager
     def written(self, driver: Driver, staged: Staged) -> Generator[None]:
@@ -129,7 +123,7 @@ class Blobs:
         try:
             for digest, _, salt, data in staged.rows:
                 if _is_large(data):
-                    self._keep_apart(digest, salt, data)
+                    self.files.write(digest, (salt, data))
             rows = [
                 (digest, seq, None if _is_large(data) else salt + data)
                 for digest, seq, salt, data in staged.rows
@@ -137,7 +131,7 @@ class Blobs:
             driver.executemany(_INSERT, rows)
             yield
         except BaseException:
-            self.remove(apart)
+            self.files.remove(apart)
             raise
 
     def read(self, execute: Execute, ref: str) -> bytes:
@@ -155,7 +149,7 @@ class Blobs:
             raise _unknown(ref)
         data = cast("bytes | None", row[1])
         if data is None:
-            data = self._from_file(digest)
+            data = self.files.read(digest, stated_size(execute, row[0], ref))
         if data is None:
             raise _absent(execute, digest, ref)
         if hashlib.sha256(data).digest() != digest:
@@ -167,6 +161,14 @@ class Blobs:
                 remedy="run `muniment verify`",
             )
         return data[SALT_SIZE:]
+
+    def stored(self, execute: Execute, ref: str) -> bytes | None:
+        """Return salt and content behind *ref*, unchecked; None where they are gone."""
+        digest = ref_of(ref)
+        row = execute(_SELECT, (digest,)).fetchone()
+        if row is None or row[1] is not None:
+            return None if row is None else cast("bytes", row[1])
+        return self.files.read(digest, stated_size(execute, row[0], ref))
 
     def holds(self, execute: Execute, ref: str, *, known: bool = False) -> bool:
         """Tell whether any byte of the content behind *ref* is left.
@@ -181,7 +183,7 @@ class Blobs:
             if known:
                 raise _unknown(ref)
             return False
-        return row[1] is not None or self._path(digest).exists()
+        return row[1] is not None or self.files.holds(digest)
 
     def unshare(self, driver: Driver, shares: Iterable[Shared]) -> None:
         """Forget what runs share where something was erased since: it may be that."""
@@ -193,79 +195,33 @@ class Blobs:
                 shared.erasure = last
 
     def empty(self, driver: Driver, refs: Iterable[str]) -> None:
-        """Empty the rows of *refs*; after the commit, `remove` their files."""
-        driver.executemany(_EMPTY, [(ref_of(ref),) for ref in refs])
+        """Empty the rows of *refs*; after the commit, `remove` their files.
 
-    def orphans(self, driver: Driver) -> list[str]:
-        """Name the files that no row refers to, in a write transaction: all are dead.
+        Raises:
+            CannotTellError: what stands in the place of a file cannot be removed.
 
-        A writer that was killed leaves them; nobody else is writing now.
         """
-        if not self._directory.is_dir():
-            return []
-        return [
-            path.name
-            for path in self._directory.iterdir()
-            if not _NAME.fullmatch(path.name)
-            or driver.execute(_SELECT, (bytes.fromhex(path.name),)).fetchone() is None
-        ]
+        digests = [ref_of(ref) for ref in refs]
+        self.files.require_removable(digests)
+        driver.executemany(_EMPTY, [(digest,) for digest in digests])
 
-    def remove(self, names: Iterable[bytes | str]) -> None:
-        """Remove files by digest or name; those that are not there are done with.
+    def remove(self, refs: Iterable[str]) -> None:
+        """Remove the files of *refs*; those that are not there are done with.
 
         Raises:
             CannotTellError: the directory cannot be written.
 
         """
-        for name in names:
-            path = self._directory / (name if isinstance(name, str) else name.hex())
-            try:
-                path.unlink(missing_ok=True)
-            except OSError as error:
-                raise CannotTellError(
-                    f"the content's file cannot be removed ({error.strerror})",
-                    rule="blob/unremovable",
-                    place=str(path),
-                    remedy="make its directory writable, and erase it again",
-                ) from error
+        self.files.remove(ref_of(ref) for ref in refs)
 
-    def _path(self, digest: bytes) -> Path:
-        return self._directory / digest.hex()
-
-    def _keep_apart(self, digest: bytes, salt: bytes, data: bytes) -> None:
-        target = self._path(digest)
-        partial = target.with_suffix(f".{os.getpid()}")
-        try:
-            self._directory.mkdir(mode=0o700, exist_ok=True)
-            with partial.open("wb") as file:
-                file.write(salt)
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            partial.replace(target)
-            sync_directory(self._directory)
-        except OSError as error:
-            with suppress(OSError):
-                partial.unlink(missing_ok=True)
-            raise StoreError(
-                f"a large content cannot be written ({error.strerror})",
-                rule="store/full" if error.errno == errno.ENOSPC else "store/io",
-                place=str(target),
-                remedy="make room, or make the directory writable; try again",
-            ) from error
-
-    def _from_file(self, digest: bytes) -> bytes | None:
-        try:
-            return self._path(digest).read_bytes()
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            raise CannotTellError(
-                error.strerror or "the content cannot be read",
-                rule="blob/unreadable",
-                place=str(self._path(digest)),
-                remedy="check the permissions",
-            ) from error
+    def strangers(self, driver: Driver) -> list[str]:
+        """Return the names beside the database that no row has; nobody removes them."""
+        return [
+            name
+            for name in self.files.names()
+            if not _NAME.fullmatch(name)
+            or driver.execute(_SELECT, (bytes.fromhex(name),)).fetchone() is None
+        ]
 
 
 def _is_large(data: bytes) -> bool:
@@ -297,17 +253,6 @@ def _absent(execute: Execute, digest: bytes, ref: str) -> CannotTellError:
         place=ref,
         remedy="restore it from a backup; `muniment verify` says more",
     )
-
-
-def sync_directory(path: Path) -> None:
-    """Make the names in the directory *path* durable, where the system can."""
-    if os.name != "posix":
-        return
-    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
 
 
 def ref_of(ref: str) -> bytes:

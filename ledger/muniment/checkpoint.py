@@ -29,7 +29,9 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from muniment.errors import UsageError
+from muniment.canonical import JsonValue
+from muniment.errors import MunimentError, UsageError, WrongError
+from muniment.keyring import Keyring
 from muniment.keys import PublicKey
 from muniment.merkle import EMPTY_ROOT, HASH_SIZE, verify_inclusion
 from muniment.note import (
@@ -50,10 +52,12 @@ __all__ = [
     "Note",
     "NoteSignature",
     "TlogProof",
+    "check_quoted",
     "log_id",
     "origin",
     "parse_vkey",
     "read_checkpoint",
+    "read_vouched",
     "sign_checkpoint",
     "vkey",
 ]
@@ -160,6 +164,67 @@ def read_checkpoint(
     if parsed.verify(origin, publics) is None:
         malformed("checkpoint/unsigned", "no known checkpoint key signed it")
     return checkpoint
+
+
+def read_vouched(
+    note: bytes, origin: str, keyring: Keyring
+) -> tuple[Checkpoint, PublicKey]:
+    """Return the checkpoint in *note*, and the key of the ledger that signed it.
+
+    What a note says counts only so: a key that *keyring* has for checkpoints signed it,
+    and held that role at the size that the note says. The keyring may end before that
+    size; then the keys that it ends with are the ones that count.
+
+    Raises:
+        WrongError: as `read_checkpoint`; ``checkpoint/interval`` where the key was a
+            checkpoint key of the ledger, and not at that size.
+
+    """
+    parsed = Note.parse(note)
+    checkpoint = Checkpoint.parse(parsed.text)
+    if checkpoint.origin != origin:
+        malformed("checkpoint/origin", f"the checkpoint is of {checkpoint.origin}")
+    size = checkpoint.size
+    signer = parsed.verify(origin, keyring.checkpoint_keys_at(size))
+    if signer is not None:
+        return checkpoint, signer
+    every = [one.public for one in keyring.entries if "checkpoint" in one.roles]
+    former = parsed.verify(origin, every)
+    if former is None:
+        malformed("checkpoint/unsigned", "no checkpoint key of this ledger signed it")
+    what = f"{former.keyid} was no checkpoint key of this ledger at size {size}"
+    return malformed("checkpoint/interval", what)
+
+
+def check_quoted(continues: JsonValue) -> None:
+    """Refuse a successor that quotes what is no checkpoint of the ledger it names.
+
+    Args:
+        continues: that member of a genesis; None where the ledger succeeds none.
+
+    Raises:
+        WrongError: ``key/continues``.
+
+    """
+    if continues is None:
+        return
+    named = continues if isinstance(continues, dict) else {}
+    what = "it is no checkpoint"
+    try:
+        note = Note.parse(str(named.get("checkpoint")).encode("utf-8", "replace"))
+        quoted = Checkpoint.parse(note.text)
+        if quoted.origin == origin(str(named.get("ledger"))):
+            return
+        what = "it is no checkpoint of the ledger that is named"
+    except MunimentError:
+        pass
+    raise WrongError(
+        what,
+        rule="key/continues",
+        seq=0,
+        place="event 0 data.continues.checkpoint",
+        remedy="quote the last checkpoint of the ledger that is continued",
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ Rules:
   beside it are copied afterwards, each checked against its commitment. A content was
   on disk before the event that refers to it, so none is missed.
 - What is erased while the copy is made is not in it: the copy is made again.
+- Nothing but regular files is read, and no link is followed beside the ledger.
 - The copy is complete before it stands under its name; nothing is written over.
 - A copy is evidence, not a second place to write: its head is behind as soon as the
   original grows, and the trust home notices.
@@ -17,14 +18,15 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
+import secrets
 import sqlite3
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from muniment.database import open_reader, translated
+from muniment.blob_files import BlobFiles, stated_size
+from muniment.database import Execute, open_reader, translated
 from muniment.errors import RefusedError, StoreError, WrongError
 from muniment.layout import blob_directory
 
@@ -33,7 +35,7 @@ __all__ = ["Copied", "copy_ledger"]
 PAGES = 1000
 _SIZE = "SELECT count(*) FROM event"
 _ERASURES = "SELECT count(*) FROM event WHERE type = 'blob.erased'"
-_APART = "SELECT digest FROM blob WHERE data IS NULL"
+_APART = "SELECT digest, seq FROM blob WHERE data IS NULL"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +49,15 @@ class Copied:
 
 
 def copy_ledger(
-    source: Path, target: Path, progress: Callable[[int, int], None] | None = None
+    source: Path,
+    target: Path,
+    progress: Callable[[int, int], None] | None = None,
+    elsewhere: Path | None = None,
 ) -> Copied:
     """Copy the ledger file *source* to the new file *target*.
+
+    Its large contents are in the folder *elsewhere*, where they are not beside it; those
+    of the copy stand beside that.
 
     Raises:
         RefusedError: there is something at *target*.
@@ -65,10 +73,11 @@ def copy_ledger(
                 place=str(path),
                 remedy="choose another name",
             )
-    partial = target.with_name(f".{target.name}.{os.getpid()}.new")
+    partial = target.with_name(f".{target.name}.{secrets.token_hex(8)}.new")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        copied = _copy_all(source, partial, blobs, progress)
+        origin = BlobFiles(source, elsewhere)
+        copied = _copy_all(source, origin, partial, BlobFiles(target), progress)
         _publish(partial, target)
     except OSError as error:
         raise StoreError(
@@ -84,8 +93,9 @@ def copy_ledger(
 
 def _copy_all(
     source: Path,
+    origin: BlobFiles,
     partial: Path,
-    blobs: Path,
+    blobs: BlobFiles,
     progress: Callable[[int, int], None] | None,
 ) -> tuple[int, int]:
     """Copy database and contents; again, where something was erased meanwhile."""
@@ -94,13 +104,23 @@ def _copy_all(
         with closing(_open(partial)) as copy:
             size = int(copy.execute(_SIZE).fetchone()[0])
             erasures = copy.execute(_ERASURES).fetchone()
-            apart = [bytes(row[0]) for row in copy.execute(_APART)]
-        contents = _copy_contents(source, blobs, apart)
+            apart = _apart(copy.execute)
+        contents = _copy_contents(origin, blobs, apart)
         with translated(str(source)), closing(open_reader(source, 60.0)) as reader:
             if reader.execute(_ERASURES).fetchone() == erasures:
                 return size, contents
         _remove(partial)
-        shutil.rmtree(blobs, ignore_errors=True)
+        blobs.remove(digest for digest, _ in apart)
+        with suppress(OSError):  # there was none
+            blobs.path.rmdir()
+
+
+def _apart(execute: Execute) -> list[tuple[bytes, int | None]]:
+    """Return the digests of contents that are not in the file, and their sizes."""
+    return [
+        (bytes(digest), stated_size(execute, seq, f"sha256:{bytes(digest).hex()}"))
+        for digest, seq in execute(_APART).fetchall()
+    ]
 
 
 def _remove(partial: Path) -> None:
@@ -141,25 +161,22 @@ def _copy_database(
         os.fsync(file.fileno())
 
 
-def _copy_contents(source: Path, target: Path, digests: list[bytes]) -> int:
+def _copy_contents(
+    origin: BlobFiles, target: BlobFiles, apart: list[tuple[bytes, int | None]]
+) -> int:
     """Copy the files of *digests*; those that were erased have none any more."""
-    origin, copied = Path(blob_directory(str(source))), 0
-    for digest in digests:
-        try:
-            data = (origin / digest.hex()).read_bytes()
-        except FileNotFoundError:
+    copied = 0
+    for digest, size in apart:
+        data = origin.read(digest, size)
+        if data is None:
             continue
         if hashlib.sha256(data).digest() != digest:
             raise WrongError(
                 "the content is not what was committed to",
                 rule="blob/commitment",
-                place=str(origin / digest.hex()),
+                place=str(origin.path / digest.hex()),
                 remedy="run `muniment verify`",
             )
-        target.mkdir(mode=0o700, exist_ok=True)
-        with (target / digest.hex()).open("xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
+        target.write(digest, [data])
         copied += 1
     return copied

@@ -16,6 +16,7 @@ Rules:
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -26,9 +27,10 @@ from muniment.batch import Draft
 from muniment.canonical import JsonValue
 from muniment.errors import KeyRefused, UsageError, WrongError
 from muniment.events import Event
+from muniment.imports import refuse_importing
 from muniment.keyentries import KeyEntry, enrolment, next_root_commitment, read_entry
 from muniment.keyring import Keyring
-from muniment.keys import PrivateKey, save_private
+from muniment.keys import PrivateKey, load_private, save_private
 from muniment.ledger import Ledger
 from muniment.signing import Signer
 from muniment.trust import TrustHome
@@ -97,6 +99,9 @@ def rotate(ledger: Ledger, old: KeyEntry, asked: JsonValue, root: Signer) -> Eve
 def rotate_root(ledger: Ledger, next_root: PrivateKey, following: Path) -> RootChange:
     """Make *next_root* the root; a fresh key for the time after goes to *following*.
 
+    The new root is pinned in the ledger's trust home. The old one stays pinned beside it:
+    a copy from before the change is known by it.
+
     Raises:
         KeyRefused: the ledger has not committed to *next_root*.
 
@@ -115,6 +120,7 @@ def rotate_root(ledger: Ledger, next_root: PrivateKey, following: Path) -> RootC
     except BaseException:
         following.unlink()
         raise
+    ledger.home.pin(ledger.id, next_root.public.keyid)
     return RootChange(event, following)
 
 
@@ -131,6 +137,7 @@ def trust(ledger: Ledger, keyid: str) -> KeyEntry:
         KeyRefused: it is no key of this ledger.
 
     """
+    refuse_importing()
     for entry in ledger.store.keyring().entries:
         if entry.keyid == keyid:
             ledger.home.remember(str(ledger.path), ledger.id)
@@ -184,8 +191,8 @@ def install(
     except BaseException:
         fresh.unlink()
         raise
-    if path.exists():
-        old = PrivateKey.from_pem(path.read_bytes()).public.keyid
+    if os.path.lexists(path):
+        old = load_private(path, follow=False).public.keyid
         path.replace(path.with_name(f"{role}.{_short(old)}.old"))
     fresh.replace(path)
 

@@ -8,6 +8,7 @@ Rules:
   asked for only where no write-ahead log exists and none can be made.
 - ``trusted_schema=OFF``, and the schema text is compared before the file is used:
   triggers and views that somebody planted never run.
+- No link is followed inside the ledger's folder (`muniment.sqlite_file`).
 - A child process begins with connections of its own: SQLite's locks are not inherited.
 - SQLAlchemy is loaded for audit queries alone, which go through `Database.querying`.
 - Every fault of the database is one of ours, with a remedy.
@@ -15,6 +16,7 @@ Rules:
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 import threading
@@ -25,7 +27,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from muniment.errors import MunimentError, StoreError, UsageError, WrongError
+from muniment.folder import NotAFile, real_place
 from muniment.layout import APPLICATION_ID, LAYOUT_VERSION, SCHEMA
+from muniment.sqlite_file import connect, look_at
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -260,7 +264,7 @@ class Database:
 
 
 def create_file(path: Path) -> sqlite3.Connection:
-    """Return a connection to a new, empty file in WAL mode at *path*.
+    """Return a connection in WAL mode to the new, empty file *path*, made before.
 
     Nothing of it is on disk before whoever makes the file has synced it as a whole.
     """
@@ -271,45 +275,69 @@ def create_file(path: Path) -> sqlite3.Connection:
 
 
 def _require_file(path: Path) -> None:
-    if not os.path.exists(path):  # noqa: PTH110 - a name too long is no file either
-        raise StoreError(
-            "there is no such file",
-            rule="store/missing",
-            place=str(path),
-            remedy="check the path, or make a ledger with `muniment init`",
-        )
-    if path.is_dir():
-        raise StoreError(
+    try:
+        look_at(path)
+    except FileNotFoundError:
+        raise _missing(path) from None
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:  # a name too long is no file either
+            raise _missing(path) from None
+        raise _unopened(path, error) from None
+
+
+def _missing(path: Path) -> StoreError:
+    return StoreError(
+        "there is no such file",
+        rule="store/missing",
+        place=str(path),
+        remedy="check the path, or make a ledger with `muniment init`",
+    )
+
+
+def _unopened(path: Path, error: OSError) -> StoreError:
+    place = str(error.filename or path)
+    if os.path.isdir(place) and not os.path.islink(place):  # noqa: PTH112, PTH114 - any name
+        return StoreError(
             "this is a directory, not a ledger file",
             rule="store/directory",
-            place=str(path),
+            place=place,
             remedy="name the ledger.db inside it",
         )
+    return StoreError(
+        error.strerror or "it cannot be opened",
+        rule="store/not-a-file" if isinstance(error, NotAFile) else "store/unreadable",
+        place=place,
+        remedy="name the file itself; in the folder of a ledger no link is followed",
+    )
 
 
 def _writer(path: Path, timeout: float) -> sqlite3.Connection:
-    connection = sqlite3.connect(
-        f"{path.absolute().as_uri()}?mode=rw",
-        uri=True,
-        timeout=timeout,
-        isolation_level=None,
-        check_same_thread=False,
-    )
+    connection = _connect(path, timeout, "?mode=rw")
     connection.execute("PRAGMA trusted_schema=OFF")
     connection.execute("PRAGMA synchronous=FULL")
     connection.execute("PRAGMA secure_delete=ON")
     return connection
 
 
+def _connect(path: Path, timeout: float, options: str) -> sqlite3.Connection:
+    def at(place: Path) -> sqlite3.Connection:
+        return sqlite3.connect(
+            place.as_uri() + options,
+            uri=True,
+            timeout=timeout,
+            isolation_level=None,
+            check_same_thread=False,
+        )
+
+    try:
+        return connect(real_place(path), at)
+    except OSError as error:
+        raise _unopened(path, error) from None
+
+
 def open_reader(path: Path, timeout: float) -> sqlite3.Connection:
     """Return a connection to *path* that cannot write, and never checkpoints."""
-    connection = sqlite3.connect(
-        f"{path.absolute().as_uri()}?mode=ro{_immutable(path)}",
-        uri=True,
-        timeout=timeout,
-        isolation_level=None,
-        check_same_thread=False,
-    )
+    connection = _connect(path, timeout, f"?mode=ro{_immutable(path)}")
     connection.execute("PRAGMA trusted_schema=OFF")
     connection.execute("PRAGMA wal_autocheckpoint=0")
     return connection
@@ -360,11 +388,7 @@ def _compare_schema(execute: Execute, place: str) -> None:
     rows = execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL")
     found = {row[0]: row[1] for row in rows}
     if found != SCHEMA:
-        odd = sorted(
-            name
-            for name in found.keys() | SCHEMA.keys()
-            if found.get(name) != SCHEMA.get(name)
-        )
+        odd = sorted({name for name, _ in found.items() ^ SCHEMA.items()})
         raise WrongError(
             f"the schema was changed: {', '.join(odd)}",
             rule="schema/object",

@@ -31,10 +31,13 @@ __all__ = [
     "LARGE",
     "PUBLIC",
     "TEXT",
+    "UNSURE",
     "VOLATILE",
+    "Check",
     "Mark",
     "Plain",
     "PlainData",
+    "check_of",
     "fields_of",
 ]
 
@@ -66,6 +69,7 @@ class _Unsure(Enum):
 
 
 UNSURE = _Unsure.UNSURE
+"""The answer of a `Check` about what is not exactly of its kind."""
 
 Check: TypeAlias = Callable[[Any], Any]
 """Takes a value, and returns it as it is read, or `UNSURE`."""
@@ -93,7 +97,7 @@ class Plain:
         """
         self._fields: dict[str, tuple[Check, object]] = {
             name: (
-                _check_of(kind, f"{declared.__qualname__}.{name}"),
+                check_of(kind, f"{declared.__qualname__}.{name}"),
                 getattr(declared, name, UNSURE),
             )
             for name, kind in fields_of(declared).items()
@@ -110,21 +114,21 @@ class Plain:
         return values if given.keys() <= values.keys() else None
 
 
-def _check_of(kind: Any, place: str) -> Check:
+def check_of(kind: Any, place: str) -> Check:
     """Return what reads values of the annotation *kind*."""
     if kind in _CHECKS:
         return _CHECKS[kind]
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin is Annotated and all(isinstance(one, Mark) for one in arguments[1:]):
-        return _check_of(arguments[0], place)
+        return check_of(arguments[0], place)
     if origin is list:
-        return _list_of(_check_of(arguments[0], place))
+        return _list_of(check_of(arguments[0], place))
     if origin is dict and arguments[0] is str:
-        return _dict_of(_check_of(arguments[1], place))
+        return _dict_of(check_of(arguments[1], place))
     if origin is Literal and all(type(one) is str for one in arguments):
         return _one_of(arguments)
     if origin is UnionType and len(arguments) == 2 and arguments[1] is type(None):  # noqa: PLR2004 - it or None
-        return _or_none(_check_of(arguments[0], place))
+        return _or_none(check_of(arguments[0], place))
     raise UsageError(
         f"{kind} is not plain",
         rule="event/plain",

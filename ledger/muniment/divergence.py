@@ -26,7 +26,7 @@ class Divergence:
 
     what: str
     """``fact``, ``effect``, ``outcome``, ``type``, ``extra``, ``missing``, ``result``,
-    ``order``, ``guard`` or ``params``."""
+    ``order``, ``guard``, ``params`` or ``unrecorded``."""
     scope: str
     seq: int | None
     """The recorded event that was expected; None where the record has nothing."""
@@ -46,10 +46,22 @@ class Divergence:
         return f"{self.what}{where}{at}: {self.difference}"
 
     @property
+    def warns(self) -> bool:
+        """Whether it is no difference: another order, or what no record could hold."""
+        return self.what in ("order", "unrecorded")
+
+    @property
     def difference(self) -> str:
         """What was, and what is, shortened to where they part."""
-        was, now = _parted(self.expected, self.got)
+        if self.what == "unrecorded":
+            return self.field
+        was, now = self.window
         return f"{self.field} was {_short(was)}, is {_short(now)}"
+
+    @property
+    def window(self) -> tuple[JsonValue, JsonValue]:
+        """What was, and what is; of long texts what stands around their first difference."""
+        return _parted(self.expected, self.got)
 
     def to_json(self) -> dict[str, JsonValue]:
         """Return the divergence as plain JSON."""

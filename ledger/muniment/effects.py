@@ -13,6 +13,10 @@ Rules:
 - In a resume a completed effect is answered; the failure that ended the run is
   performed as a new attempt, every other one was dealt with by the program and is
   answered; a request without an outcome is in doubt, and its kind says what then.
+- Where the record holds parts of an answer and what came of them, but no end, a resume
+  gives these parts, and the effect fails after them; without what came of them, the
+  request is in doubt.
+- A resume cannot answer a secret, which is in no record: such an effect is in doubt, too.
 - A plugin's ``before_effect`` may refuse or answer; the outcome names it.
 - A program that stops waiting (a timeout) gets ``failed`` with the reason *cancelled*,
   if it goes on; a replay waits again. When the run ended with it, it is in doubt.
@@ -30,6 +34,7 @@ from typing import NoReturn, cast
 from muniment.canonical import JsonValue, parse
 from muniment.comparing import comparable, content_bytes, first_difference
 from muniment.divergence import Divergence
+from muniment.doubt import Refusal, answered_secret, outcome_unknown
 from muniment.errors import (
     CannotTellError,
     EffectFailed,
@@ -43,7 +48,8 @@ from muniment.event_types import Prepared
 from muniment.events import Event, Place
 from muniment.kinds import EffectKind
 from muniment.recorded import Item, Recorded, effect_scope, match_key
-from muniment.runs import Answer, Recording
+from muniment.runs import Recording
+from muniment.seams import Answer
 from muniment.value_plain import reread
 from muniment.values import decode
 
@@ -62,6 +68,7 @@ def begin(recording: Recording, scope: str, name: str, request: object) -> Call:
         ReplayDiverged: the record holds no such request.
 
     """
+    recording.owner.require()
     kind = recording.port.kind(name)
     kind.check_request(request)
     fields = {"request": request, "about": dict(kind.about_request(request)) or None}
@@ -70,6 +77,7 @@ def begin(recording: Recording, scope: str, name: str, request: object) -> Call:
     key = match_key(name, content)
     with recording.lock:
         recording.require_going()
+        recording.tell("effect", scope, name, kind.reproducible, prepared)
         item = _find(recording, scope, key, prepared, fields)
         ordinal = recording.next_ordinal(scope) if item is None else item.ordinal
         call = Call(
@@ -83,9 +91,10 @@ def begin(recording: Recording, scope: str, name: str, request: object) -> Call:
             item,
         )
         call.answered = item is not None and call.is_answered_by(item)
-        if not call.answered and recording.writes:
+        performed = not (call.answered or call.cut_off)
+        if performed and recording.writes:
             call.ask(prepared)
-    if not call.answered:
+    if performed:
         call.before()
     return call
 
@@ -145,6 +154,8 @@ class Call:
     idempotency_key: str
     recorded: Item | None = None
     answered: bool = False
+    cut_off: bool = False
+    """Whether the record holds parts of its answer, and what came of them, but no end."""
     given: Answer | None = None
     started: float = field(default_factory=time.monotonic)
 
@@ -152,36 +163,35 @@ class Call:
         """Tell whether the record answers, or the performer has to be called."""
         recording = self.recording
         if recording.mode == "replay":
-            if item.outcome is None:
-                raise recording.halt(
-                    CannotTellError(
-                        "the record ends before this effect's outcome",
-                        rule="replay/open",
-                        place=f"run {recording.run_id}, event {item.event.seq}",
-                        remedy="what it came to was never recorded",
-                    )
-                )
+            try:
+                item.settled(recording.run_id)
+            except CannotTellError as error:
+                raise recording.halt(error) from None
             return not self.kind.reproducible or item.cancelled
         record = cast("Recorded", recording.record_of)
-        if item.outcome is None or record.was_cut_off(item):
-            self._settle_doubt(item)
+        self.cut_off = item.outcome is None and record.went_on(item)
+        told = item.streamed if item.outcome is None else [item.outcome]
+        lacks = self.kind.names_secrets and any(
+            self.kind.holds_secret(record.data(event)) for event in told
+        )
+        if not self.cut_off and (item.outcome is None or record.was_cut_off(item)):
+            self._require_repeat(item, outcome_unknown)
             return False
-        return item.completed or not record.was_fatal(item)
+        if not (self.cut_off or item.completed) and record.was_fatal(item):
+            return False
+        if lacks:
+            self._require_repeat(item, answered_secret)
+            self.cut_off = False
+        return not (self.cut_off or lacks)
 
-    def _settle_doubt(self, item: Item) -> None:
+    def _require_repeat(self, item: Item, refusal: Refusal) -> None:
+        """Raise *refusal*, unless the effect may be performed again."""
         decision: str = self.kind.on_doubt
         if decision != "repeat" and self.recording.decide is not None:
             decision = self.recording.decide(self.kind.name, self.request)
         if decision != "repeat":
-            refusal = RefusedError(
-                f"a {self.kind.name} effect was requested and its outcome is unknown; "
-                f"its kind says {self.kind.on_doubt}",
-                rule="effect/doubt",
-                place=f"run {self.recording.run_id}, event {item.event.seq}",
-                remedy="find out whether it happened; `--repeat-doubtful` performs it "
-                "again",
-            )
-            raise self.recording.halt(refusal)
+            place = f"run {self.recording.run_id}, event {item.event.seq}"
+            raise self.recording.halt(refusal(self.kind, place))
 
     def ask(self, prepared: Prepared) -> None:
         """Make the request durable, as a further attempt where there was one."""
@@ -223,7 +233,7 @@ class Call:
         record = cast("Recorded", self.recording.record_of)
         outcome = self._recorded_outcome
         if self.patience is not None:
-            self._refuse_uncancelled(outcome)
+            self.refuse_uncancelled()
         try:
             data = record.data(outcome)
         except MunimentError as error:
@@ -231,21 +241,22 @@ class Call:
             raise
         with self.recording.lock:
             self._count(outcome.type, data)
+            if self.kind.holds_secret(data):
+                self.recording.answer_secret()
         if outcome.type.endswith(".completed"):
             return decode(data.get("value"), self.recording.port.values)
         message = cast("str", data.get("message", ""))
-        return self._raise(cast("str", data["error_type"]), message, data.get("data"))
-
-    def _raise(self, error_type: str, message: str, data: JsonValue) -> object:
-        raise self._failure(error_type, message, data)
+        raise self._failure(cast("str", data["error_type"]), message, data.get("data"))
 
     def _failure(self, error_type: str, message: str, data: JsonValue) -> EffectFailed:
         failure = EffectFailed(self.kind.name, error_type, message, data)
         failure.effect = (self.place.scope, self.place.ordinal)
         return failure
 
-    def complete(self, value: object) -> object:
+    def complete(self, value: object, *, held: bool = False) -> object:
         """Write the value, and return it as the record gives it back.
+
+        Where it is *held*, it stands only if the run goes on.
 
         Raises:
             EffectFailed: it cannot be written exactly, or the kind's model says no.
@@ -268,7 +279,7 @@ class Call:
             raise self.fail(error, reason="refused") from error
         except Exception as error:
             raise self.fail(error) from error
-        self._write(prepared)
+        self._write(prepared, held=held)
         return twin
 
     def is_halted_by(self, error: BaseException | None) -> bool:
@@ -278,10 +289,10 @@ class Call:
 
     def fail(self, error: Exception, reason: str | None = None) -> EffectFailed:
         """Write the failure, and return what the program gets to see."""
-        message = error.message if isinstance(error, RefusedError) else printable(error)
+        said = error.message if isinstance(error, RefusedError) else printable(error)
         fields: dict[str, object] = {
             "error_type": reason or type(error).__name__,
-            "message": message.encode("utf-8", "backslashreplace").decode(),
+            "message": self.recording.redacted(said),
             "reason": reason,
         }
         try:
@@ -298,9 +309,18 @@ class Call:
             parse(content_bytes(prepared, "data")),
         )
 
-    def cancel(self) -> None:
-        """Say that the program stopped waiting, which stands only if it goes on."""
-        fields = {"error_type": "CancelledError", "message": "", "reason": "cancelled"}
+    def cancel(self, name: str = "CancelledError", data: object = None) -> None:
+        """Say that the program stopped waiting, which stands only if it goes on.
+
+        *name* is the error by which it did: one that is no ``CancelledError``, such as
+        Ctrl-C, comes from nowhere in a replay, and is raised again.
+        """
+        fields: dict[str, object] = {
+            "error_type": name,
+            "message": "",
+            "data": data,
+            "reason": "cancelled",
+        }
         self._write(self._outcome("failed", fields), held=True)
 
     @property
@@ -309,8 +329,14 @@ class Call:
         item = self.recorded
         if self.given is not None or item is None or not item.cancelled:
             return None
-        waited = cast("int", self._recorded_outcome.raw.get("duration_us", 0))
-        return waited / 1_000_000 + GRACE
+        named = self._recorded_outcome.raw.get("error_type")
+        return self.took if named == "CancelledError" else None
+
+    @property
+    def took(self) -> float:
+        """Seconds that the recorded effect took, and some grace."""
+        took = cast("int", self._recorded_outcome.raw.get("duration_us", 0))
+        return took / 1_000_000 + GRACE
 
     def recount(self) -> None:
         """Count the recorded cancellation, which came again."""
@@ -325,10 +351,13 @@ class Call:
             raise AssertionError("a call that the record answers has an outcome")
         return outcome
 
-    def _refuse_uncancelled(self, outcome: Event) -> NoReturn:
+    def refuse_uncancelled(self) -> NoReturn:
+        """Diverge, since the program goes on waiting where it stopped in the record."""
+        seq = self._recorded_outcome.seq
         found = Divergence(
-            "outcome", self.place.scope, outcome.seq, "reason", "cancelled", None
+            "outcome", self.place.scope, seq, "reason", "cancelled", None
         )
+        self.recording.tell("differs", found.to_json())
         self.recording.report(found)
 
     def _outcome(self, verb: str, fields: Mapping[str, object]) -> Prepared:
@@ -341,8 +370,13 @@ class Call:
 
     def _write(self, prepared: Prepared, *, held: bool = False) -> None:
         recording = self.recording
+        recording.owner.require()
         with recording.lock:
             if recording.mode == "replay":
+                at = self.place.ordinal
+                recording.tell(
+                    "outcome", self.place.scope, at, prepared.type.name, prepared
+                )
                 self._compare(prepared.type.name, comparable(prepared))
             elif recording.writes and held:
                 recording.hold(recording.draft(prepared, self.place))

@@ -10,7 +10,8 @@ Rules:
 - Where a reader still looks at the old pages, the bytes cannot go yet: that is said,
   and not called done.
 - A restored copy that holds what was erased loses it again when it is opened for
-  writing, with an event where the copy may still grow.
+  writing, with an event where the copy may still grow; only what a signed event orders
+  (`muniment.erasure_orders`), in the log or kept in the trust home.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from muniment.batch import Draft
-from muniment.blobs import ref_of
 from muniment.database import Driver
+from muniment.erasure_orders import last_order, ordered, orders_in, orders_of
 from muniment.errors import ErasedError, RefusedError, StoreError
 from muniment.event_types import EventTypes
 from muniment.events import Event
-from muniment.projections import Cache, cache_path
+from muniment.projection_cache import Cache, cache_path
 from muniment.store import Store
 from muniment.trust import TrustHome
 from muniment.vocabulary import KERNEL_TYPES
@@ -34,7 +35,6 @@ READER_SECONDS = 5.0
 """How long an erasure waits for readers of the old pages."""
 
 _AGAIN = "a copy was restored, or an erasure was cut off; erased again"
-_SAID = "SELECT 1 FROM event WHERE type = 'blob.erased' AND instr(payload, ?) LIMIT 1"
 
 
 def what_is_left(store: Store, refs: Sequence[str]) -> list[str]:
@@ -68,26 +68,41 @@ def erase(
         StoreError: the bytes are still in the write-ahead log, for a reader.
 
     """
-    orphans: list[str] = []
 
     def empty(driver: Driver) -> None:
         store.blobs.empty(driver, refs)
-        orphans.extend(store.blobs.orphans(driver))
-        home.record_erasure(store.ledger_id, refs, reason)
+        order = last_order(driver.execute)
+        home.record_erasure(store.ledger_id, refs, reason, order)
 
     event = store.append([draft], also=empty)[0]
-    store.blobs.remove([*map(ref_of, refs), *orphans])
-    Cache(cache_path(store.database.path), store.ledger_id).clear()
+    store.blobs.remove(refs)
+    Cache(cache_path(store.database.path), store.ledger_id, None).clear()
     _empty_log(store)
     return event
 
 
 def erase_again(store: Store, home: TrustHome, actor: str = "local") -> None:
-    """Erase what the trust home's list names and the file still holds."""
+    """Erase what the trust home's list and a signed event name, and is still there.
+
+    The write-ahead log is emptied even where no row holds anything: an erasure that was
+    cut off after its commit has left the old pages in the file.
+    """
     listed = sorted(home.erasures(store.ledger_id))
     if not listed:
         return
-    unsaid, said = _still_there(store, listed)
+    left = _still_there(store, listed)
+    if left:
+        _erase_left(store, home, left, actor)
+    store.truncate_wal(0)  # where somebody reads, the next to close does it
+
+
+def _erase_left(store: Store, home: TrustHome, left: list[str], actor: str) -> None:
+    keyring = store.keyring()
+    with store.database.reading() as driver:
+        told = ordered(orders_in(driver.execute), keyring)
+    kept = ordered(orders_of(home.erasure_events(store.ledger_id)), keyring)
+    said = [ref for ref in left if ref in told]
+    unsaid = [ref for ref in left if ref in kept - told]
     if unsaid:
         data = {"blobs": unsaid, "reason": _AGAIN, "legal_basis": None}
         prepared = EventTypes(KERNEL_TYPES).get("blob.erased").prepare(data)
@@ -97,21 +112,12 @@ def erase_again(store: Store, home: TrustHome, actor: str = "local") -> None:
             said += unsaid
     if said:
         store.empty(said)
-        store.blobs.remove(map(ref_of, said))
-    store.truncate_wal(0)  # where somebody reads, the next to close does it
+        store.blobs.remove(said)
 
 
-def _still_there(store: Store, refs: list[str]) -> tuple[list[str], list[str]]:
-    """Part the contents that are there by whether an event says they were erased."""
-    unsaid: list[str] = []
-    said: list[str] = []
+def _still_there(store: Store, refs: list[str]) -> list[str]:
     with store.database.reading() as driver:
-        execute = driver.execute
-        for ref in refs:
-            if store.blobs.holds(execute, ref):
-                row = execute(_SAID, (ref.encode(),)).fetchone()
-                (unsaid if row is None else said).append(ref)
-    return unsaid, said
+        return [ref for ref in refs if store.blobs.holds(driver.execute, ref)]
 
 
 def _empty_log(store: Store) -> None:

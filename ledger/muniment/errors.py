@@ -89,7 +89,9 @@ def printable(error: BaseException) -> str:
     """Return the text of *error*, whatever it is, in a form that can be written."""
     try:
         text = str(error)
-    except Exception as fault:  # noqa: BLE001 - a foreign ``__str__``, and said so
+    except KeyboardInterrupt:
+        raise
+    except BaseException as fault:  # noqa: BLE001 - a foreign ``__str__``, and said so
         text = f"it has no text: {type(fault).__name__} in __str__"
     return text.encode("utf-8", "backslashreplace").decode()
 

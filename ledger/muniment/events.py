@@ -156,6 +156,8 @@ class Event:
     key: bytes = b""
     """The signer's raw Ed25519 public key, 32 bytes."""
     _data: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    fault: str = ""
+    """What is odd about the row, where it was mended to be read (`muniment.readable`)."""
 
     def __repr__(self) -> str:
         """Say what an interactive session asks: which, where, and what it says."""
@@ -171,7 +173,7 @@ class Event:
 
     @property
     def raw(self) -> dict[str, JsonValue]:
-        """The data exactly as the signed JSON says."""
+        """The data exactly as the signed JSON says, but for an event with a fault."""
         return self._data
 
     @property

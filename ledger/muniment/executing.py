@@ -27,6 +27,7 @@ from typing import cast
 from muniment.canonical import JsonValue, parse
 from muniment.comparing import content_bytes
 from muniment.divergence import Divergence
+from muniment.doubt import DOUBTS
 from muniment.errors import (
     EffectFailed,
     RefusedError,
@@ -163,16 +164,24 @@ def is_alive(described: Mapping[str, JsonValue]) -> bool | None:
         return False
     except PermissionError:
         return True
+    if _process_fields(pid)[:1] in (["Z"], ["X"]):
+        return False  # it ended, and whoever started it has not asked how
     return described.get("started") in ("", _process_start(pid))
 
 
 def _process_start(pid: int) -> str:
     """Return the start time of a process in ticks since boot, "" where unknown."""
+    known = _process_fields(pid)
+    return known[19] if known else ""
+
+
+def _process_fields(pid: int) -> list[str]:
+    """Return what Linux says of a process after its name: state, parent and so on."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
-        return ""
-    return stat.rpartition(")")[2].split()[19]
+        return []
+    return stat.rpartition(")")[2].split()
 
 
 def call(
@@ -218,6 +227,7 @@ def _is_async(name: str) -> UsageError:
 
 def finish(recording: Recording, value: object, began: float) -> Done:
     """Write ``run.completed`` with *value* and return what came of the run."""
+    recording.owner.require()
     with recording.lock:
         recording.require_going()
         record = recording.record_of
@@ -225,6 +235,7 @@ def finish(recording: Recording, value: object, began: float) -> Done:
         if left is not None:
             event = left.event
             recording.report(Divergence.missing(left.scope, event.seq, event.type))
+        recording.close_streams()
         recording.drain()
         fields = {**recording.completeness(), "result": value}
         fields["duration_us"] = _elapsed(began)
@@ -246,6 +257,8 @@ def finish(recording: Recording, value: object, began: float) -> Done:
 
 def stop(recording: Recording, error: BaseException, began: float) -> Done:
     """Write how the run ended by *error*; return it, or raise what is not its end."""
+    if not recording.owner.is_here:  # a child that leaves what its parent is in
+        raise error
     if isinstance(error, Exception):
         error = recording.halted or error
     if isinstance(error, RunFenced) or recording.ended:
@@ -258,7 +271,9 @@ def stop(recording: Recording, error: BaseException, began: float) -> Done:
         if recording.writes:
             _write_failure(recording, error, status, began)
         recording.ended = True
-    result: JsonValue = {"error": [type(error).__name__, printable(error)]}
+    result: JsonValue = {
+        "error": [type(error).__name__, recording.redacted(printable(error))]
+    }
     digest = recording.digest.result(result)
     return Done(recording.run_id, status, digest, None, error)
 
@@ -279,11 +294,12 @@ def _interrupt(recording: Recording, error: BaseException) -> None:
 def _write_failure(
     recording: Recording, error: Exception, status: str, began: float
 ) -> None:
+    recording.close_streams()
     recording.drain()
     fields: dict[str, object] = {
         **recording.completeness(),
         "error_type": type(error).__name__,
-        "message": printable(error),
+        "message": recording.redacted(printable(error)),
         "status": status,
         "cause": causes(error) or None,
         "duration_us": _elapsed(began),
@@ -292,7 +308,7 @@ def _write_failure(
 
 
 def _is_doubt(error: BaseException) -> bool:
-    return isinstance(error, RefusedError) and error.rule == "effect/doubt"
+    return isinstance(error, RefusedError) and error.rule in DOUBTS
 
 
 def _status(error: Exception) -> str:

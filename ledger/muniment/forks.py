@@ -9,17 +9,20 @@ Rules:
   of the larger, with the RFC 6962 consistency proof that shows it.
 - A fork is shown by signed roots: two checkpoints of one size, where both sides signed
   one; else two of different sizes and the larger side's root at the smaller size.
+- A note speaks for a side only where a checkpoint key of the ledger signed it that held
+  the role at its size; whose keys those are, a ledger on either side says, or one that
+  is given. Without any, nothing can be told.
 - Stored hashes are taken as they are: ``verify`` is what checks a ledger in itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from muniment.checkpoint import Checkpoint, Note, origin
-from muniment.errors import CannotTellError
-from muniment.keys import PublicKey
+from muniment.checkpoint import Checkpoint, Note, origin, read_vouched
+from muniment.errors import CannotTellError, WrongError
+from muniment.keyring import Keyring
 from muniment.merkle import consistency_proof, subtree_root
 from muniment.reading import head_of
 from muniment.store import Store
@@ -64,19 +67,36 @@ class _History:
 
     def __init__(self, given: Store | bytes) -> None:
         self.store = given if isinstance(given, Store) else None
+        self.keyring: Keyring | None = None
+        """Whose notes count here."""
         if isinstance(given, Store):
             self.origin = origin(given.ledger_id)
             self.size = head_of(given.database).size
-            self.keys: tuple[PublicKey, ...] = tuple(
-                entry.public
-                for entry in given.keyring().entries
-                if "checkpoint" in entry.roles
-            )
+            self.keyring = given.keyring()
         else:
             self.note = given
             self.checkpoint = Checkpoint.parse(Note.parse(given).text)
             self.origin, self.size = self.checkpoint.origin, self.checkpoint.size
-            self.keys = ()
+
+    def believe(self, keyring: Keyring | None) -> None:
+        """Let a note be one of the ledger with these keys.
+
+        Raises:
+            WrongError: none of them signed it, or one that did not hold the role there.
+            CannotTellError: nothing says which keys count.
+
+        """
+        if self.store is not None:
+            return
+        if keyring is None or origin(keyring.ledger_id) != self.origin:
+            raise CannotTellError(
+                f"nothing here says which keys may sign for {self.origin}",
+                rule="compare/no-key",
+                place=f"note of {self.size} events",
+                remedy="compare with the ledger itself, or name it with --ledger",
+            )
+        read_vouched(self.note, self.origin, keyring)
+        self.keyring = keyring
 
     def root(self, size: int) -> bytes:
         if self.store is None:
@@ -97,8 +117,8 @@ class _History:
             node = node_reader(driver.execute)
             return tuple(consistency_proof(old, new, node))
 
-    def notes(self, above: int) -> Iterator[tuple[Checkpoint, bytes]]:
-        """Yield the signed tree heads of more than *above* events."""
+    def notes(self, above: int) -> Iterator[tuple[Checkpoint, bytes, str]]:
+        """Yield the signed tree heads of more than *above* events, and who signed."""
         if self.store is None:
             listed = [self.note] if self.size > above else []
         else:
@@ -106,48 +126,71 @@ class _History:
                 rows = driver.execute(_NOTES, (above,)).fetchall()
             listed = [bytes(row[0]) for row in rows]
         for note in listed:
-            yield Checkpoint.parse(Note.parse(note).text), note
+            if self.keyring is not None:
+                read, signer = read_vouched(note, self.origin, self.keyring)
+                yield read, note, signer.keyid
 
-    def side(self, keys: Iterable[PublicKey], note: bytes | None = None) -> Side:
-        """Return this history under *note*, else under its last one, if it has any."""
-        if note is None:
+    def side(self, under: tuple[Checkpoint, bytes, str] | None = None) -> Side:
+        """Return this history under a note, else under its last one, if it has any."""
+        if under is None:
             if not self.size:
                 return Side(self.origin, 0, self.root(0))
             found = [one for one in self.notes(0) if one[0].size == self.size]
             if not found:
                 return Side(self.origin, self.size, self.root(self.size))
-            note = found[0][1]
-        read = Checkpoint.parse(Note.parse(note).text)
-        signer = Note.parse(note).verify(read.origin, keys)
-        name = None if signer is None else signer.keyid
-        return Side(read.origin, read.size, read.root, note, name)
+            under = found[0]
+        read, note, signer = under
+        return Side(read.origin, read.size, read.root, note, signer)
 
 
 def compare_histories(
-    left: Store | bytes, right: Store | bytes, keys: Iterable[PublicKey] = ()
+    left: Store | bytes, right: Store | bytes, keyring: Keyring | None = None
 ) -> Comparison:
     """Compare two ledgers or checkpoint notes.
 
     Args:
         left: an open store, or the bytes of a note.
         right: the same.
-        keys: further checkpoint keys, for notes whose ledger is on neither side.
+        keyring: the keys of the ledger that notes are of which is on neither side.
 
     Raises:
-        WrongError: a note is malformed, or its signature is wrong.
+        WrongError: a note is malformed, or no key that might have signed it.
         CannotTellError: what would be needed to compare is on neither side.
 
     """
     older, newer = sorted((_History(left), _History(right)), key=lambda one: one.size)
-    known = {*older.keys, *newer.keys, *keys}
     if older.origin != newer.origin:
-        return Comparison("foreign", older.side(known), newer.side(known))
+        return Comparison("foreign", _claim(older), _claim(newer))
+    known = older.keyring or newer.keyring or keyring
+    for one, other in ((older, newer), (newer, older)):
+        _believe(one, other, known)
     _require_tree(older, newer)
     if older.root(older.size) == newer.root(older.size):
         verdict = "same" if older.size == newer.size else "consistent"
         proof = newer.consistency(older.size, newer.size)
-        return Comparison(verdict, older.side(known), newer.side(known), proof)
-    return _fork(older, newer, known)
+        return Comparison(verdict, older.side(), newer.side(), proof)
+    return _fork(older, newer)
+
+
+def _claim(one: _History) -> Side:
+    """Return what a side of another ledger says; nobody's key was asked for."""
+    if one.store is not None:
+        return one.side()
+    return Side(one.origin, one.size, one.checkpoint.root, one.note)
+
+
+def _believe(one: _History, other: _History, keyring: Keyring | None) -> None:
+    try:
+        one.believe(keyring)
+    except WrongError as error:
+        # A key that was enrolled beyond the other side's end may have signed it.
+        if (
+            error.rule == "checkpoint/unsigned"
+            and other.store
+            and one.size > other.size
+        ):
+            _require_tree(other, one)
+        raise
 
 
 def _require_tree(older: _History, newer: _History) -> None:
@@ -163,17 +206,17 @@ def _require_tree(older: _History, newer: _History) -> None:
         )
 
 
-def _fork(older: _History, newer: _History, keys: set[PublicKey]) -> Comparison:
+def _fork(older: _History, newer: _History) -> Comparison:
     first = _first_difference(older, newer)
     above = older.size - 1 if first is None else first
     mine, theirs = list(older.notes(above)), list(newer.notes(above))
-    for own, note in mine:
-        for other, against in theirs:
-            if own.size == other.size and own.root != other.root:
-                sides = older.side(keys, note), newer.side(keys, against)
+    for own in mine:
+        for other in theirs:
+            if own[0].size == other[0].size and own[0].root != other[0].root:
+                sides = older.side(own), newer.side(other)
                 return Comparison("fork", *sides, first_difference=first)
-    small = older.side(keys, mine[0][1]) if mine else older.side(keys)
-    large = newer.side(keys, theirs[-1][1]) if theirs else newer.side(keys)
+    small = older.side(mine[0]) if mine else older.side()
+    large = newer.side(theirs[-1]) if theirs else newer.side()
     proves = newer.store is not None and small.size < large.size
     return Comparison(
         "fork",

@@ -34,7 +34,7 @@ def open(  # noqa: A001 - muniment.open, as gzip.open
 
     """
     place = discover() if path is None else Path(path)
-    if place is None or (create and not place.exists()):
+    if place is None or (create and not os.path.lexists(place)):
         if not create:
             raise CannotTellError(
                 "there is no ledger here, nor in any directory above",

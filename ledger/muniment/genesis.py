@@ -18,18 +18,22 @@ import errno
 import os
 import secrets
 import shutil
-from collections.abc import Callable, Mapping
-from contextlib import closing, suppress
+import sqlite3
+from collections.abc import Callable, Generator, Mapping
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from muniment.batch import Draft, build
-from muniment.blobs import sync_directory
 from muniment.canonical import JsonValue, sha256_tag
+from muniment.checkpoint import check_quoted
 from muniment.database import create_file, translated
 from muniment.errors import MunimentError, RefusedError, StoreError
 from muniment.event_types import EventTypes
+from muniment.folder import Folder, real_place
+from muniment.formats import FORMATS
 from muniment.heads import Head
+from muniment.imports import refuse_importing
 from muniment.keyentries import enrolment, genesis_context, next_root_commitment
 from muniment.keys import PrivateKey, save_private
 from muniment.migrations import migrate
@@ -40,7 +44,7 @@ from muniment.vocabulary import KERNEL_TYPES
 
 __all__ = ["Born", "Keys", "create_ledger"]
 
-FORMATS: dict[str, JsonValue] = {"checkpoint": 1, "event": 1, "layout": 1}
+_IGNORED = ".gitignore"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +86,7 @@ def create_ledger(
     """Make a ledger file at *path*, keep its keys in *home* and pin its root.
 
     Args:
-        path: the file to make, absolute and real.
+        path: the file to make, as it was written.
         home: keeps the keys.
         writer: signs events instead of a fresh key.
         continues: id, last checkpoint and reason, when this succeeds a ledger.
@@ -92,11 +96,16 @@ def create_ledger(
     Raises:
         RefusedError: something is there, or the trust home remembers a ledger there.
         StoreError: the file cannot be written there.
+        WrongError: *continues* quotes no checkpoint of the ledger that it names.
 
     """
-    _refuse_known(path, home)
+    refuse_importing()
+    written, path = path, real_place(path)
+    _refuse_known(written, home)
+    check_quoted(None if continues is None else dict(continues))
     keys = Keys.generate(writer)
     _prepare_directory(path)
+    path = real_place(written)  # of directories that were not there before, too
     partial = path.with_name(f".{path.name}.{secrets.token_hex(8)}.new")
     kept: Path | None = None
     try:
@@ -117,20 +126,20 @@ def create_ledger(
             with suppress(OSError):  # the fault that led here is told, not this one
                 Path(f"{partial}{suffix}").unlink(missing_ok=True)
     step("published")
-    home.remember(str(path), ledger_id)
+    home.remember(written, ledger_id)
     step("remembered")
     return Born(ledger_id, keys.root.public.keyid, home.recovery_directory(ledger_id))
 
 
 def _refuse_known(path: Path, home: TrustHome) -> None:
-    if os.path.lexists(path):  # where the name is too long, SQLite says so
+    if os.path.lexists(path):  # false where the name is too long
         raise RefusedError(
             "there is a file already",
             rule="ledger/exists",
             place=str(path),
             remedy="choose another path; muniment never writes over a ledger",
         )
-    known = home.ledger_at(str(path))
+    known = home.ledger_at(path)
     if known is not None:
         raise RefusedError(
             f"the trust home remembers a ledger here ({known[:19]}…), "
@@ -145,12 +154,28 @@ def _prepare_directory(path: Path) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.parent.name == ".muniment":
-            (path.parent / ".gitignore").write_text("*\n")
+            with Folder.at(path.parent) as folder:
+                _keep_out_of_git(folder)
     except OSError as error:
-        raise _unwritable(path.parent, error) from error
+        raise _unwritable(Path(error.filename or path.parent), error) from error
+
+
+def _keep_out_of_git(folder: Folder) -> None:
+    """Make the ``.gitignore``, unless a file is there already: it stays as it is."""
+    try:
+        folder.create(_IGNORED, [b"*\n"], mode=0o644)
+    except FileExistsError:
+        folder.regular(_IGNORED)
 
 
 def _unwritable(path: Path, error: OSError) -> StoreError:
+    if error.errno == errno.ENAMETOOLONG:
+        return StoreError(
+            "no ledger can be made under a name this long",
+            rule="store/unreadable",
+            place=str(path),
+            remedy="choose a shorter path",
+        )
     return StoreError(
         f"no ledger can be made here ({error.strerror})",
         rule="store/full" if error.errno == errno.ENOSPC else "store/read-only",
@@ -170,7 +195,7 @@ def _write(
     )
     tail = Tail()
     batch = build([Draft(prepared, actor)], tail, keys.root, None)
-    with translated(str(partial)), closing(create_file(partial)) as raw:
+    with translated(str(partial)), _new_file(partial) as raw:
         raw.execute("BEGIN IMMEDIATE")
         migrate(raw.execute, str(partial))
         raw.executemany(
@@ -182,6 +207,17 @@ def _write(
         raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     _sync(partial)
     return sha256_tag(batch.events[0].payload), Head(1, tail.hash)
+
+
+@contextmanager
+def _new_file(partial: Path) -> Generator[sqlite3.Connection]:
+    try:
+        with Folder.at(partial.parent) as folder:
+            folder.create(partial.name, [], mode=0o644, sync=False)
+    except OSError as error:
+        raise _unwritable(partial, error) from error
+    with closing(create_file(partial)) as raw:
+        yield raw
 
 
 def _sync(file: Path) -> None:
@@ -198,7 +234,7 @@ def _data(
     nonce = secrets.token_hex(32)
     context = genesis_context(nonce)
     data: dict[str, JsonValue] = {
-        "formats": FORMATS,
+        "formats": dict[str, JsonValue](FORMATS),
         "keys": [
             enrolment(keys.root, ["root"], context, "root"),
             enrolment(keys.writer, ["writer"], context, "writer"),
@@ -232,17 +268,18 @@ def _pin(home: TrustHome, ledger_id: str, keyid: str, head: Head) -> None:
 def _publish(partial: Path, path: Path) -> None:
     """Give the complete file its name, unless somebody took the name meanwhile."""
     try:
-        path.hardlink_to(partial)
-        sync_directory(path.parent)
-    except FileExistsError:
-        raise RefusedError(
-            "somebody made a ledger here at the same moment",
-            rule="ledger/exists",
-            place=str(path),
-            remedy="use that one",
-        ) from None
-    except OSError:  # a file system without hard links
-        try:
-            partial.rename(path)
-        except OSError as error:
-            raise _unwritable(path, error) from error
+        with Folder.at(path.parent) as folder:
+            try:
+                folder.link(partial.name, path.name)
+            except FileExistsError:
+                raise RefusedError(
+                    "somebody made a ledger here at the same moment",
+                    rule="ledger/exists",
+                    place=str(path),
+                    remedy="use that one",
+                ) from None
+            except OSError:  # a file system without hard links
+                folder.rename(partial.name, path.name)
+            folder.sync()
+    except OSError as error:
+        raise _unwritable(path, error) from error

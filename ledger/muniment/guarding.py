@@ -1,6 +1,10 @@
-"""A replay touches nothing: sockets, subprocesses and file writes are refused.
+"""Watches a replay: sockets, subprocesses, file writes and signals are refused.
 
 Rules:
+
+- It sees what Python says by audit events, and is no wall: code that asks the system by
+  itself (extension modules, SQLite's own files, ctypes) passes unseen. `muniment replay`
+  has the layers of the system around it.
 
 - An audit hook (PEP 578) refuses while a replay is active, in the thread that replays
   and in those that begin meanwhile, unless Python (from 3.12 on) tells that somebody
@@ -9,6 +13,9 @@ Rules:
 - The hook is installed once, since Python cannot remove one, and is idle else.
 - What a reproducible effect does while it is performed again is permitted: it runs
   synthesised code in a capsule of its own. So is importing modules, and ``/dev/null``.
+- Behind such layers a program may write in a directory of its own, and what they deny
+  is kept in mind, since it may be why the program ended otherwise.
+- What only asks about the machine is answered, and no attempt (`machine_reads`).
 - The attempt is kept: a program that swallows the refusal is found out all the same.
 """
 
@@ -24,10 +31,11 @@ from dataclasses import dataclass, field
 from weakref import WeakSet
 
 from muniment.errors import RefusedError
+from muniment.machine_reads import ask_machine, is_answered
 
 __all__ = ["GUARDS", "Guard", "guarded"]
 
-GUARDS = ("sockets", "subprocesses", "file writes")
+GUARDS = ("sockets", "subprocesses", "file writes", "signals")
 
 _EVENTS = {
     "socket.connect": "sockets",
@@ -35,7 +43,9 @@ _EVENTS = {
     "socket.sendto": "sockets",
     "socket.sendmsg": "sockets",
     "socket.getaddrinfo": "sockets",
+    "socket.gethostbyaddr": "sockets",
     "socket.gethostbyname": "sockets",
+    "socket.getnameinfo": "sockets",
     "subprocess.Popen": "subprocesses",
     "os.system": "subprocesses",
     "os.startfile": "subprocesses",
@@ -55,11 +65,33 @@ _EVENTS = {
     "os.chmod": "file writes",
     "os.chown": "file writes",
     "os.utime": "file writes",
+    "os.chflags": "file writes",
+    "os.lchflags": "file writes",
+    "os.setxattr": "file writes",
+    "os.removexattr": "file writes",
+    "os.kill": "signals",
+    "os.killpg": "signals",
+    "signal.pthread_kill": "signals",
     "shutil.rmtree": "file writes",
     "shutil.move": "file writes",
     "sqlite3.connect": "file writes",
     "muniment.append": "file writes",
 }
+_FILES = ("open", "os.", "shutil.", "sqlite3.")
+_READS = frozenset({"open", "os.listdir", "os.scandir"})
+_AT = {
+    "os.rename": (0, 1),
+    "os.link": (0, 1),
+    "os.symlink": (1,),
+    "shutil.move": (0, 1),
+}
+_FOLDERS = {
+    **dict.fromkeys(("os.remove", "os.rmdir"), (1,)),
+    **dict.fromkeys(("os.rename", "os.link"), (2, 3)),
+    **dict.fromkeys(("os.mkdir", "os.symlink"), (2,)),
+}
+"""Which arguments are the descriptors that the paths before them start from."""
+_NOTED = 20
 _STARTS = frozenset({"_thread.start_new_thread", "_thread.start_joinable_thread"})
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
@@ -79,6 +111,13 @@ class Guard:
     )
     """Those that do not."""
 
+    scratch: str = ""
+    """A directory in which the program may write, behind layers that keep it there."""
+    readable: tuple[str, ...] | None = None
+    """What those layers let read; None where there are none."""
+    denied: list[str] = field(default_factory=list[str])
+    """What they denied, and the program may have needed."""
+
     @contextmanager
     def lifted(self) -> Generator[None]:
         """Permit everything in this context, while an effect is performed again."""
@@ -87,6 +126,29 @@ class Guard:
             yield
         finally:
             _LIFTED.reset(token)
+
+    def permits(self, event: str, arguments: tuple[object, ...]) -> bool:
+        """Tell whether *event* concerns the program's own directory alone."""
+        if not self.scratch or not event.startswith(_FILES):
+            return False
+        places = list(_places(event, arguments))
+        return bool(places) and all(
+            f"{one}/".startswith(f"{self.scratch}/") for one in places
+        )
+
+    def note(self, event: str, arguments: tuple[object, ...]) -> None:
+        """Keep in mind what the layers deny, where *event* asks for it."""
+        if self.readable is None or len(self.denied) >= _NOTED:
+            return
+        if event not in _READS:
+            self.denied.append(f"{event} {arguments[:1]!r}"[:200])
+            return
+        for place in _places(event, arguments):
+            inside = place.startswith(self.readable) or f"{place}/".startswith(
+                self.readable
+            )
+            if not inside and os.path.lexists(place):
+                self.denied.append(place)
 
     def refuse(self, name: str, event: str, arguments: tuple[object, ...]) -> None:
         """Keep the attempt and stop it."""
@@ -112,16 +174,21 @@ class _Hook:
         self.lock = threading.Lock()
 
     def __call__(self, event: str, arguments: tuple[object, ...]) -> None:
-        if not self.active or _LIFTED.get():
+        if not self.active:
             return
-        if event in _STARTS:
+        lifted = _LIFTED.get()
+        if event in _STARTS and not lifted:
             self.follow(getattr(arguments[0], "__self__", None))
         name = _EVENTS.get(event)
         if name is None and event == "open" and _writes(arguments):
             name = "file writes"
-        if name is not None and not _only_reads(event, arguments):
-            guard = self.guard()
-            if guard is not None:
+        refused = name is not None and not _only_reads(event, arguments)
+        if (refused or event in _READS) and (guard := self.guard()) is not None:
+            if name is None or not refused or lifted:
+                guard.note(event, arguments)
+            elif not guard.permits(event, arguments) and not is_answered(
+                event, arguments
+            ):
                 guard.refuse(name, event, arguments)
 
     def guard(self) -> Guard | None:
@@ -174,10 +241,29 @@ def _only_reads(event: str, arguments: tuple[object, ...]) -> bool:
     return where == ":memory:" or readonly
 
 
+def _places(event: str, arguments: tuple[object, ...]) -> Generator[str]:
+    """Yield where the files lie that *event* is about, links in the way resolved."""
+    folders = [arguments[at] for at in _FOLDERS.get(event, ()) if at < len(arguments)]
+    for number, at in enumerate(_AT.get(event, (0,))):
+        path = arguments[at] if at < len(arguments) else None
+        if event == "sqlite3.connect":
+            path = str(path).removeprefix("file:").partition("?")[0]
+        if not isinstance(path, str | bytes):
+            yield ""
+            continue
+        folder = folders[number] if number < len(folders) else -1
+        base = (
+            f"/proc/self/fd/{folder}" if isinstance(folder, int) and folder >= 0 else ""
+        )
+        above, name = os.path.split(os.path.join(base, os.fsdecode(path)))  # noqa: PTH118 - bytes too
+        yield os.path.join(os.path.realpath(above), name)  # noqa: PTH118 - as above
+
+
 @contextmanager
-def guarded() -> Generator[Guard]:
+def guarded(guard: Guard | None = None) -> Generator[Guard]:
     """Guard this thread, and those that it starts, while the body runs."""
-    guard = Guard()
+    guard = guard or Guard()
+    ask_machine()
     _HOOK.begin(guard)
     try:
         yield guard

@@ -36,6 +36,7 @@ from types import TracebackType
 from typing import BinaryIO, Self
 
 from muniment.errors import CannotTellError, UsageError, WrongError
+from muniment.folder import open_file
 
 __all__ = ["Head", "HeadMemory", "lock_file", "unlock_file"]
 
@@ -151,7 +152,8 @@ class HeadMemory:
         try:
             if self._file is not None and os.getpid() == self._pid:
                 return self._read_open()
-            with self.path.open("rb", buffering=0) as file:
+            fd = open_file(self.path, os.O_RDONLY)
+            with open(fd, "rb", buffering=0) as file:  # noqa: PTH123 - a descriptor
                 lock_file(file.fileno(), shared=True)
                 _, head = self._newest(_read(file.fileno()))
         except FileNotFoundError:
@@ -261,8 +263,7 @@ class HeadMemory:
 
     def _descriptor(self) -> int:
         if self._file is None:
-            flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0)
-            fd = os.open(self.path, flags, 0o600)
+            fd = open_file(self.path, os.O_RDWR | os.O_CREAT)
             self._file = open(fd, "r+b", buffering=0)  # noqa: PTH123, SIM115 - kept
         return self._file.fileno()
 

@@ -18,7 +18,7 @@ from muniment.event_types import EventType
 from muniment.events import Event
 from muniment.kinds import EffectKind
 from muniment.projections import Projection
-from muniment.runs import Answer
+from muniment.seams import Answer
 from muniment.signing import Signer
 
 if TYPE_CHECKING:

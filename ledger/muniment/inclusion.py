@@ -11,9 +11,13 @@
 Rules:
 
 - The extra data is canonical JSON, ``{"envelope": …, "publicKey": "<b64 SPKI>"}``;
-  other readers of the format pass over it.
-- Checking needs the checkpoint's keys and nothing else: no ledger, no database. It
-  recomputes the leaf from the envelope, never takes it from the proof.
+  other readers of the format pass over it. It only carries the event: the leaf is
+  recomputed from it, and what it says counts once that leaf is under the tree head.
+- What the event says of itself agrees with the proof: its ``seq`` is the index, its
+  ``ledger`` has the origin.
+- Checking needs the checkpoint's keys and nothing else: no ledger, no database. Where
+  the ledger's keys are known, the tree head is signed by one that held the role at its
+  size, and the event by one that might sign it at its place.
 """
 
 from __future__ import annotations
@@ -22,9 +26,11 @@ import base64
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from muniment.canonical import JsonValue, canonical, parse_canonical
-from muniment.checkpoint import Checkpoint, Note, TlogProof
-from muniment.errors import CannotTellError, KeyRefused, WrongError
+from muniment.canonical import JsonValue, canonical, parse_canonical, sha256_tag
+from muniment.checkpoint import Checkpoint, Note, TlogProof, read_vouched
+from muniment.checkpoint import origin as origin_of
+from muniment.errors import CannotTellError, KeyRefused, MunimentError, WrongError
+from muniment.keyring import Keyring
 from muniment.keys import PublicKey
 from muniment.signing import Envelope, entry_hash, spki_base64
 
@@ -43,6 +49,8 @@ class Included:
     payload: bytes
     signer: str
     checkpoint_key: str
+    enrolled: bool = False
+    """Whether both keys were looked up among those of the ledger."""
 
 
 def with_event(
@@ -65,7 +73,12 @@ def origin_of_proof(data: bytes) -> str:
 
 
 def check_inclusion(
-    data: bytes, origin: str, publics: Iterable[PublicKey], place: str = "tlog-proof"
+    data: bytes,
+    origin: str,
+    publics: Iterable[PublicKey],
+    place: str = "tlog-proof",
+    *,
+    keyring: Keyring | None = None,
 ) -> Included:
     """Check the proof *data*, which carries its event.
 
@@ -74,9 +87,12 @@ def check_inclusion(
         origin: the ledger that is expected.
         publics: its checkpoint keys, from a source that the caller trusts.
         place: the file's name, for messages.
+        keyring: the keys of the ledger, where it is at hand; then only those of
+            *publics* count that it has, and all that it has where there are none.
 
     Raises:
-        WrongError: the proof, the checkpoint or the event's signature is not good.
+        WrongError: the proof, the checkpoint, the event or its signature is not good,
+            or a key did not hold its role there.
         CannotTellError: the proof does not carry its event.
 
     """
@@ -90,23 +106,65 @@ def check_inclusion(
         )
     envelope, signer = _event(proof.extra)
     if not envelope.verify(signer):
-        raise WrongError(
-            "the event's signature is wrong",
-            rule="event/signature",
-            seq=proof.index,
-            place=place,
-        )
+        what = "the event's signature is wrong"
+        raise _wrong("event/signature", what, proof.index, place)
     leaf = entry_hash(envelope.payload, envelope.signature, spki_base64(signer))
     known = list(publics)
+    if keyring is not None:
+        notary = read_vouched(proof.checkpoint_note, origin, keyring)[1]
+        known = [notary] if notary in known or not known else known
     checkpoint = proof.verify(leaf, origin, known)
-    notary = Note.parse(proof.checkpoint_note).verify(origin, known)
+    made = Note.parse(proof.checkpoint_note).verify(origin, known)
+    kind = _agreeing(envelope.payload, proof.index, origin, place)
+    if keyring and not keyring.could_sign(proof.index, signer.raw, kind):
+        what = f"{signer.keyid} might not sign {kind} there"
+        raise _wrong("key/role", what, proof.index, place)
     return Included(
         proof.index,
         checkpoint.size,
         checkpoint.origin,
         envelope.payload,
         signer.keyid,
-        "" if notary is None else notary.keyid,
+        "" if made is None else made.keyid,
+        enrolled=keyring is not None,
+    )
+
+
+def _agreeing(payload: bytes, index: int, origin: str, place: str) -> str:
+    """Return the event's type; refuse one that says it is elsewhere."""
+    try:
+        statement = parse_canonical(payload)
+    except WrongError as error:
+        raise _wrong("event/canonical", error.message, index, place) from None
+    chain = _member(_member(statement, "predicate"), "muniment")
+    kind, seq = _member(chain, "type"), _member(chain, "seq")
+    if not isinstance(kind, str):
+        raise _wrong("event/shape", "the event has no type", index, place)
+    if type(seq) is not int or seq != index:
+        what = f"the event says it is number {seq}, the proof {index}"
+        raise _wrong("event/seq", what, index, place)
+    named = _member(chain, "ledger") if index else sha256_tag(payload)
+    try:
+        agrees = origin_of(named if isinstance(named, str) else "") == origin
+    except MunimentError:
+        agrees = False
+    if not agrees:
+        what = f"the event says it is of the ledger {named}"
+        raise _wrong("event/ledger", what, index, place)
+    return kind
+
+
+def _member(value: JsonValue, name: str) -> JsonValue:
+    return value.get(name) if isinstance(value, dict) else None
+
+
+def _wrong(rule: str, message: str, index: int, place: str) -> WrongError:
+    return WrongError(
+        message,
+        rule=rule,
+        seq=index,
+        place=place,
+        remedy="get the proof again from whoever keeps the ledger",
     )
 
 

@@ -30,7 +30,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from muniment.canonical import JsonValue, sha256_tag
-from muniment.errors import WrongError
+from muniment.errors import CannotTellError, WrongError
+from muniment.formats import FORMATS
 from muniment.keyentries import (
     JsonObject,
     KeyEntry,
@@ -54,16 +55,26 @@ class Keyring:
     """The keys of one ledger at one position; `apply` moves it forward.
 
     Attributes:
+        event_format: the version of ``event`` that the genesis states.
         ledger_id: the context of every proof of possession after the genesis.
         publics: every key ever enrolled, by its raw bytes, for verifying signatures.
 
     """
 
-    __slots__ = ("_entries", "_next_root", "_roots", "_writers", "ledger_id", "publics")
+    __slots__ = (
+        "_entries",
+        "_next_root",
+        "_roots",
+        "_writers",
+        "event_format",
+        "ledger_id",
+        "publics",
+    )
 
     def __init__(self, ledger_id: str, next_root: str) -> None:
         """Start without keys; `genesis` is what callers want."""
         self.ledger_id = ledger_id
+        self.event_format = FORMATS["event"]
         self.publics: dict[bytes, PublicKey] = {}
         self._next_root = next_root
         self._entries: dict[str, KeyEntry] = {}
@@ -88,10 +99,11 @@ class Keyring:
             data, "data", ("formats", "keys", "next_root", "nonce"), ("continues",)
         )
         nonce = read_text(members, "nonce", "data", _NONCE)
-        _check_formats(members["formats"])
+        formats = _read_formats(members["formats"])
         if "continues" in members:
             _check_continues(members["continues"])
         keyring = cls(ledger_id, read_text(members, "next_root", "data", _TAG))
+        keyring.event_format = formats["event"]
         listed = members["keys"]
         if not isinstance(listed, list):
             wrong("type", "is not a list", "data.keys")
@@ -111,6 +123,7 @@ class Keyring:
     def copy(self) -> Keyring:
         """Return an independent keyring at the same position."""
         twin = Keyring(self.ledger_id, self._next_root)
+        twin.event_format = self.event_format
         twin.publics.update(self.publics)
         twin._entries.update(self._entries)
         twin._roots.update(self._roots)
@@ -142,6 +155,20 @@ class Keyring:
             and entry.since < size
             and (entry.until is None or size <= entry.until)
         )
+
+    def could_sign(self, seq: int, public_raw: bytes, event_type: str) -> bool:
+        """Tell whether this key might sign the event *seq*, now that it is past.
+
+        Asked of a keyring that was folded beyond *seq*, or to the end of the log.
+        """
+        public = self.publics.get(public_raw)
+        entry = None if public is None else self._entries[public.keyid]
+        if entry is None or (entry.until is not None and seq > entry.until):
+            return False
+        if event_type not in _ROOT_TYPES:
+            return "writer" in entry.roles and entry.since < seq
+        itself = event_type in ("ledger.opened", "key.rotated")
+        return "root" in entry.roles and entry.since < seq + itself
 
     def apply(
         self, seq: int, event_type: str, data: JsonValue, signer: PublicKey
@@ -263,12 +290,21 @@ def _event(seq: int) -> Generator[None]:
         raise
 
 
-def _check_formats(value: JsonValue) -> None:
-    for name, version in read_members(
-        value, "data.formats", ("checkpoint", "event", "layout")
-    ).items():
+def _read_formats(value: JsonValue) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for name, version in read_members(value, "data.formats", tuple(FORMATS)).items():
         if type(version) is not int or version < 1:
             wrong("type", "is not a version number", f"data.formats.{name}")
+        if version > FORMATS[name]:
+            raise CannotTellError(
+                f"the ledger has version {version} of its {name} format; here versions "
+                f"up to {FORMATS[name]} are known",
+                rule="key/formats",
+                place=f"event 0 data.formats.{name}",
+                remedy="use a newer muniment",
+            )
+        found[name] = version
+    return found
 
 
 def _check_continues(value: JsonValue) -> None:

@@ -42,6 +42,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import (
 )
 
 from muniment.errors import CannotTellError, KeyRefused
+from muniment.folder import open_file
 
 __all__ = [
     "ROLES",
@@ -285,8 +286,14 @@ def possession_message(context: str, public: PublicKey, role: str) -> bytes:
     return lines.encode()
 
 
-def load_private(path: Path | str, passphrase: str | bytes | None = None) -> PrivateKey:
-    """Read the private key file *path*, following symbolic links.
+_MOST = 64 * 1024
+"""The bytes of a key file that are read: a key has a hundredth of them."""
+
+
+def load_private(
+    path: Path | str, passphrase: str | bytes | None = None, *, follow: bool = True
+) -> PrivateKey:
+    """Read the private key file *path*; with *follow*, through symbolic links.
 
     Raises:
         KeyRefused: others may read the file, or what it holds is not such a key.
@@ -295,9 +302,10 @@ def load_private(path: Path | str, passphrase: str | bytes | None = None) -> Pri
     """
     place = str(path)
     try:
-        with Path(path).open("rb") as file:
-            _refuse_shared(os.fstat(file.fileno()).st_mode, place)
-            pem = file.read()
+        fd = open_file(Path(path), os.O_RDONLY, follow=follow)
+        with open(fd, "rb") as file:  # noqa: PTH123 - a descriptor, not a path
+            _refuse_shared(os.fstat(fd).st_mode, place)
+            pem = file.read(_MOST)
     except FileNotFoundError:
         remedy = "restore it, or name another one with MUNIMENT_KEY"
         _lack("missing", "the key file does not exist", place, remedy)

@@ -11,7 +11,11 @@ Rules:
 - *on_doubt* decides about a request without an outcome that a resume finds: it may have
   been performed. ``repeat`` performs it again, ``refuse`` stops, ``ask`` asks whoever
   resumes.
-- A kind named ``k`` writes the events ``k.requested``, ``k.completed``, ``k.failed``.
+- Secrets that an answer brought are not in the record. A resume would answer something
+  else, so the effect counts as one in doubt there: ``on_doubt`` says whether to perform
+  it again. A kind that *names_secrets* lists in its answers what stands for them.
+- A kind named ``k`` writes the events ``k.requested``, ``k.completed``, ``k.failed``,
+  and ``k.streamed`` where parts of an answer are handed on before it ends.
 """
 
 from __future__ import annotations
@@ -20,6 +24,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, cast
 
+from muniment.canonical import JsonValue
 from muniment.errors import RefusedError
 
 __all__ = ["KERNEL_KINDS", "Doubt", "EffectKind", "Magnitude", "Source"]
@@ -43,6 +48,8 @@ class EffectKind:
     magnitude: Magnitude = "medium"
     reproducible: bool = False
     on_doubt: Doubt = "refuse"
+    names_secrets: bool = False
+    """Whether ``secrets`` of an answer lists what stands in it for secrets."""
     request_model: type | None = None
     """A class that requests are validated against, as pydantic does."""
     response_model: type | None = None
@@ -51,6 +58,13 @@ class EffectKind:
     about_response: Describe = _nothing
     dry: Callable[[object], object] | None = None
     """What a dry run answers; without it a dry run ends at the first such effect."""
+
+    def holds_secret(self, data: Mapping[str, JsonValue]) -> bool:
+        """Tell whether the recorded *data* of an answer lacks secrets that it had."""
+        parts = [data.get(name) for name in ("value", "data", "head")]
+        return self.names_secrets and any(
+            isinstance(one, dict) and bool(one.get("secrets")) for one in parts
+        )
 
     def check_request(self, request: object) -> None:
         """Refuse a *request* that the kind's model does not allow."""
@@ -131,6 +145,7 @@ KERNEL_KINDS: tuple[EffectKind, ...] = (
         "llm",
         magnitude="high",
         on_doubt="repeat",
+        names_secrets=True,
         about_request=_llm_request,
         about_response=_llm_response,
     ),

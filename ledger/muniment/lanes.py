@@ -34,7 +34,10 @@ from muniment.divergence import Divergence, several
 from muniment.effects import Call, begin
 from muniment.errors import UsageError
 from muniment.events import SubjectLike, about, is_name, timestamp, when
+from muniment.imports import refuse_importing
 from muniment.runs import Handle, Recording
+from muniment.streams import OpenEffect
+from muniment.value_types import ValueTypes
 from muniment.values import encode
 
 __all__ = ["Lane", "current_run", "effect"]
@@ -53,6 +56,7 @@ def current_run() -> Lane:
         UsageError: no run is active here; a thread gets its lane handed over.
 
     """
+    refuse_importing()
     lanes = _CURRENT.get()
     if not lanes:
         raise UsageError(
@@ -115,6 +119,11 @@ class Lane:
         return self._recording.mode
 
     @property
+    def values(self) -> ValueTypes:
+        """The classes whose instances the ledger takes as values."""
+        return self._recording.port.values
+
+    @property
     def idempotency_key(self) -> str:
         """A key for the outside world, equal for every attempt of one effect.
 
@@ -137,6 +146,23 @@ class Lane:
         if here != self.scope_path:
             call = _CURRENT.get()[-1]._call  # noqa: SLF001 - of this class
         return Lane(self._recording, f"{here}/{name}" if here else name, call)
+
+    def beside(self, plugin: str) -> Lane:
+        """Return the lane of what *plugin* states beside the program; never compared."""
+        return Lane(self._recording, f"{PLUGIN_SCOPE}/{plugin}")
+
+    @property
+    def memory(self) -> dict[str, object]:
+        """What plugins remember of this run in this process; it is written nowhere."""
+        return self._recording.memory
+
+    def lacks(self, kind: str, what: str) -> None:
+        """Say that facts *kind* of this lane tell of *what* is lacking: a warning."""
+        self._recording.owner.require()
+        self._recording.tell("lacks", self.scope_path, kind, what)
+        record = self._recording.record_of
+        if record is not None:
+            self._recording.gaps += record.gaps(self.scope_path, kind, what)
 
     def _here(self) -> str:
         """Return the scope that this handle stands for where it is used.
@@ -228,6 +254,16 @@ class Lane:
             raise call.fail(error) from error
         return call.complete(value)
 
+    def open(self, kind: str, request: object) -> OpenEffect:
+        """Begin an effect whose answer is handed on in parts; see `OpenEffect`.
+
+        Raises:
+            ReplayDiverged: the record holds no such request.
+
+        """
+        call = begin(self._recording, self._here(), kind, request)
+        return OpenEffect(call, Lane(self._recording, call.inside, call))
+
     def hook(self, name: str, **arguments: object) -> object:
         """Ask the ledger's plugins; the first answer counts. They get this lane as run.
 
@@ -235,6 +271,7 @@ class Lane:
             CannotTellError: no active plugin answers.
 
         """
+        self._recording.owner.require()
         return self._recording.port.hook(name, run=self, **arguments)
 
     def unguarded(self, *guards: str) -> AbstractContextManager[object]:
@@ -243,6 +280,7 @@ class Lane:
         Whoever does keeps that process from *guards*, and the report names those alone.
         """
         recording = self._recording
+        recording.owner.require()
         recording.guards = guards
         return nullcontext() if recording.permit is None else recording.permit()
 
@@ -257,6 +295,7 @@ class Lane:
 
         """
         recording = self._recording
+        recording.owner.require()
         if recording.record_of is None:
             return
         started = recording.record_of.events[0].seq
@@ -266,6 +305,8 @@ class Lane:
             for one in differences(was, now, name)
         ]
         recording.divergences += found
+        for one in found:
+            recording.tell("differs", one.to_json())
         if found and not recording.tolerant:
             raise recording.halt(several(found, self.id))
 

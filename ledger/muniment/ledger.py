@@ -22,14 +22,17 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Literal, Self, TypeVar
+from typing import Literal, NoReturn, Self, TypeVar
 
 from muniment import executing
 from muniment.canonical import JsonValue
+from muniment.database import sqlite_path
+from muniment.errors import UsageError
 from muniment.event_types import EventType
 from muniment.events import Event, SubjectLike, about
 from muniment.executing import Done
 from muniment.genesis import Born, create_ledger
+from muniment.imports import refuse_importing
 from muniment.kinds import EffectKind
 from muniment.lanes import Lane
 from muniment.opening import Opened, create_path, open_store
@@ -85,8 +88,9 @@ class Ledger(Reader):
         trust = _trust(home)
         active = plugins if isinstance(plugins, Plugins) else Plugins(plugins)
         writer = active.signer(signer) if isinstance(signer, str) else signer
+        create_path(path)  # refuses names that no ledger may have
         born = create_ledger(
-            create_path(path), trust, writer=writer, continues=continues, actor=actor
+            sqlite_path(path), trust, writer=writer, continues=continues, actor=actor
         )
         ledger = cls.open(
             path, signer=writer, anchor=anchor, home=trust, plugins=active, actor=actor
@@ -139,6 +143,15 @@ class Ledger(Reader):
     def __repr__(self) -> str:
         """Say which file it is; works when closed, too."""
         return f"<Ledger {str(self.path)!r}>"
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse to be pickled: each process opens the file itself."""
+        raise UsageError(
+            "an open ledger is not handed to another process",
+            rule="ledger/process",
+            place=str(self.path),
+            remedy=f"open it there: Ledger.open({str(self.path)!r})",
+        )
 
     def __enter__(self) -> Self:
         return self
@@ -196,6 +209,7 @@ class Ledger(Reader):
 
     def checkpoint(self) -> bytes | None:
         """Sign the tree of all events and anchor it; the note, in C2SP form."""
+        refuse_importing()
         return self._store.checkpoint()
 
     def erase(
@@ -335,9 +349,10 @@ class Ledger(Reader):
         except BaseException as error:  # noqa: BLE001 - every end is an event
             ending.done = executing.stop(recording, error, ending.began)
         finally:
-            self._port.left.add(recording.run_id)
-            if recording.writes:
-                self._store.checkpoint()
+            if recording.owner.is_here:
+                self._port.left.add(recording.run_id)
+                if recording.writes:
+                    self._store.checkpoint()
 
 
 class RunContext:

@@ -13,14 +13,17 @@ Rules:
 from __future__ import annotations
 
 import os
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 
 from muniment.database import Database, sqlite_path
 from muniment.erasing import erase_again
 from muniment.errors import CannotTellError, KeyRefused, UsageError, WrongError
+from muniment.folder import kind_of, real_place
+from muniment.imports import refuse_opening
 from muniment.keys import load_private
-from muniment.projections import cache_path
+from muniment.projection_cache import cache_path
 from muniment.reading import ledger_id_of
 from muniment.signing import Signer, signer_from_uri
 from muniment.store import Store
@@ -50,13 +53,15 @@ class Opened:
 
 
 def create_path(path: str | os.PathLike[str]) -> Path:
-    """Return the absolute, real path of a ledger file, which its siblings stand by.
+    """Return a ledger file in the real place of its folder, where its siblings are.
+
+    What stands under the name itself is not followed; opening refuses a link.
 
     Raises:
         UsageError: the name is that of the cache beside ledgers.
 
     """
-    real = Path(os.path.realpath(sqlite_path(path)))
+    real = real_place(sqlite_path(path))
     if real == cache_path(real):
         raise UsageError(
             "this name is that of the cache beside a ledger, which may be deleted",
@@ -73,15 +78,26 @@ def discover(start: Path | None = None, home: TrustHome | None = None) -> Path |
     A place where the trust home remembers a ledger is found although the file is gone:
     that it is gone is what the caller is to hear.
     """
+    refuse_opening()
     named = os.environ.get(LEDGER_VARIABLE)
     if named:
         return sqlite_path(named)
-    here, known = (start or Path.cwd()).absolute(), home or TrustHome()
+    here, known = (start or _working_directory()).absolute(), home or TrustHome()
     for directory in (here, *here.parents):
         place = directory / DEFAULT_PLACE
-        if place.exists() or known.ledger_at(str(place)) is not None:
+        if os.path.lexists(place) or known.ledger_at(str(place)) is not None:
             return place
     return None
+
+
+def _working_directory() -> Path:
+    """Return the working directory as the shell says it was reached, through links."""
+    real, told = Path.cwd(), os.environ.get("PWD", "")
+    try:
+        same = os.path.isabs(told) and os.path.samefile(told, real)  # noqa: PTH117, PTH121
+    except (OSError, ValueError):
+        return real
+    return Path(told) if same else real
 
 
 def open_store(
@@ -96,12 +112,14 @@ def open_store(
     """Open the store at *url* with the keys that there are for it.
 
     Raises:
+        RefusedError: what is imported for a replay asks, where there are no ledgers.
         StoreError: the file is missing, unreadable, or not a ledger.
         WrongError: the trust home knows another ledger here, or that one was here.
 
     """
+    refuse_opening()
     path = create_path(url)
-    known = home.ledger_at(str(path))
+    known = home.ledger_at(url)
     if known is not None:
         _refuse_gone(path, known)
     database = Database.open(path, readonly=readonly, timeout=timeout)
@@ -114,7 +132,7 @@ def open_store(
         raise
     if opened.pinned and opened.store.writable:
         try:
-            _heal(opened.store, home, path)
+            _heal(opened.store, home, url)
         except BaseException:
             opened.store.close()
             raise
@@ -122,12 +140,17 @@ def open_store(
 
 
 def _refuse_gone(path: Path, known: str) -> None:
-    if not path.exists():
+    try:
+        found = path.lstat()
+    except FileNotFoundError:
         what = "is gone"
-    elif path.is_file() and not path.stat().st_size:
-        what = "is empty"
+    except OSError:
+        return  # opening it says what is the matter
     else:
-        return
+        if stat.S_ISREG(found.st_mode) and found.st_size:
+            return
+        regular = stat.S_ISREG(found.st_mode)
+        what = "is empty" if regular else f"is {kind_of(found.st_mode)} now"
     raise WrongError(
         f"the ledger {known[:19]}… was here, and its file {what}",
         rule="head/truncated",
@@ -164,15 +187,21 @@ def _wire(
         home.head_memory(ledger_id) if pinned and not readonly else None,
         writer=None if readonly else writer,
         checkpointer=None if readonly else _kept(home, ledger_id, "checkpoint"),
+        blobs=home.blobs_of(database.path),
     )
     store.published = _publisher(home, ledger_id, anchor, pinned=pinned)
     return Opened(store, home, pinned)
 
 
-def _heal(store: Store, home: TrustHome, path: Path) -> None:
-    """Finish what a crash cut off: making the ledger, or an erasure."""
-    if not home.locations(store.ledger_id):
-        home.remember(str(path), store.ledger_id)
+def _heal(store: Store, home: TrustHome, url: str | os.PathLike[str]) -> None:
+    """Finish what a crash cut off: making the ledger, or an erasure.
+
+    A known place that was written in another way is known by that, too.
+    """
+    known = home.locations(store.ledger_id)
+    places = home.places(url)
+    if not known or (set(places) & set(known) and set(places) - set(known)):
+        home.remember(url, store.ledger_id)
     erase_again(store, home)
 
 
@@ -193,7 +222,7 @@ def _environment_key() -> Signer | None:
 
 def _kept(home: TrustHome, ledger_id: str, name: str) -> Signer | None:
     path = home.keys_directory(ledger_id) / f"{name}.pem"
-    return load_private(path) if path.exists() else None
+    return load_private(path, follow=False) if os.path.lexists(path) else None
 
 
 class _publisher:  # noqa: N801 - reads as the function that it is

@@ -33,12 +33,14 @@ from muniment.errors import (
 from muniment.event_types import EventType, EventTypes, Prepared
 from muniment.events import BlobRef, Event, Subject
 from muniment.executing import environment, owner, ulid
+from muniment.imports import refuse_importing
 from muniment.kinds import KERNEL_KINDS, EffectKind
 from muniment.lanes import Lane
 from muniment.plugins import Plugins
 from muniment.programs import Program, describe
 from muniment.reading import events_of_run
-from muniment.runs import Answer, Recording
+from muniment.runs import Recording
+from muniment.seams import Answer
 from muniment.signing import Signer
 from muniment.store import Fence, Store
 from muniment.trust import TrustHome
@@ -48,6 +50,7 @@ from muniment.vocabulary import KERNEL_TYPES, effect_types
 
 __all__ = ["LedgerPort"]
 
+_VERBS = ("requested", "streamed", "completed", "failed")
 _RESERVED = ("ledger.", "key.", "run.", "blob.", "plugin.", "replay.", "clock.")
 
 
@@ -122,7 +125,7 @@ class LedgerPort:
         """Refuse types that only the kernel writes."""
         self._extend()
         stem, _, verb = name.rpartition(".")
-        outcome = verb in ("requested", "completed", "failed") and stem in self._kinds
+        outcome = verb in _VERBS and stem in self._kinds
         if name.startswith(_RESERVED) or outcome:
             raise UsageError(
                 f"{name} events are written by the ledger alone",
@@ -286,6 +289,7 @@ class LedgerPort:
         replay_of: str | None = None,
     ) -> tuple[Mapping[str, object], Recording]:
         """Write ``run.started``; return the params as recorded, and the recording."""
+        refuse_importing()
         if mode not in ("live", "dry"):
             raise UsageError(
                 f"{mode!r} is not a mode of a run",

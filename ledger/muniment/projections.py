@@ -13,33 +13,23 @@ Rules:
 - Folding from event 0 gives what folding on from a remembered state gives.
 - What is remembered lives in ``cache.db`` beside the ledger, under the ledger's id, the
   projection's name and version, and the hash of the last event folded; anything that
-  does not fit is thrown away. The file may be deleted at any time.
+  does not fit, or that another user may have written, is folded again
+  (`muniment.projection_cache`).
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
-import sqlite3
 from collections.abc import Callable, Iterable
-from contextlib import closing, suppress
-from pathlib import Path
-from typing import ClassVar, Generic, TypeVar, cast
+from typing import ClassVar, Generic, TypeVar
 
 from muniment.canonical import JsonValue
 from muniment.events import Event
+from muniment.projection_cache import Cache
 
-__all__ = ["Cache", "Projection", "cache_path", "fold"]
+__all__ = ["Projection", "fold"]
 
 V_co = TypeVar("V_co", covariant=True)
-
-_CHECK = hashlib.sha256().digest_size
-
-
-def cache_path(ledger: Path) -> Path:
-    """Return where what is remembered of the ledger file *ledger* is kept."""
-    return ledger.with_name("cache.db")
 
 
 class Projection(Generic[V_co]):
@@ -60,102 +50,6 @@ class Projection(Generic[V_co]):
     def view(self, state: JsonValue) -> V_co:
         """Return what callers get to see."""
         raise NotImplementedError
-
-
-class Cache:
-    """Remembered states, in a file that may be missing, unwritable or garbage."""
-
-    def __init__(self, path: Path, ledger_id: str) -> None:
-        self._path = path
-        self._ledger = ledger_id
-
-    def load(self, projection: Projection[object], run: str) -> tuple[int, str, bytes]:
-        """Return size, head hash and state bytes; ``(0, "", b"")`` for nothing."""
-        nothing = (0, "", b"")
-        found = self._find(projection, run)
-        if found is None:
-            return nothing
-        size, head, stored = found
-        state = stored[_CHECK:]
-        sound = self._check(projection, run, size, head, state) == stored[:_CHECK]
-        return (size, head, state) if sound else nothing
-
-    def _find(
-        self, projection: Projection[object], run: str
-    ) -> tuple[int, str, bytes] | None:
-        if not self._path.exists():
-            return None
-        try:
-            with closing(self._connect()) as connection:
-                row = connection.execute(
-                    "SELECT size, head, state FROM projection WHERE ledger = ? "
-                    "AND name = ? AND version = ? AND run = ?",
-                    (self._ledger, projection.name, projection.version, run),
-                ).fetchone()
-        except sqlite3.Error:
-            return None  # a cache that cannot be read is a cache that is empty
-        whole = row is not None and type(row[2]) is bytes
-        return cast("tuple[int, str, bytes]", row) if whole else None
-
-    def _check(
-        self,
-        projection: Projection[object],
-        run: str,
-        size: int,
-        head: str,
-        state: bytes,
-    ) -> bytes:
-        """Return what stands before a state, against a file that was damaged."""
-        names = (self._ledger, projection.name, projection.version, run, size, head)
-        return hashlib.sha256(repr(names).encode() + state).digest()
-
-    def save(
-        self,
-        projection: Projection[object],
-        run: str,
-        size: int,
-        head: str,
-        state: bytes,
-    ) -> None:
-        """Remember *state* as that after *size* events, the last with hash *head*."""
-        row = (
-            self._ledger,
-            projection.name,
-            projection.version,
-            run,
-            size,
-            head,
-            self._check(projection, run, size, head, state) + state,
-        )
-        try:
-            with closing(self._connect()) as connection, connection:
-                connection.execute(
-                    "INSERT OR REPLACE INTO projection VALUES (?, ?, ?, ?, ?, ?, ?)",
-                    row,
-                )
-        except sqlite3.OperationalError:
-            return  # a cache that cannot be written costs time, never an answer
-        except sqlite3.DatabaseError:
-            self.clear()  # it is no database, or not any more: the next time it is
-
-    def clear(self) -> None:
-        """Delete the file."""
-        for suffix in ("", "-wal", "-shm", "-journal"):
-            with suppress(OSError):  # a directory in its place, or read-only media
-                Path(f"{self._path}{suffix}").unlink(missing_ok=True)
-
-    def _connect(self) -> sqlite3.Connection:
-        with suppress(OSError):  # no more readers than the ledger itself may have
-            os.close(os.open(self._path, os.O_CREAT | os.O_EXCL, 0o600))
-        connection = sqlite3.connect(self._path, timeout=1)
-        # A power cut may damage the file: every state has a digest before it.
-        connection.execute("PRAGMA synchronous = OFF")
-        connection.execute(
-            "CREATE TABLE IF NOT EXISTS projection (ledger TEXT, name TEXT, "
-            "version INTEGER, run TEXT, size INTEGER, head TEXT, state BLOB, "
-            "PRIMARY KEY (ledger, name, version, run)) WITHOUT ROWID"
-        )
-        return connection
 
 
 def fold(

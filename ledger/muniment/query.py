@@ -25,7 +25,8 @@ from muniment.blobs import ref_of
 from muniment.canonical import canonical
 from muniment.database import Database
 from muniment.errors import UsageError
-from muniment.events import Event, read_event, timestamp
+from muniment.events import Event, timestamp
+from muniment.readable import readable
 from muniment.schema import EventRow, SubjectRow
 
 __all__ = ["Filter", "moment", "read_events"]
@@ -121,14 +122,14 @@ def _page(
     seq = col(EventRow.seq)
     query = (
         select(*_COLUMNS)
-        .add_columns(seq)
+        .add_columns(seq, col(EventRow.type), col(EventRow.run))
         .where(seq >= low, seq < high, *_conditions(wanted))
         .order_by(seq.desc() if wanted.order == "desc" else seq)
         .limit(PAGE)
     )
     with database.querying() as connection:
         rows = connection.execute(query).all()
-        return [(row[4], read_event(*row[:4])) for row in rows]
+        return [(row[4], readable(tuple(row[4:7]), *row[:4])) for row in rows]
 
 
 def _conditions(wanted: Filter) -> Iterator[ColumnElement[bool]]:
@@ -188,10 +189,11 @@ def _first_at(database: Database, wanted: datetime, size: int) -> int:
         while low < high:
             middle = (low + high) // 2
             row = driver.execute(
-                "SELECT payload, signature, key, hash FROM event WHERE seq = ?",
+                "SELECT seq, type, run, payload, signature, key, hash FROM event "
+                "WHERE seq = ?",
                 (middle,),
             ).fetchone()
-            if read_event(row[0], row[1], row[2], row[3]).time < target:
+            if readable(row[:3], *row[3:]).time < target:
                 low = middle + 1
             else:
                 high = middle

@@ -23,7 +23,8 @@ from muniment.heads import Head
 from muniment.opening import Opened
 from muniment.plugins import Plugins
 from muniment.port import LedgerPort
-from muniment.projections import Cache, Projection, cache_path, fold
+from muniment.projection_cache import Cache, cache_path
+from muniment.projections import Projection, fold
 from muniment.proving import prove
 from muniment.reading import (
     digest,
@@ -50,6 +51,7 @@ class Reader:
         self._store = opened.store
         self._home = opened.home
         self._port = port
+        self._secret: bytes | None = None
 
     @property
     def id(self) -> str:
@@ -100,7 +102,8 @@ class Reader:
         to_seq: int | None = None,
     ) -> Iterator[Event]:
         """Yield the events that pass every filter; see `muniment.query`."""
-        others = (since, until, subject, actor, tenant, grep)
+        about = None if subject is None else self.digest(subject)
+        others = (since, until, actor, tenant, grep)
         types = [] if type is None else [one.strip() for one in type.split(",")]
         odd = "*" in (type or "") or order not in ("asc", "desc") or (limit or 0) < 0
         if set(others) == {None} and not odd:
@@ -108,6 +111,7 @@ class Reader:
                 self._store.database,
                 run=None if run is None else self.run_id(run),
                 types=types,
+                subject=about,
                 start=from_seq,
                 end=to_seq,
                 order=order,
@@ -120,7 +124,7 @@ class Reader:
             run=None if run is None else self.run_id(run),
             since=since,
             until=until,
-            subject=None if subject is None else self.digest(subject),
+            subject=about,
             actor=actor,
             tenant=tenant,
             grep=grep,
@@ -197,8 +201,13 @@ class Reader:
 
     @property
     def cache(self) -> Cache:
-        """Where projections are remembered; a file that may be deleted."""
-        return Cache(cache_path(self.path), self.id)
+        """Where projections are remembered; a file that may be deleted.
+
+        Where this user has pinned no key of the ledger, nothing is remembered.
+        """
+        if self._secret is None:
+            self._secret = self._home.cache_secret(self.id)
+        return Cache(cache_path(self.path), self.id, self._secret)
 
     def prove(self, seq: int) -> TlogProof:
         """Return the proof that event *seq* is in the tree of a checkpoint.

@@ -14,10 +14,14 @@ from operator import itemgetter
 from typing import Literal, cast
 
 from muniment.canonical import sha256_tag
-from muniment.database import Database
+from muniment.database import Database, Execute
 from muniment.errors import StoreError, UsageError, WrongError
 from muniment.events import Event, read_event
 from muniment.heads import Head
+from muniment.keyring import Keyring
+from muniment.keys import PublicKey
+from muniment.readable import readable
+from muniment.signing import pae
 from muniment.tree import last_row
 
 __all__ = [
@@ -27,6 +31,7 @@ __all__ = [
     "events_of_run",
     "has_head",
     "head_of",
+    "keyring_of",
     "ledger_id_of",
     "run_id",
 ]
@@ -38,9 +43,20 @@ _DIGEST = re.compile(r"sha256:([0-9a-f]{1,64})")
 _DIGITS = 64
 
 _ROW = "SELECT payload, signature, key, hash FROM event WHERE seq = ?"
+_WHOLE = "SELECT seq, type, run, payload, signature, key, hash FROM event WHERE seq = ?"
 _PAGE = (
-    "SELECT seq, payload, signature, key, hash FROM event "
+    "SELECT seq, type, run, payload, signature, key, hash FROM event "
     "WHERE {}seq >= ? AND seq < ? ORDER BY seq {} LIMIT ?"
+)
+_CHOSEN = {
+    "run": "run = ? AND ",
+    "type": "type = ? AND ",
+    "subject": "seq IN (SELECT seq FROM subject WHERE digest = ?) AND ",
+}
+"""What is chosen by → its part of a page's condition."""
+_KEY_EVENTS = (
+    "SELECT payload, signature, key, hash FROM event WHERE type IN "
+    "('ledger.opened', 'key.enrolled', 'key.revoked', 'key.rotated') ORDER BY seq"
 )
 _LARGEST = 2**63 - 1  # what SQLite can be asked for
 _RUNS = "SELECT DISTINCT run FROM event WHERE run >= ? AND run < ? LIMIT 2"
@@ -86,15 +102,51 @@ def event_at(database: Database, seq: int) -> Event:
     """
     with database.reading() as driver:
         known = -1 if seq > _LARGEST else seq
-        row = driver.execute(_ROW, (known,)).fetchone()
+        row = driver.execute(_WHOLE, (known,)).fetchone()
         if row is not None:
-            return read_event(row[0], row[1], row[2], row[3])
+            return readable(row[:3], *row[3:])
     raise UsageError(
         f"there is no event {seq}; the last is {head_of(database).size - 1}",
         rule="event/unknown",
         place=str(database.path),
         remedy="`muniment events` lists them",
     )
+
+
+def keyring_of(execute: Execute, ledger_id: str, place: str) -> Keyring:
+    """Return the keys of the ledger behind *execute*, as its key events say.
+
+    Each of them counts only under its own signature: all trust hangs on them.
+
+    Raises:
+        StoreError: there is no genesis.
+        WrongError: a key event breaks a rule of keys, or is not signed as it says.
+
+    """
+    keyring: Keyring | None = None
+    for row in execute(_KEY_EVENTS):
+        event = read_event(row[0], row[1], row[2], row[3])
+        signer = PublicKey(bytes(event.key))
+        if not signer.verify(event.signature, pae(event.payload)):
+            raise WrongError(
+                "the signature is not its key's over the payload",
+                rule="event/signature",
+                seq=event.seq,
+                place=f"{place} event {event.seq}",
+                remedy="run `muniment verify`",
+            )
+        if keyring is None:
+            keyring = Keyring.genesis(event.raw, signer, ledger_id)
+        else:
+            keyring.apply(event.seq, event.type, event.raw, signer)
+    if keyring is None:
+        raise StoreError(
+            "the ledger has no genesis",
+            rule="event/genesis",
+            place=place,
+            remedy="run `muniment verify`",
+        )
+    return keyring
 
 
 def has_head(database: Database, size: int, leaf: str) -> bool:
@@ -114,24 +166,28 @@ def events_of_run(
     return (event for _, event in _pages(database, chosen, start, _LARGEST, "asc"))
 
 
-def events_in(
+def events_in(  # noqa: PLR0913 - one keyword for each filter
     database: Database,
     *,
     run: str | None = None,
     types: Collection[str] = (),
+    subject: str | None = None,
     start: int = 0,
     end: int | None = None,
     order: Literal["asc", "desc"] = "asc",
 ) -> Iterator[Event]:
     """Yield the events of a run or of all, of some types or of all, in their order.
 
-    Those from *start* on and before *end*, and none that is appended meanwhile.
+    Those from *start* on and before *end*, and none that is appended meanwhile; with
+    *subject*, a whole ``sha256:…``, those that are about it.
     """
     size = head_of(database).size
     end = size if end is None else min(end, size)
     if start >= end:
         return
-    chosen = {} if run is None else {"run": run}
+    chosen: dict[str, str | bytes] = {} if run is None else {"run": run}
+    if subject is not None:
+        chosen["subject"] = bytes.fromhex(subject.removeprefix("sha256:"))
     each = [
         _pages(database, one, start, end, order)
         for one in ({**chosen, "type": kind} for kind in sorted(set(types)))
@@ -141,20 +197,24 @@ def events_in(
 
 
 def _pages(
-    database: Database, chosen: Mapping[str, str], start: int, end: int, order: str
+    database: Database,
+    chosen: Mapping[str, str | bytes],
+    start: int,
+    end: int,
+    order: str,
 ) -> Iterator[tuple[int, Event]]:
     """Yield positions and events, in pages: no transaction stays open.
 
     Positions are those of the rows, not what payloads claim: that could send us back
     for ever.
     """
-    statement = _PAGE.format("".join(f"{name} = ? AND " for name in chosen), order)
+    statement = _PAGE.format("".join(_CHOSEN[one] for one in chosen), order)
     keys = chosen.values()
     while True:
         with database.reading() as driver:
             limits = (max(start, 0), end, PAGE)
             rows = driver.execute(statement, (*keys, *limits)).fetchall()
-            events = [read_event(row[1], row[2], row[3], row[4]) for row in rows]
+            events = [readable(row[:3], *row[3:]) for row in rows]
         yield from ((row[0], event) for row, event in zip(rows, events, strict=True))
         if not rows:
             return

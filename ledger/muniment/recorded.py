@@ -27,6 +27,8 @@ from muniment.comparing import (
     comparable_event,
     entry,
 )
+from muniment.divergence import Divergence
+from muniment.errors import CannotTellError, WrongError
 from muniment.event_types import EventTypes
 from muniment.events import BlobRef, Event
 from muniment.vocabulary import EffectRequested
@@ -67,6 +69,8 @@ class Item:
     kind: str = ""
     """The kind of an effect; empty for a fact."""
     outcome: Event | None = None
+    streamed: list[Event] = field(default_factory=list[Event])
+    """What was handed on of the last attempt before anything else was written."""
     attempts: int = 1
     used: bool = False
 
@@ -74,6 +78,22 @@ class Item:
     def completed(self) -> bool:
         """Whether the effect gave a value."""
         return self.outcome is not None and self.outcome.type.endswith(".completed")
+
+    def settled(self, run: str) -> Event:
+        """Return the outcome.
+
+        Raises:
+            CannotTellError: the record ends before it.
+
+        """
+        if self.outcome is None:
+            raise CannotTellError(
+                "the record ends before this effect's outcome",
+                rule="replay/open",
+                place=f"run {run}, event {self.event.seq}",
+                remedy="what it came to was never recorded",
+            )
+        return self.outcome
 
     @property
     def cancelled(self) -> bool:
@@ -112,6 +132,14 @@ class Recorded:
     def extend(self, events: Iterable[Event]) -> None:
         """Take in the *events* that followed."""
         for event in events:
+            if event.fault:
+                raise WrongError(
+                    f"the event is malformed: {event.fault}",
+                    rule="event/malformed",
+                    seq=event.seq,
+                    place=f"event {event.seq} {event.type}",
+                    remedy="nothing goes on from such a record; run `muniment verify`",
+                )
             self.events.append(event)
             self._index(event)
 
@@ -127,8 +155,11 @@ class Recorded:
         earlier = self._open.get((name, ordinal))
         if verb in ("completed", "failed") and earlier and earlier.kind == stem:
             earlier.outcome = event
+        elif verb == "streamed" and earlier and earlier.kind == stem:
+            earlier.streamed.append(event)
         elif verb == "requested" and earlier is not None:
             earlier.outcome, earlier.attempts = None, earlier.attempts + 1
+            earlier.streamed = []
         elif verb == "requested" and self._is_effect(event.type):
             key = match_key(stem, self._content(event, "request"))
             item = Item(event, name, ordinal, key, stem)
@@ -211,6 +242,25 @@ class Recorded:
             for event in self.events
             if outcome is not None and event.seq > outcome.seq
         )
+
+    def went_on(self, item: Item) -> bool:
+        """Tell whether more was written after parts of the effect were handed on."""
+        return bool(item.streamed) and any(
+            event.seq > item.streamed[0].seq
+            and event.type not in LIFECYCLE
+            and not (event.scope or "").startswith(f"{PLUGIN_SCOPE}/")
+            and (event.scope, event.ordinal) != (item.event.scope, item.event.ordinal)
+            for event in self.events
+        )
+
+    def gaps(self, scope: str, kind: str, what: str) -> list[Divergence]:
+        """Return that each fact *kind* of *scope* tells of what the record lacks."""
+        here = self.scopes.get(scope)
+        return [
+            Divergence("unrecorded", "", item.event.seq, what, None, None)
+            for item in ([] if here is None else here.items)
+            if item.event.type == kind
+        ]
 
     def use(self, item: Item) -> None:
         """Use up a fact of the record in the place of one that differs."""

@@ -23,6 +23,7 @@ _ENDS = {
     "run.interrupted": "interrupted",
     "run.resumed": "open",
 }
+_NO_EFFECTS = ("plugin.failed", "run.failed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ class RunRecord(Projection[RunFacts]):
     """The fold behind `RunFacts`; ask for it with ``ledger.project(RunRecord, run=…)``."""
 
     name = "run-record"
-    version = 1
+    version = 3
 
     def initial(self) -> JsonValue:
         """Return the state of a run that has no events."""
@@ -70,10 +71,24 @@ class RunRecord(Projection[RunFacts]):
     def apply(self, state: JsonValue, event: Event) -> JsonValue:
         """Count *event*, and take over what the run's own events say."""
         record = cast("dict[str, JsonValue]", state)
+        if "id" not in record:
+            _begin(record, event)
         types = cast("dict[str, int]", record["types"])
         types[event.type] = types.get(event.type, 0) + 1
         record["events"] = cast("int", record["events"]) + 1
-        record["last"], record["ended"] = event.seq, event.time
+        record["last"] = event.seq
+        if record["status"] != "completed":  # the first end counts
+            record["ended"] = event.time
+            self._live(record, event)
+        if event.type.endswith(".requested"):
+            effects = cast("dict[str, int]", record["effects"])
+            kind = event.type.rpartition(".")[0]
+            effects[kind] = effects.get(kind, 0) + 1
+        elif event.type.endswith(".failed") and event.type not in _NO_EFFECTS:
+            record["failed_effects"] = cast("int", record["failed_effects"]) + 1
+        return record
+
+    def _live(self, record: dict[str, JsonValue], event: Event) -> None:
         if event.type == "run.started":
             self._start(record, event)
         elif event.type in _ENDS:
@@ -82,24 +97,8 @@ class RunRecord(Projection[RunFacts]):
         elif event.type == "run.failed":
             record["status"] = event.raw.get("status", "failed")
             record["error_type"] = event.raw.get("error_type")
-        elif event.type.endswith(".requested"):
-            effects = cast("dict[str, int]", record["effects"])
-            kind = event.type.rpartition(".")[0]
-            effects[kind] = effects.get(kind, 0) + 1
-        elif event.type.endswith(".failed") and event.type != "plugin.failed":
-            record["failed_effects"] = cast("int", record["failed_effects"]) + 1
-        return record
 
     def _start(self, record: dict[str, JsonValue], event: Event) -> None:
-        record |= {
-            "id": event.run,
-            "status": "open",
-            "started": event.time,
-            "first": event.seq,
-            "generation": 0,
-            "tenant": event.tenant,
-            "actor": event.actor,
-        }
         for name in ("name", "labels", "program", "plugins", "replay_of"):
             if name in event.raw:
                 record[name] = event.raw[name]
@@ -110,3 +109,17 @@ class RunRecord(Projection[RunFacts]):
         if record.get("status") == "open":
             record["ended"] = None
         return RunFacts(**record)  # type: ignore[arg-type]
+
+
+def _begin(record: dict[str, JsonValue], event: Event) -> None:
+    """Take over where a run begins; one whose first event is no start has no name."""
+    record |= {
+        "id": event.run,
+        "name": "",
+        "status": "open",
+        "started": event.time,
+        "first": event.seq,
+        "generation": 0,
+        "tenant": event.tenant,
+        "actor": event.actor,
+    }

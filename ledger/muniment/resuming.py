@@ -11,6 +11,8 @@ Rules:
   either answered or known to be in doubt.
 - The program runs from its beginning; what it recorded before is answered, not written
   again.
+- It is answered from a record that verifies, or not at all: a live run would go on from
+  what somebody put into it.
 """
 
 from __future__ import annotations
@@ -24,16 +26,18 @@ from muniment.canonical import JsonValue
 from muniment.errors import RefusedError, RunFenced
 from muniment.events import BlobRef, Event, Place
 from muniment.executing import is_alive, owner, refuse_async
+from muniment.imports import refuse_importing
 from muniment.programs import Program, describe, find
 from muniment.reading import events_of_run
 from muniment.recorded import LIFECYCLE, Recorded
+from muniment.run_check import RunCheck
 from muniment.runs import Recording
 from muniment.store import Fence
 
 if TYPE_CHECKING:
     from muniment.ledger import Ledger
 
-__all__ = ["Resumption", "program_of", "recorded_run"]
+__all__ = ["Resumption", "program_of", "recorded_run", "require_pinned", "verified_run"]
 
 
 def recorded_run(ledger: Ledger, run: str) -> Recorded:
@@ -48,6 +52,19 @@ def recorded_run(ledger: Ledger, run: str) -> Recorded:
         ledger.port.types,
         ledger.get_blob,
     )
+
+
+def verified_run(ledger: Ledger, run: str) -> tuple[Recorded, RunCheck]:
+    """Return the record of *run*, ready to answer, and what has verified it.
+
+    Raises:
+        ErasedError: a content that is needed was erased.
+        WrongError: a row of the run does not verify.
+
+    """
+    check = RunCheck(ledger.store.database, ledger.id, run)
+    record = Recorded(check.events(), ledger.port.types, ledger.get_blob)
+    return record, check
 
 
 def program_of(
@@ -75,7 +92,8 @@ def program_of(
         if rebuilt is not None:
             return cast("Program", rebuilt)
     described = started.raw.get("program")
-    return find(cast("dict[str, JsonValue] | None", described), run)
+    known = described if isinstance(described, dict) else None
+    return find(known, run, beside=ledger.path.parent.parent)
 
 
 def params_of(ledger: Ledger, started: Event) -> Mapping[str, object]:
@@ -105,7 +123,10 @@ class Resumption:
         awaits: bool = False,
     ) -> Resumption:
         """Own *run* under a new generation, or raise."""
-        record = recorded_run(ledger, run)
+        refuse_importing()
+        if program is None:
+            require_pinned(ledger, run)
+        record, check = verified_run(ledger, run)
         started = record.events[0]
         _refuse_complete(record, run)
         _refuse_alive(ledger, record, run, take_over)
@@ -115,7 +136,7 @@ class Resumption:
         if (ready := getattr(chosen, "before_resume", None)) is not None:
             ready()  # what it lacks is said while the run is as it was
         params, described = params_of(ledger, started), describe(chosen)
-        resumed = _own(ledger, record, described, take_over)
+        resumed = _own(ledger, record, check, described, take_over)
         recording = Recording(
             ledger.port,
             run,
@@ -134,7 +155,11 @@ class Resumption:
 
 
 def _own(
-    ledger: Ledger, record: Recorded, program: Mapping[str, object], take_over: bool
+    ledger: Ledger,
+    record: Recorded,
+    check: RunCheck,
+    program: Mapping[str, object],
+    take_over: bool,
 ) -> Event:
     """Write ``run.resumed``; *record* is then the run's up to that event."""
     started, generation = record.events[0], _generation(record)
@@ -148,8 +173,7 @@ def _own(
     prepared = port.prepare("run.resumed", fields, run)
 
     def late() -> list[Draft]:
-        start = record.events[-1].seq + 1
-        record.extend(events_of_run(ledger.store.database, run, start))
+        record.extend(check.events())
         _refuse_complete(record, run)
         if _generation(record) > generation:
             raise _owned(run, "somebody else resumed the run meanwhile")
@@ -166,9 +190,32 @@ def _generation(record: Recorded) -> int:
 
 
 def _is_other(described: Mapping[str, object], recorded: JsonValue) -> bool:
-    """Tell whether the program changed; from where one resumes does not change it."""
+    """Tell whether the program changed; from where one resumes does not change it.
+
+    A script that is imported by its file has another name than ``__main__``.
+    """
     known = recorded if isinstance(recorded, dict) else {}
-    return any(described.get(name) != known.get(name) for name in ("import", "source"))
+    before, now = (str(one.get("import")).partition(":") for one in (known, described))
+    same = before == now or ("__main__" in (before[0], now[0]) and before[2] == now[2])
+    return not same or described.get("source") != known.get("source")
+
+
+def require_pinned(ledger: Ledger, run: str) -> None:
+    """Refuse to go on with a run by what a stranger's ledger says.
+
+    Raises:
+        RefusedError: no key of the ledger is pinned.
+
+    """
+    if ledger.home.pins(ledger.id):
+        return
+    raise RefusedError(
+        "a resume goes live, and none of this ledger's keys is pinned: the program that "
+        "it names, and its answers, may be anybody's",
+        rule="ledger/unpinned",
+        place=f"run {run} of {ledger.path}",
+        remedy="pin its root with `muniment keys trust FINGERPRINT`",
+    )
 
 
 def _refuse_complete(record: Recorded, run: str) -> None:
@@ -177,7 +224,7 @@ def _refuse_complete(record: Recorded, run: str) -> None:
             "the run is complete",
             rule="run/complete",
             place=f"run {run}",
-            remedy=f"`muniment replay {run}` derives its result again",
+            remedy=f"`muniment runs explain {run}` says what can be done with it",
         )
 
 

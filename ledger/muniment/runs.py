@@ -24,8 +24,8 @@ import hmac
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
-from typing import NoReturn, Protocol, TypeVar
+from dataclasses import dataclass, replace
+from typing import NoReturn, TypeVar
 from uuid import UUID
 
 from muniment.batch import Draft, detached
@@ -36,13 +36,13 @@ from muniment.divergence import Divergence
 from muniment.errors import MunimentError, RunFenced, UsageError
 from muniment.event_types import Prepared
 from muniment.events import Event, Place, Subject
-from muniment.kinds import EffectKind
 from muniment.merkle import Frontier
 from muniment.recorded import Item, Recorded
+from muniment.run_owner import RunOwner
+from muniment.seams import Port, Stream
 from muniment.store import Fence
-from muniment.value_types import ValueTypes
 
-__all__ = ["Answer", "Handle", "Port", "Recording"]
+__all__ = ["Handle", "Recording"]
 
 E = TypeVar("E", bound=BaseException)
 
@@ -54,57 +54,6 @@ ROUNDS = 8
 
 UNREFUSED = frozenset({"run.failed", "run.interrupted"})
 """That something went wrong is written whatever plugins say."""
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What a plugin's ``before_effect`` gives in the place of the performer."""
-
-    value: object
-    by: Mapping[str, str] = field(default_factory=dict[str, str])
-    refusal: str | None = None
-    """Why the effect may not happen; set by the ledger for a plugin that says so."""
-
-
-class Port(Protocol):
-    """What a run needs of the ledger that it is recorded in."""
-
-    values: ValueTypes
-    """The classes whose instances cross into JSON."""
-
-    def kind(self, name: str) -> EffectKind:
-        """Return the effect kind *name*, or raise with a suggestion."""
-        ...
-
-    def refuse_reserved(self, name: str) -> None:
-        """Refuse types that only the kernel writes."""
-        ...
-
-    def validate(self, name: str, data: Mapping[str, object]) -> Prepared:
-        """Validate the data of an event."""
-        ...
-
-    def admit(self, name: str, data: Mapping[str, object], run: str | None) -> None:
-        """Ask ``before_append``, for an event that is about to be written."""
-        ...
-
-    def commit(self, drafts: list[Draft], fence: Fence | None) -> list[Event]:
-        """Append *drafts* in one durable commit."""
-        ...
-
-    def tell(self, events: list[Event]) -> None:
-        """Tell ``after_append``."""
-        ...
-
-    def before_effect(
-        self, run: Recording, scope: str, kind: str, request: object
-    ) -> Answer | None:
-        """Ask the plugins; None when nobody answers or refuses."""
-        ...
-
-    def hook(self, name: str, **arguments: object) -> object:
-        """Return the first plugin's answer to the hook *name*, or raise."""
-        ...
 
 
 @dataclass(slots=True)
@@ -132,14 +81,35 @@ class Handle:
 
 @dataclass(slots=True)
 class Pending:
-    """A fact in the buffer, or an outcome that stands only if the run goes on."""
+    """A fact in the buffer, parts of a stream, or an outcome."""
 
     draft: Draft
-    handle: Handle | None
+    handle: Handle | None = None
+    held: bool = False
+    """Whether it stands only if the run goes on."""
 
 
 class Recording:
     """The state of one run in one process; lanes are handles on it."""
+
+    compared: int = 0
+    fence: Fence | None = None
+    permit: Callable[[], AbstractContextManager[object]] | None = None
+    guards: tuple[str, ...] | None = None
+    """What a program keeps itself from in a replay, where that is its own affair."""
+    decide: Callable[[str, object], str] | None = None
+    """``repeat`` or ``refuse`` for a doubtful effect, by its kind and request."""
+    witness: Callable[[list[object]], None] | None = None
+    """Is told what the program does, where another process judges it."""
+    strict: bool = True
+    """Whether a fact that the record lacks diverges while others still wait."""
+    tolerant: bool = False
+    """Whether a fact that diverges is only reported."""
+    halted: BaseException | None = None
+    """What stopped the run; a program that swallows it gets it again."""
+    ended: bool = False
+    ending: bool = False
+    """Only the end itself is to be written any more."""
 
     def __init__(  # noqa: PLR0913 - the fixed facts of a run
         self,
@@ -154,31 +124,24 @@ class Recording:
         record: Recorded | None = None,
     ) -> None:
         self.run_id, self.name, self.mode = run_id, name, mode
+        self.owner = RunOwner(run_id)
         self.tenant, self.actor = tenant, actor
         self.record_of = record
         self.digest = Digest()
+        self.memory: dict[str, object] = {}
+        """What plugins remember for as long as the run lasts."""
+        self.secret_since: int | None = None
+        """How many differences there were when a secret was answered without itself."""
         self.divergences: list[Divergence] = []
-        self.compared = 0
-        self.fence: Fence | None = None
-        self.permit: Callable[[], AbstractContextManager[object]] | None = None
-        self.guards: tuple[str, ...] | None = None
-        """What a program keeps itself from in a replay, where that is its own affair."""
-        self.decide: Callable[[str, object], str] | None = None
-        """``repeat`` or ``refuse`` for a doubtful effect, by its kind and request."""
-        self.strict = True
-        """Whether a fact that the record lacks diverges while others still wait."""
-        self.tolerant = False
-        """Whether a fact that diverges is only reported."""
-        self.halted: BaseException | None = None
-        """What stopped the run; a program that swallows it gets it again."""
-        self.ended = False
-        self.ending = False
-        """Only the end itself is to be written any more."""
+        self.gaps: list[Divergence] = []
+        """What the record says that it lacks."""
         self.counts: dict[str, int] = {}
         self._frontier = Frontier()
         self.port = port
         self.seed = seed
         self.writes = mode in ("live", "resume")
+        self.streams: list[Stream] = []
+        """Those that are open, in the order in which they began."""
         self._buffer: list[Pending] = []
         self._ordinals: dict[str, int] = {}
         self._draws: dict[tuple[str, str], int] = {}
@@ -190,6 +153,18 @@ class Recording:
                 self._count(event)
             self._ordinals = {n: s.next_ordinal for n, s in record.scopes.items()}
 
+    def redacted(self, text: str) -> str:
+        """Return *text* without the secrets that plugins remember, by their `redacted`."""
+        text = text.encode("utf-8", "backslashreplace").decode()
+        for one in [*self.memory.values()]:
+            hide = getattr(one, "redacted", None)
+            text = text if hide is None else str(hide(text))
+        return text
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse to be pickled: a run does not travel."""
+        self.owner.refuse_travel()
+
     # -- facts ---------------------------------------------------------------------
 
     def record(
@@ -200,33 +175,37 @@ class Recording:
         subjects: tuple[Subject, ...] = (),
     ) -> Handle:
         """State a fact in *scope*; see `Lane.record`."""
+        self.owner.require()
         place = Place(self.run_id, scope)
         draft = detached(self.draft(self.port.validate(kind, data), place, subjects))
         facts = {} if self.record_of is None else comparable(draft.prepared)
         with self.lock:
             self.require_going()
-            item = self._recorded_fact(scope, kind, facts)
+            self.tell("fact", scope, kind, draft.prepared)
+            item = self.recorded_fact(scope, kind, facts)
             if item is None and self.mode != "dry":
                 self.port.admit(kind, data, self.run_id)
-                self._refuse_other_fact(scope, kind, facts)
+                self.refuse_other_fact(scope, kind, facts)
             self.digest.add(scope, kind, draft.prepared)
             if item is not None:
                 return Handle(self, item.event)
             handle = Handle(self)
             if self.writes:
                 place = replace(place, ordinal=self.next_ordinal(scope))
+                self.take_parts()
                 self._buffer.append(Pending(replace(draft, place=place), handle))
             return handle
 
-    def _recorded_fact(
+    def recorded_fact(
         self, scope: str, kind: str, facts: dict[str, JsonValue]
     ) -> Item | None:
+        """Use up the recorded fact that equals this one; None where there is none."""
         record = self.record_of
         item = None if record is None else record.fact(scope, kind, facts)
-        self.compared += item is not None
+        self.compared += item is not None and is_compared(scope)
         return item
 
-    def _refuse_other_fact(
+    def refuse_other_fact(
         self, scope: str, kind: str, facts: dict[str, JsonValue]
     ) -> None:
         """Diverge by a fact that the record lacks, unless it may be a lost one.
@@ -258,6 +237,7 @@ class Recording:
         return UUID(bytes=self._draw(scope, "uuid")[:16], version=4)
 
     def _draw(self, scope: str, what: str) -> bytes:
+        self.owner.require()
         with self.lock:
             count = self._draws.get((scope, what), 0)
             self._draws[scope, what] = count + 1
@@ -265,6 +245,13 @@ class Recording:
         return hmac.digest(self.seed.encode(), message, hashlib.sha256)
 
     # -- divergence ----------------------------------------------------------------
+
+    def tell(self, *what: object) -> None:
+        """Tell the witness, if there is one; of a fact, its data as it is compared."""
+        if self.witness is not None:
+            self.witness(
+                [comparable(one) if isinstance(one, Prepared) else one for one in what]
+            )
 
     def difference(
         self, expected: Item | None, scope: str, kind: str, got: dict[str, JsonValue]
@@ -286,6 +273,11 @@ class Recording:
         self.divergences.append(found)
         raise self.halt(found.error(self.run_id))
 
+    def answer_secret(self) -> None:
+        """Take note that from here on a difference may come of a secret's absence."""
+        if self.secret_since is None:
+            self.secret_since = len(self.divergences)
+
     def halt(self, error: E) -> E:
         """Remember the first *error* that nothing may follow; return it to be raised."""
         self.halted = self.halted or error
@@ -293,21 +285,35 @@ class Recording:
 
     def require_going(self) -> None:
         """Raise again what stopped the run, or refuse once it ended."""
+        self.owner.require()
         if self.halted is not None:
             raise self.halted
         if self.ended or self.ending:
-            raise _ended(self.run_id)
+            raise self.owner.ended()
 
     # -- writing -------------------------------------------------------------------
 
     def flush(self) -> None:
         """Write what is buffered; durable on return."""
+        self.owner.require()
         with self.lock:
+            self.take_parts()
             if self._buffer:
                 self.write()
 
+    def close_streams(self) -> None:
+        """Write the outcomes of streams that are open when the run ends."""
+        for stream in tuple(self.streams):
+            stream.close()
+
+    def take_parts(self) -> None:
+        """Put what streams handed on behind what is buffered."""
+        drafts = [stream.draft() for stream in self.streams] if self.writes else []
+        self._buffer += [Pending(one) for one in drafts if one is not None]
+
     def drain(self) -> None:
         """Write what is buffered, and what observers state of it, before the end."""
+        self.owner.require()
         with self.lock:
             for _ in range(ROUNDS):
                 self.flush()
@@ -324,6 +330,7 @@ class Recording:
 
     def write_prepared(self, prepared: Prepared) -> Event:
         """Write an event of the run itself that was prepared already."""
+        self.owner.require()
         with self.lock:
             place = Place(self.run_id, "", self.next_ordinal(""))
             return self.write(self.draft(prepared, place))
@@ -345,8 +352,10 @@ class Recording:
 
     def write(self, last: Draft | None = None) -> Event:
         """Write the buffer and *last* in one commit; return the last event."""
+        self.owner.require()
         if self.ended:
-            raise _ended(self.run_id)
+            raise self.owner.ended()
+        self.take_parts()
         waiting, self._buffer = self._buffer, []
         drafts = [one.draft for one in waiting] + ([] if last is None else [last])
         try:
@@ -373,11 +382,11 @@ class Recording:
 
     def hold(self, outcome: Draft) -> None:
         """Write *outcome* with the next write, unless the run is interrupted first."""
-        self._buffer.append(Pending(outcome, None))
+        self._buffer.append(Pending(outcome, held=True))
 
     def drop_held(self) -> None:
         """Forget outcomes that stood only if the run had gone on."""
-        self._buffer = [one for one in self._buffer if one.handle is not None]
+        self._buffer = [one for one in self._buffer if not one.held]
 
     def _count(self, event: Event) -> None:
         scope = event.scope or ""
@@ -389,12 +398,3 @@ class Recording:
         ordinal = self._ordinals.get(scope, 0)
         self._ordinals[scope] = ordinal + 1
         return ordinal
-
-
-def _ended(run: str) -> UsageError:
-    return UsageError(
-        "the run has ended",
-        rule="run/ended",
-        place=f"run {run}",
-        remedy="wait for threads and tasks before the program returns",
-    )

@@ -22,24 +22,26 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import cast
 
 from muniment.batch import Batch, Draft, build
 from muniment.blobs import Blobs
 from muniment.checkpoint import Checkpoint, origin, sign_checkpoint
-from muniment.database import Database, Driver, Execute
+from muniment.database import Database, Driver
 from muniment.errors import (
     AppendRefused,
     KeyRefused,
     MunimentError,
     RunFenced,
-    StoreError,
     WrongError,
 )
-from muniment.events import Event, read_event
+from muniment.events import Event
 from muniment.heads import HeadMemory
+from muniment.imports import refuse_importing
 from muniment.keyring import Keyring
 from muniment.keys import PublicKey
+from muniment.reading import keyring_of
 from muniment.signing import Signer
 from muniment.tree import Tail, tail_of
 from muniment.writer import Writer
@@ -51,10 +53,6 @@ CHECKPOINT_SECONDS = 10.0
 CLOSING_SECONDS = 0.2
 """How long a writer that closes waits for readers, to leave an empty log behind."""
 
-_KEY_EVENTS = (
-    "SELECT payload, signature, key, hash FROM event WHERE type IN "
-    "('ledger.opened', 'key.enrolled', 'key.revoked', 'key.rotated') ORDER BY seq"
-)
 _INSERT = (
     "INSERT INTO event (seq, type, run, payload, signature, key, hash) "
     "VALUES (?, ?, ?, ?, ?, ?, ?)"
@@ -66,7 +64,8 @@ _LAST_CHECKPOINT = "SELECT size, note FROM checkpoint ORDER BY size DESC LIMIT 1
 
 _NEWER_GENERATION = (
     "SELECT seq FROM event INDEXED BY event_by_type "
-    "WHERE type IN ('run.resumed', 'run.completed') AND seq > ? AND run = ? LIMIT 1"
+    "WHERE type IN ('run.resumed', 'run.completed', 'run.failed', 'run.interrupted') "
+    "AND seq > ? AND run = ? LIMIT 1"
 )
 
 
@@ -89,10 +88,11 @@ class Store:
         *,
         writer: Signer | None = None,
         checkpointer: Signer | None = None,
+        blobs: Path | None = None,
     ) -> None:
         self.database = database
         self.ledger_id = ledger_id
-        self.blobs = Blobs(database.path)
+        self.blobs = Blobs(database.path, blobs)
         self.published: Callable[[bytes], None] = _nothing
         """Called with each new checkpoint note, after its commit."""
         self.step: Callable[[str], None] = _nothing
@@ -141,6 +141,7 @@ class Store:
             StoreError: the database is locked, full, read-only or corrupt.
 
         """
+        refuse_importing()
         with self._line.lock:
             sys.audit("muniment.append", self.place)
             self._catch_up()
@@ -211,7 +212,7 @@ class Store:
     def keyring(self) -> Keyring:
         """Return the keys of the ledger, as its key events say."""
         with self.database.reading() as driver:
-            return self._fold_keys(driver.execute)
+            return keyring_of(driver.execute, self.ledger_id, self.place)
 
     def last_checkpoint(self) -> tuple[int, bytes | None]:
         """Return the size and note of the newest checkpoint in the file."""
@@ -268,7 +269,7 @@ class Store:
         tail = tail_of(driver.execute, self._tail)
         self._refuse_older_copy(driver, tail)
         if tail is not self._tail:
-            self._keyring = self._fold_keys(driver.execute)
+            self._keyring = keyring_of(driver.execute, self.ledger_id, self.place)
             self._tail = tail
         return tail.copy()
 
@@ -300,24 +301,6 @@ class Store:
                 place=self.place,
                 remedy="run `muniment verify`; do not write to this file",
             )
-
-    def _fold_keys(self, execute: Execute) -> Keyring:
-        keyring: Keyring | None = None
-        for row in execute(_KEY_EVENTS):
-            event = read_event(row[0], row[1], row[2], row[3])
-            signer = PublicKey(bytes(event.key))
-            if keyring is None:
-                keyring = Keyring.genesis(event.raw, signer, self.ledger_id)
-            else:
-                keyring.apply(event.seq, event.type, event.raw, signer)
-        if keyring is None:
-            raise StoreError(
-                "the ledger has no genesis",
-                rule="event/genesis",
-                place=self.place,
-                remedy="run `muniment verify`",
-            )
-        return keyring
 
     def _keyring_after(self, batch: Batch) -> Keyring | None:
         """Return the keys after *batch*; a key event that cannot hold is refused."""
@@ -373,7 +356,7 @@ def _refuse_fenced(driver: Driver, fence: Fence) -> None:
     row = driver.execute(_NEWER_GENERATION, (fence.since, fence.run)).fetchone()
     if row is not None:
         raise RunFenced(
-            "the run was resumed by somebody else or is complete; "
+            "the run was resumed by somebody else or has ended; "
             "this owner may not write any more",
             rule="run/fenced",
             place=f"run {fence.run}, event {row[0]}",

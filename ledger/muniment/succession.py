@@ -8,8 +8,11 @@ Rules:
 
 - One mechanism for a restore, lost keys, a change of format and retention: the old
   ledger stays as it is, the new one quotes it.
-- What is quoted is the largest checkpoint that is known: of the file, where its keys
-  signed it, or of the trust home, where the file is gone or behind.
+- What is quoted is the largest checkpoint that is known: of the file, or of the trust
+  home, where the file is gone or behind.
+- A checkpoint counts only where a checkpoint key of the old ledger signed it that held
+  the role at its size. Its file says which those are; where the file is gone, or ends
+  before that size, so does the checkpoint key that this trust home keeps for it.
 """
 
 from __future__ import annotations
@@ -17,9 +20,17 @@ from __future__ import annotations
 from pathlib import Path
 
 from muniment.canonical import JsonValue
-from muniment.checkpoint import Checkpoint, Note, origin, read_checkpoint
+from muniment.checkpoint import (
+    Checkpoint,
+    Note,
+    origin,
+    read_checkpoint,
+    read_vouched,
+)
 from muniment.database import Database, sqlite_path
-from muniment.errors import CannotTellError, MunimentError, UsageError
+from muniment.errors import CannotTellError, MunimentError, UsageError, WrongError
+from muniment.keyring import Keyring
+from muniment.keys import PublicKey, load_private
 from muniment.reading import ledger_id_of
 from muniment.store import Store
 from muniment.trust import TrustHome
@@ -46,12 +57,13 @@ def predecessor(old: str, reason: str, home: TrustHome) -> dict[str, JsonValue]:
             rule="continues/reason",
             remedy="add --reason TEXT",
         )
-    ledger, note = _known(old, home)
+    ledger, note, keyring = _known(old, home)
+    own = _own_key(home, ledger)
     notes = [] if note is None else [note]
-    notes += home.anchors(ledger)
+    notes += [one for one in home.anchors(ledger) if _counts(one, ledger, keyring, own)]
     if not notes:
         raise CannotTellError(
-            "no checkpoint of the old ledger is known",
+            "no checkpoint of the old ledger is known that one of its keys signed",
             rule="continues/no-checkpoint",
             place=old,
             remedy="sign one with `muniment --ledger OLD checkpoint`",
@@ -60,10 +72,36 @@ def predecessor(old: str, reason: str, home: TrustHome) -> dict[str, JsonValue]:
     return {"checkpoint": newest.decode(), "ledger": ledger, "reason": reason}
 
 
-def _known(old: str, home: TrustHome) -> tuple[str, bytes | None]:
-    """Return the id of *old*, and the last checkpoint of its file, if it has one."""
+def _counts(
+    note: bytes, ledger: str, keyring: Keyring | None, own: PublicKey | None
+) -> bool:
+    """Tell whether the trust home's *note* is one of the old ledger."""
+    try:
+        if keyring is not None:
+            read_vouched(note, origin(ledger), keyring)
+            return True
+    except WrongError as error:
+        if error.rule != "checkpoint/unsigned":
+            return False
+    if own is None:
+        return False
+    try:
+        read_checkpoint(note, origin(ledger), [own])
+    except WrongError:
+        return False
+    return True
+
+
+def _own_key(home: TrustHome, ledger: str) -> PublicKey | None:
+    """Return the checkpoint key that *home* keeps for the ledger."""
+    path = home.keys_directory(ledger) / "checkpoint.pem"
+    return load_private(path).public if path.exists() else None
+
+
+def _known(old: str, home: TrustHome) -> tuple[str, bytes | None, Keyring | None]:
+    """Return the id of *old*, the last checkpoint of its file, and its keys."""
     if old.startswith("sha256:"):
-        return old, None
+        return old, None, None
     path = sqlite_path(old)
     try:
         return _read(path)
@@ -72,19 +110,19 @@ def _known(old: str, home: TrustHome) -> tuple[str, bytes | None]:
         ledger = home.ledger_at(str(path))
         if ledger is None:
             raise
-        return ledger, None
+        return ledger, None, None
 
 
-def _read(path: Path) -> tuple[str, bytes | None]:
+def _read(path: Path) -> tuple[str, bytes | None, Keyring]:
     database = Database.open(path, readonly=True)
     try:
         ledger = ledger_id_of(database)
         store = Store(database, ledger, None)
-        size, note = store.last_checkpoint()
+        keyring = store.keyring()
+        note = store.last_checkpoint()[1]
         if note is not None:
-            keys = store.keyring().checkpoint_keys_at(size)
-            read_checkpoint(note, origin(ledger), keys)
-        return ledger, note
+            read_vouched(note, origin(ledger), keyring)
+        return ledger, note, keyring
     finally:
         database.dispose()
 

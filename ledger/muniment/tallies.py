@@ -3,8 +3,13 @@
     Tally(kind="llm", requested=3, completed=2, failed=1, duration_us=1200345,
           longest_us=900112, input_tokens=412, output_tokens=96)
 
-Rules: a projection over payloads; attempts count one by one; a request that nothing
-followed is *open*. Tokens are those that the effects' outcomes say inline.
+Rules:
+
+- A projection over payloads; attempts count one by one.
+- An effect is one place of a run: its scope and ordinal. It is *open* while the last
+  request there has no outcome. A request in doubt that was repeated, by a resume, is
+  open no more: the outcome of the later one is the effect's.
+- Tokens are those that the effects' outcomes say inline.
 """
 
 from __future__ import annotations
@@ -32,50 +37,56 @@ class Tally:
     requested: int = 0
     completed: int = 0
     failed: int = 0
+    open: int = 0
+    """How many effects wait for an outcome; each counts once, however often asked."""
     duration_us: int = 0
     longest_us: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
-
-    @property
-    def open(self) -> int:
-        """How many requests have no outcome."""
-        return self.requested - self.completed - self.failed
 
 
 class EffectTally(Projection[tuple[Tally, ...]]):
     """The fold behind `Tally`; over all runs, or over one."""
 
     name = "effect-tally"
-    version = 1
+    version = 2
 
     def initial(self) -> JsonValue:
         """Return the state of a ledger without effects."""
-        return {}
+        return {"kinds": {}, "waiting": {}}
 
     def apply(self, state: JsonValue, event: Event) -> JsonValue:
         """Add *event* where it belongs to an effect."""
-        tallies = cast("dict[str, dict[str, int]]", state)
+        parts = cast("dict[str, dict[str, dict[str, int]]]", state)
+        kinds, waiting = parts["kinds"], parts["waiting"]
         kind, _, verb = event.type.rpartition(".")
         if event.run is None:
             return state
+        place = f"{event.run} {event.ordinal} {event.scope}"
         if verb == "requested":
-            tally = tallies.setdefault(kind, {})
-            _add(tally, "requested", 1)
-        elif verb in ("completed", "failed") and kind in tallies:
-            tally = tallies[kind]
-            _add(tally, verb, 1)
-            took = event.raw.get("duration_us")
-            if isinstance(took, int):
-                _add(tally, "duration_us", took)
-                tally["longest_us"] = max(took, tally.get("longest_us", 0))
-            _add_tokens(tally, event.raw.get("about"))
+            _add(kinds.setdefault(kind, {}), "requested", 1)
+            waiting.setdefault(kind, {})[place] = 1
+        elif verb in ("completed", "failed") and kind in kinds:
+            waiting[kind].pop(place, None)
+            _add(kinds[kind], verb, 1)
+            _add_outcome(kinds[kind], event)
         return state
 
     def view(self, state: JsonValue) -> tuple[Tally, ...]:
         """Return the tallies, by kind."""
-        tallies = cast("dict[str, dict[str, int]]", state)
-        return tuple(Tally(kind, **tallies[kind]) for kind in sorted(tallies))
+        parts = cast("dict[str, dict[str, dict[str, int]]]", state)
+        return tuple(
+            Tally(kind, **parts["kinds"][kind], open=len(parts["waiting"][kind]))
+            for kind in sorted(parts["kinds"])
+        )
+
+
+def _add_outcome(tally: dict[str, int], event: Event) -> None:
+    took = event.raw.get("duration_us")
+    if isinstance(took, int):
+        _add(tally, "duration_us", took)
+        tally["longest_us"] = max(took, tally.get("longest_us", 0))
+    _add_tokens(tally, event.raw.get("about"))
 
 
 def _add(tally: dict[str, int], name: str, count: int) -> None:

@@ -2,13 +2,16 @@
 
     $MUNIMENT_HOME/                  mode 0700; else the platform's user data directory
     ├── lock                         held by whoever changes anything here
+    ├── blobs.json                   {"<location>": "<folder of its large contents>"}
     ├── locations.json               {"/srv/lab/.muniment/ledger.db": "sha256:<ledger id>"}
+    ├── seen.json                    what verifications saw (`muniment.seen`)
     └── ledgers/<hex of ledger id>/
         ├── pins.json                ["SHA256:…", …]  keys that were accepted
         ├── head                     size and hash of the last event (`muniment.heads`)
         ├── anchors.jsonl            {"note":"<checkpoint>","time":"…"}, append-only
-        ├── erased.jsonl             {"digests":[…],"reason":"…","time":"…"}
+        ├── erased.jsonl             {"digests":[…],"event":{…},"reason":"…","time":"…"}
         ├── verified.json            {"ok":true,"size":12,"time":"…"}
+        ├── cache.json               {"secret":"<hex>"}  under which a cache is believed
         ├── keys/                    writer.pem, checkpoint.pem
         └── recovery/                root.pem, next-root.pem: to be moved away
 
@@ -18,7 +21,8 @@ Rules:
   it. One that other users can write to is refused: they could plant a pin.
 - A JSON file is replaced whole; a line is appended and synced. Both under the lock.
 - What cannot be read raises and names file and line; nothing is skipped.
-- A location is never given to another ledger, only forgotten.
+- A location is known by the path as it was written and by the path it leads to; either
+  one that is known must agree. It is never given to another ledger, only forgotten.
 
 Specification: ``docs/spec/trust-home.md``.
 """
@@ -27,32 +31,36 @@ from __future__ import annotations
 
 import os
 import re
-import stat
+import secrets
 from collections.abc import Generator, Iterable
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from muniment.canonical import JsonValue
-from muniment.errors import CannotTellError, RefusedError, UsageError
+from muniment.errors import CannotTellError, RefusedError, UsageError, WrongError
 from muniment.heads import Head, HeadMemory, lock_file
+from muniment.homes import default_home, refuse_no_home
+from muniment.locations import leads_to, spellings
+from muniment.seen import Seen, read_seen
 from muniment.trustfiles import (
     append_line,
     damaged,
     load_json,
     load_lines,
+    open_lock,
+    refuse_shared,
     replace_json,
+    require_folders,
     texts,
-    unreadable,
 )
 
 __all__ = ["TrustHome", "Verified"]
 
 _DIGEST = re.compile(r"sha256:([0-9a-f]{64})")
+_SECRET = re.compile(r"[0-9a-f]{64}")
 _KEYID = re.compile(r"SHA256:[A-Za-z0-9+/]{43}")
-_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
-_USER = re.compile(r"([^/@:]*)(?::.*)?@([^@]*)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,68 +79,112 @@ class TrustHome:
 
     def __init__(self, path: Path | None = None) -> None:
         """Take *path*, else ``MUNIMENT_HOME``, else the platform's place."""
-        self.path = path or _default_home()
+        self.path = path or default_home()
 
     def location(self, url_or_path: str | os.PathLike[str]) -> str:
-        """Return the one spelling of where a ledger is; never with a password.
+        """Return the one spelling of where a ledger is; see `muniment.locations`."""
+        return leads_to(url_or_path)
 
-        A SQLite file is its absolute real path. Another database is its URL without
-        driver and password: how one logs in does not make it another place. An ``@``
-        behind the host is written ``%40``, or it is taken for the end of a password.
+    def places(self, url_or_path: str | os.PathLike[str]) -> tuple[str, ...]:
+        """Return what a ledger there is remembered by: as written, and real."""
+        return spellings(url_or_path)
+
+    def ledger_at(self, location: str | os.PathLike[str]) -> str | None:
+        """Return the id of the ledger that was last known at *location*.
+
+        Raises:
+            WrongError: one is known there, and another one where a link there leads.
+
         """
-        text = os.fspath(url_or_path)
-        url = _URL.fullmatch(text)
-        if url is None:
-            return os.path.normcase(os.path.realpath(text))
-        scheme, rest = url[1].lower().partition("+")[0], url[2]
-        if scheme == "sqlite":
-            return _sqlite_location(rest)
-        user = _USER.fullmatch(rest)
-        if user is not None:
-            rest = f"{user[1]}@{user[2]}" if user[1] else user[2]
-        base, _, query = rest.partition("?")
-        kept = [item for item in query.split("&") if not _is_secret(item)]
-        return f"{scheme}://{base}" + ("?" + "&".join(kept) if any(kept) else "")
-
-    def ledger_at(self, location: str) -> str | None:
-        """Return the id of the ledger that was last known at *location*."""
-        return self._locations().get(self.location(location))
+        known = self._locations()
+        found = {
+            known[place]: place for place in self.places(location) if place in known
+        }
+        if len(found) > 1:
+            (one, here), (other, there) = found.items()
+            raise WrongError(
+                f"the ledger {one[:19]}… was here, and a link leads to {there}, where "
+                f"{other[:19]}… was",
+                rule="head/foreign",
+                place=here,
+                remedy="find out who put the link there; `muniment forget "
+                f"{here}` accepts it",
+            )
+        return next(iter(found), None)
 
     def locations(self, ledger_id: str) -> list[str]:
         """Return every remembered location of a ledger, sorted."""
         known = self._locations()
         return sorted(place for place, found in known.items() if found == ledger_id)
 
-    def remember(self, location: str, ledger_id: str) -> None:
-        """Remember that *ledger_id* is at *location*.
+    def remember(self, location: str | os.PathLike[str], ledger_id: str) -> None:
+        """Remember that *ledger_id* is at *location*, as written and where it leads.
 
         Raises:
             RefusedError: another ledger is known there.
 
         """
         _digits(ledger_id)
-        place = self.location(location)
         with self._changing() as home:
             known = self._locations()
-            if known.setdefault(place, ledger_id) != ledger_id:
-                raise RefusedError(
-                    f"another ledger is known here ({known[place]})",
-                    rule="trust/location",
-                    place=place,
-                    remedy=f"muniment forget {place}, if that ledger is given up",
-                )
+            for place in self.places(location):
+                if known.setdefault(place, ledger_id) != ledger_id:
+                    raise RefusedError(
+                        f"another ledger is known here ({known[place]})",
+                        rule="trust/location",
+                        place=place,
+                        remedy=f"muniment forget {place}, if that ledger is given up",
+                    )
             replace_json(home / "locations.json", dict(known))
 
-    def forget(self, location: str) -> str | None:
-        """Remove the entry of *location* alone; return the ledger id that it had."""
-        place = self.location(location)
-        if place not in self._locations():
+    def forget(self, location: str | os.PathLike[str]) -> str | None:
+        """Remove what is known of *location*; return the ledger id that it had.
+
+        That is the path as it was written; where a link leads is forgotten with it only
+        if the same ledger is known there. What a verification saw there goes too.
+        """
+        places, known, seen = self.places(location), self._locations(), self.seen()
+        ids = [known[place] for place in places if place in known]
+        ids += [seen[place].ledger for place in places if place in seen]
+        if not ids:
             return None
         with self._changing() as home:
-            known = self._locations()
-            ledger_id = known.pop(place, None)
+            known, seen = self._locations(), self.seen()
+            for place in places:
+                if known.get(place) == ids[0]:
+                    del known[place]
+                if place in seen and seen[place].ledger == ids[0]:
+                    del seen[place]
             replace_json(home / "locations.json", dict(known))
-        return ledger_id
+            replace_json(home / "seen.json", _plain(seen))
+        return ids[0]
+
+    def seen(self) -> dict[str, Seen]:
+        """Return what verifications found intact, by location."""
+        refuse_shared(self.path)
+        return read_seen(self.path / "seen.json")
+
+    def seen_at(self, location: str | os.PathLike[str]) -> Seen | None:
+        """Return what a verification found at *location*, as written or where it leads."""
+        known = self.seen()
+        found = (known[place] for place in self.places(location) if place in known)
+        return next(found, None)
+
+    def note_seen(
+        self, location: str | os.PathLike[str], ledger_id: str, size: int, root: bytes
+    ) -> None:
+        """Remember that *ledger_id* was intact at *location*, with *size* events.
+
+        What is known of a longer one there, or of another ledger, stays.
+        """
+        fresh = Seen(ledger_id, size, root, _now())
+        with self._changing() as home:
+            seen = self.seen()
+            for place in self.places(location):
+                known = seen.setdefault(place, fresh)
+                if known.ledger == ledger_id and known.size <= size:
+                    seen[place] = fresh
+            replace_json(home / "seen.json", _plain(seen))
 
     def pins(self, ledger_id: str) -> frozenset[str]:
         """Return the key ids that were accepted for a ledger."""
@@ -189,9 +241,17 @@ class TrustHome:
         return notes
 
     def record_erasure(
-        self, ledger_id: str, digests: Iterable[str], reason: str
+        self,
+        ledger_id: str,
+        digests: Iterable[str],
+        reason: str,
+        event: dict[str, JsonValue] | None = None,
     ) -> None:
-        """Remember that blobs were erased, so that a restored copy loses them too."""
+        """Remember that blobs were erased, so that a restored copy loses them too.
+
+        *event* is the signed ``blob.erased`` that says so; without it the list orders
+        nothing.
+        """
         listed = sorted(set(digests))
         if not all(_DIGEST.fullmatch(digest) for digest in listed):
             raise UsageError("a digest is not sha256:<hex>", rule="trust/digest")
@@ -200,6 +260,8 @@ class TrustHome:
             "reason": reason,
             "time": _now(),
         }
+        if event is not None:
+            entry["event"] = event
         with self._changing(ledger_id) as directory:
             append_line(directory / "erased.jsonl", entry)
 
@@ -212,6 +274,11 @@ class TrustHome:
                 raise damaged(path, "lists no digests", line=number)
             erased.update(digests)
         return frozenset(erased)
+
+    def erasure_events(self, ledger_id: str) -> list[JsonValue]:
+        """Return the ``event`` of every erasure that has one; nobody checked them."""
+        lines = load_lines(self._of(ledger_id, "erased.jsonl"))
+        return [line["event"] for line in lines if "event" in line]
 
     def note_verified(self, ledger_id: str, size: int, *, ok: bool) -> None:
         """Remember that the first *size* events were verified just now."""
@@ -230,8 +297,46 @@ class TrustHome:
             case _:
                 raise damaged(path, "is not a verification")
 
+    def cache_secret(self, ledger_id: str) -> bytes | None:
+        """Return the secret under which this user believes a cache of a ledger.
+
+        It is made where keys of the ledger are pinned; None for a stranger, and where
+        the home cannot be written.
+        """
+        match load_json(self._of(ledger_id, "cache.json")):
+            case {"secret": str(secret)} if _SECRET.fullmatch(secret):
+                return bytes.fromhex(secret)
+            case _ if self.pins(ledger_id):
+                fresh = secrets.token_bytes(32)
+            case _:
+                return None
+        with suppress(CannotTellError), self._changing(ledger_id) as directory:
+            replace_json(directory / "cache.json", {"secret": fresh.hex()})
+            return fresh
+        return None
+
+    def blobs_of(self, location: str | os.PathLike[str]) -> Path | None:
+        """Return the folder of a ledger's large contents, where not beside it."""
+        places, path = self.places(location), self.path / "blobs.json"
+        known = load_json(path)
+        found = known.get(places[-1]) if isinstance(known, dict) else known
+        if found is not None and not isinstance(found, str):
+            raise damaged(path, "does not map locations to folders")
+        return None if found is None else Path(found)
+
+    def keep_blobs(self, location: str | os.PathLike[str], folder: Path | None) -> None:
+        """Remember the *folder* of the large contents of a ledger at *location*."""
+        place = self.places(location)[-1]
+        with self._changing() as home:
+            known = load_json(home / "blobs.json")
+            kept = dict(known) if isinstance(known, dict) else {}
+            kept.pop(place, None)
+            if folder is not None:
+                kept[place] = os.path.realpath(folder)
+            replace_json(home / "blobs.json", kept)
+
     def _locations(self) -> dict[str, str]:
-        self._refuse_shared()
+        refuse_shared(self.path)
         path = self.path / "locations.json"
         known = load_json(path)
         if known is None:
@@ -244,27 +349,28 @@ class TrustHome:
         return dict(zip(known, ids, strict=True))
 
     def _of(self, ledger_id: str, name: str) -> Path:
-        self._refuse_shared()
-        return self.path / "ledgers" / _digits(ledger_id) / name
+        refuse_shared(self.path)
+        return require_folders(self.path, "ledgers", _digits(ledger_id)) / name
 
     def _directory(self, ledger_id: str, name: str, *, create: bool) -> Path:
         if create:
             with self._changing(ledger_id) as directory:
                 (directory / name).mkdir(mode=0o700, exist_ok=True)
-        return self._of(ledger_id, name)
+        return require_folders(self._of(ledger_id, ""), name)
 
     @contextmanager
     def _changing(self, ledger_id: str = "") -> Generator[Path]:
         """Hold the lock; yield the home, or the directory of a ledger, made if new."""
+        refuse_no_home(self.path)
         try:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._refuse_shared()
-            fd = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+            refuse_shared(self.path)
+            fd = open_lock(self.path / "lock")
             with open(fd, "rb") as lock:  # noqa: PTH123 - a descriptor, not a path
                 lock_file(lock.fileno())  # until it is closed
                 directory = self.path
                 for name in ("ledgers", _digits(ledger_id)) if ledger_id else ():
-                    directory /= name
+                    directory = require_folders(directory, name)
                     directory.mkdir(mode=0o700, exist_ok=True)
                 yield directory
         except OSError as error:
@@ -275,51 +381,16 @@ class TrustHome:
                 remedy="make room, or name another one with MUNIMENT_HOME",
             ) from None
 
-    def _refuse_shared(self) -> None:
-        try:
-            mode = stat.S_IMODE(self.path.stat().st_mode)
-        except FileNotFoundError:
-            return
-        except OSError as error:
-            raise unreadable(self.path, error) from None
-        if os.name == "posix" and mode & 0o022:
-            raise RefusedError(
-                f"other users can write to the trust home (mode {mode:04o})",
-                rule="trust/permissions",
-                place=str(self.path),
-                remedy=f"look at what it says, then chmod 700 {self.path}",
-            )
-
-
-def _default_home() -> Path:
-    named = os.environ.get("MUNIMENT_HOME")
-    if named:
-        return Path(named)
-    import platformdirs  # noqa: PLC0415 - only where no home is named
-
-    return platformdirs.user_data_path("muniment", appauthor=False)
-
-
-def _sqlite_location(rest: str) -> str:
-    path = rest.partition("?")[0].removeprefix("/")
-    if path in ("", ":memory:"):
-        raise UsageError(
-            "a database in memory has no location",
-            rule="trust/location",
-            remedy="give a file: sqlite:///PATH",
-        )
-    return os.path.normcase(os.path.realpath(path))
-
-
-def _is_secret(item: str) -> bool:
-    return item.partition("=")[0].lower() in ("password", "sslpassword")
-
 
 def _digits(ledger_id: str) -> str:
     match = _DIGEST.fullmatch(ledger_id)
     if match is None:
         raise UsageError(f"{ledger_id!r} is not a ledger id", rule="trust/ledger-id")
     return match[1]
+
+
+def _plain(seen: dict[str, Seen]) -> JsonValue:
+    return {place: one.to_json() for place, one in seen.items()}
 
 
 def _now() -> str:

@@ -8,6 +8,7 @@ Rules:
 - Replacing writes a file beside, syncs it and renames it: readers see old or new.
 - Appending syncs the line before it returns. What a power cut left of a line was never
   acknowledged: reading names it, the next append takes its place.
+- In the home no link is followed, and only regular files are opened.
 - A file that is not there says nothing; one that cannot be read raises, and names
   itself and the line. Nothing is skipped.
 
@@ -16,23 +17,33 @@ The caller holds a lock while it writes.
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
 from muniment.canonical import JsonValue, canonical, parse
-from muniment.errors import CannotTellError, WrongError
+from muniment.errors import CannotTellError, RefusedError, WrongError
+from muniment.folder import Folder, NotAFile, WrongSize, kind_of, open_file
 
 __all__ = [
     "append_line",
     "damaged",
     "load_json",
     "load_lines",
+    "open_lock",
+    "refuse_shared",
     "replace_json",
+    "require_folders",
     "texts",
     "unreadable",
 ]
+
+
+MOST = 1 << 30
+"""The bytes above which a file of the trust home is not read."""
 
 
 def texts(value: JsonValue) -> list[str] | None:
@@ -45,7 +56,8 @@ def texts(value: JsonValue) -> list[str] | None:
 
 def _read(path: Path) -> bytes | None:
     try:
-        return path.read_bytes()
+        with Folder.at(path.parent) as folder:
+            return folder.read(path.name, limit=MOST)
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -91,6 +103,29 @@ def unreadable(path: Path, error: OSError) -> CannotTellError:
     )
 
 
+def refuse_shared(home: Path) -> None:
+    """Refuse a trust home that other users can write to.
+
+    Raises:
+        RefusedError: they can.
+        CannotTellError: nobody can say.
+
+    """
+    try:
+        mode = stat.S_IMODE(home.stat().st_mode)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise unreadable(home, error) from None
+    if os.name == "posix" and mode & 0o022:
+        raise RefusedError(
+            f"other users can write to the trust home (mode {mode:04o})",
+            rule="trust/permissions",
+            place=str(home),
+            remedy=f"look at what it says, then chmod 700 {home}",
+        )
+
+
 def damaged(path: Path, what: str, line: int = 0) -> CannotTellError:
     """Return the error that names *path*, *line* and *what* is the matter."""
     return CannotTellError(
@@ -103,23 +138,48 @@ def damaged(path: Path, what: str, line: int = 0) -> CannotTellError:
 
 def replace_json(path: Path, value: JsonValue) -> None:
     """Put a new file in the place of *path*: readers see the old one or the new."""
-    fresh = path.with_name(path.name + ".new")
-    fd = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with open(fd, "wb") as file:  # noqa: PTH123 - a descriptor, not a path
-        file.write(canonical(value) + b"\n")
-        file.flush()
-        os.fsync(fd)
-    fresh.replace(path)
+    with Folder.at(path.parent) as folder:
+        folder.replace(path.name, [canonical(value), b"\n"])
 
 
 def append_line(path: Path, entry: dict[str, JsonValue]) -> None:
     """Add *entry* as a line of its own; on disk when this returns."""
-    fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    fd = open_file(path, os.O_RDWR | os.O_CREAT)
     with open(fd, "r+b") as file:  # noqa: PTH123 - a descriptor, not a path
+        size = os.fstat(fd).st_size
+        if size > MOST:
+            what = f"it has {size} bytes, more than {MOST}"
+            raise WrongSize(errno.EFBIG, what, str(path))
         _end_last_line(file)
         file.write(canonical(entry) + b"\n")
         file.flush()
         os.fsync(fd)
+
+
+def open_lock(path: Path) -> int:
+    """Return a descriptor of the lock file *path*, made where it is not there."""
+    return open_file(path, os.O_RDWR | os.O_CREAT)
+
+
+def require_folders(home: Path, *names: str) -> Path:
+    """Return the folder *names* below *home*; each is one, or is not there yet.
+
+    Raises:
+        CannotTellError: a link or something else stands in its place.
+
+    """
+    for name in names:
+        home /= name
+        try:
+            mode = home.lstat().st_mode
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            raise unreadable(home, error) from None
+        if not stat.S_ISDIR(mode):
+            what = f"it is {kind_of(mode)}, not a directory"
+            raise unreadable(home, NotAFile(errno.ENOTDIR, what, str(home)))
+    return home
 
 
 def _end_last_line(file: BinaryIO) -> None:

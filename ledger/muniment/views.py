@@ -22,6 +22,12 @@ import re
 __all__ = ["VIEWS"]
 
 _MACRO = re.compile(r"\b(chain|data|content)\((\w+)\.([\w.]+)\)")
+_SAID = re.compile(r"\bsaid\((\w+)\)")
+_READABLE = (
+    r"CASE WHEN json_valid(CAST(\1.payload AS TEXT)) "
+    r"THEN CAST(\1.payload AS TEXT) ELSE '{}' END"
+)
+"""What a payload says: nothing, where it is no JSON at all. One row hides no other."""
 _PATHS = {
     "chain": "$.predicate.muniment.{}",
     "data": "$.predicate.data.{}",
@@ -34,9 +40,9 @@ def _sql(text: str) -> str:
 
     def written(found: re.Match[str]) -> str:
         path = _PATHS[found[1]].format(found[3])
-        return f"json_extract(CAST({found[2]}.payload AS TEXT), '{path}')"
+        return f"json_extract(said({found[2]}), '{path}')"
 
-    return _MACRO.sub(written, text)
+    return _SAID.sub(_READABLE, _MACRO.sub(written, text))
 
 
 _EVENTS = """
@@ -44,8 +50,8 @@ SELECT e.seq AS seq, e.type AS type, chain(e.version) AS version,
   chain(e.time) AS time, e.run AS run, chain(e.scope) AS scope,
   chain(e.ordinal) AS ordinal, chain(e.actor) AS actor, chain(e.tenant) AS tenant,
   chain(e.prev) AS prev, lower(hex(e.hash)) AS hash, lower(hex(e.key)) AS key,
-  json_extract(CAST(e.payload AS TEXT), '$.predicate.data') AS data,
-  json_extract(CAST(e.payload AS TEXT), '$.subject') AS subjects
+  json_extract(said(e), '$.predicate.data') AS data,
+  json_extract(said(e), '$.subject') AS subjects
 FROM main.event AS e
 """
 
@@ -70,7 +76,8 @@ SELECT s.run AS id, data(s.name) AS name,
 FROM main.event AS s JOIN main.event AS z ON z.seq = (
   SELECT x.seq FROM main.event AS x WHERE x.run = s.run AND +x.type IN
     ('run.started', 'run.resumed', 'run.interrupted', 'run.completed', 'run.failed')
-  ORDER BY x.seq DESC LIMIT 1)
+  ORDER BY x.type <> 'run.completed',
+    CASE x.type WHEN 'run.completed' THEN x.seq ELSE -x.seq END LIMIT 1)
 WHERE s.type = 'run.started' AND s.run IS NOT NULL
 """
 
@@ -91,6 +98,7 @@ FROM main.event AS r
 LEFT JOIN main.event AS o ON o.type <> r.type AND o.seq = (
   SELECT x.seq FROM main.event AS x WHERE x.run = r.run AND x.seq > r.seq
     AND chain(x.scope) = chain(r.scope) AND chain(x.ordinal) = chain(r.ordinal)
+    AND +x.type NOT GLOB '*.streamed'
   ORDER BY x.seq LIMIT 1)
 WHERE r.run IS NOT NULL AND r.type GLOB '*.requested'
 """
@@ -114,7 +122,7 @@ SELECT e.seq AS seq, e.type AS type, e.run AS run,
   'sha256:' || json_extract(j.value, '$.digest.sha256') AS digest,
   (SELECT length(b.data) - 32 FROM main.blob AS b WHERE b.digest = s.digest) AS stored
 FROM main.subject AS s JOIN main.event AS e ON e.seq = s.seq
-JOIN json_each(CAST(e.payload AS TEXT), '$.subject') AS j
+JOIN json_each(said(e), '$.subject') AS j
   ON json_extract(j.value, '$.digest.sha256') = lower(hex(s.digest))
 """
 

@@ -92,6 +92,7 @@ class ReplayJudged(PlainData):
     compared: int
     guards: list[str]
     findings: Annotated[list[Free], BLOB]
+    level: str | None = None
 
 
 class ClaimStated(PlainData):
@@ -148,11 +149,15 @@ class VerdictReached(PlainData):
     result: Annotated[object, LARGE] = None
     source: str | None = None
     p_value: float | None = None
+    p_adjusted: float | None = None
+    """The p-value within the family of those that the run registered."""
     settings: Annotated[Free | None, LARGE] = None
     inputs: Annotated[list[str] | None, LARGE] = None
     """The scopes of the run whose measurements it was reached on."""
     integrity: Annotated[str | None, VOLATILE] = None
     """Whether what ran is what was registered before."""
+    denominator: Annotated[dict[str, int] | None, VOLATILE] = None
+    """How many runs of this claim, and of this experiment, the ledger holds with it."""
     level: Annotated[str | None, VOLATILE] = None
     """The weakest level at which the code was held that it stands on."""
 
@@ -222,6 +227,15 @@ class EffectRequested(PlainData):
     attempt: Annotated[int, VOLATILE] = 1
 
 
+class EffectStreamed(PlainData):
+    """Parts of an answer were handed on; durable before whatever followed them."""
+
+    parts: Annotated[list[object], BLOB]
+    """In their order, since the last event of this type."""
+    head: Annotated[object, BLOB] = None
+    """What came before the parts; of the first event of an attempt alone."""
+
+
 class EffectCompleted(PlainData):
     """An effect gave a value; durable before the program sees it."""
 
@@ -265,10 +279,11 @@ KERNEL_TYPES: tuple[EventType, ...] = (
 )
 
 
-def effect_types(kind: str) -> tuple[EventType, EventType, EventType]:
-    """Return the three event types of the effect *kind*."""
+def effect_types(kind: str) -> tuple[EventType, ...]:
+    """Return the event types of the effect *kind*."""
     return (
         EventType(f"{kind}.requested", EffectRequested),
+        EventType(f"{kind}.streamed", EffectStreamed),
         EventType(f"{kind}.completed", EffectCompleted),
         EventType(f"{kind}.failed", EffectFailedData),
     )

@@ -113,6 +113,7 @@ class Writer:
 
         """
         connection, self._connection = self._connection, None
+        self.wrote = False  # the parent did, and signs at its close
         if not quiet:
             self.lock = threading.RLock()
         if connection is not None:

@@ -1,0 +1,70 @@
+"""What libraries ask of the machine itself, and how a replay answers that.
+
+    platform.processor()          starts `uname -p`     asked before the replay begins
+    tempfile.gettempdir()         tries where it can write              the same
+    platform.architecture()       starts `file -b`      answered: there is no such command
+    ctypes.util.find_library(…)   starts `ldconfig -p`  allowed, where there are no layers
+    urllib3                       binds a socket of its own, to see whether there is IPv6
+
+Rules:
+
+- Nothing of it leads out or changes anything, so it is no finding.
+- Behind the layers of `muniment replay` no process is started, not even for this: there
+  ``find_library`` finds nothing.
+- What asks is known by its code: the file and the function that the standard library, or
+  the package, has them in. Each deals with the error that it gets, as on a machine that
+  lacks the command.
+- Files that say something about the machine are simply read; `docs/how-to/replay.md`
+  lists them.
+"""
+
+from __future__ import annotations
+
+import errno
+import inspect
+import sys
+from contextlib import suppress
+
+__all__ = ["ask_machine", "is_answered"]
+
+_ASKING = {
+    "subprocess.Popen": ("platform", "ctypes.util", "uuid"),
+    "socket.bind": ("urllib3.util.connection",),
+}
+"""The audit event → the modules that cause it by asking about the machine."""
+
+_ON_THE_WAY = frozenset({"subprocess", "os", "muniment.guarding", __name__})
+
+
+def ask_machine() -> None:
+    """Ask once what takes a process, or a file, to know, and is kept from then on."""
+    import platform  # noqa: PLC0415 - only where a program is going to run
+    import tempfile  # noqa: PLC0415 - the same
+
+    platform.processor()
+    with suppress(FileNotFoundError):  # then the program hears it, too
+        tempfile.gettempdir()
+
+
+def is_answered(event: str, arguments: tuple[object, ...]) -> bool:
+    """Tell whether *event* may happen, or answer it as a machine that lacks the thing.
+
+    Raises:
+        FileNotFoundError: the calling code only asks about the machine.
+
+    """
+    names = _ASKING.get(event)
+    if names is None:
+        return False
+    frame = inspect.currentframe()  # who asks is all that tells
+    while frame is not None and frame.f_globals.get("__name__") in _ON_THE_WAY:
+        frame = frame.f_back
+    if frame is None:
+        return False
+    name = str(frame.f_globals.get("__name__"))
+    module = sys.modules.get(name)
+    if name in names and frame.f_code.co_filename == getattr(module, "__file__", None):
+        if arguments[:1] == ("/sbin/ldconfig",):
+            return True
+        raise FileNotFoundError(errno.ENOENT, "a replay starts no command", event)
+    return False
