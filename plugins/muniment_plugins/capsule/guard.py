@@ -28,6 +28,7 @@ from muniment_plugins.capsule.substitutes import MAKERS, check_attribute
 TYPE_CHECKING = False  # typing itself costs more than a bare interpreter's start
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+    from types import ModuleType
     from typing import Any
 
     from muniment_plugins.capsule.substitutes import Maker
@@ -114,16 +115,38 @@ def _public(name: str, makers: Mapping[str, Maker]) -> dict[str, object]:
     if not listed or name in _HALF_LISTED:
         listed = (k for k, value in vars(module).items() if _is_own(value, package))
     withheld = WITHHELD.get(package, frozenset())
+    held = _held(module, [*listed])
     names = {
-        key: vars(module)[key]
-        for key in listed
-        if key in vars(module)
-        and not key.startswith("_")
+        key: value
+        for key, value in held.items()
+        if not key.startswith("_")
         and not (key in withheld or (package == "pandas" and key.startswith("read_")))
-        and not isinstance(vars(module)[key], type(sys))
+        and not isinstance(value, type(sys))
     }
     maker = makers.get(name)
     return {**names, **(maker(names) if maker is not None else {})}
+
+
+def _held(module: ModuleType, listed: list[str]) -> dict[str, object]:
+    """Return what *module* has of *listed*.
+
+    One that holds nothing of it makes it when asked, as ``numpy.char`` does from NumPy
+    2.5 on; what it warns of is on its way out, and left out.
+    """
+    held = {key: vars(module)[key] for key in listed if key in vars(module)}
+    made: Callable[[str], object] | None = vars(module).get("__getattr__")
+    if held or made is None:
+        return held
+    from warnings import catch_warnings, simplefilter  # noqa: PLC0415 - for few
+
+    with catch_warnings():
+        simplefilter("error")
+        for key in listed:
+            try:
+                held[key] = made(key)
+            except (AttributeError, Warning):
+                continue
+    return held
 
 
 def _is_own(value: object, package: str) -> bool:

@@ -9,6 +9,7 @@ Rules:
   directories and files may be read again, for what the interpreter loads late.
 - It holds for the calling thread and what that starts: a process of several threads is
   not locked by it, and says so.
+- It only adds rights: what may be listed may be listed with all that lies in it.
 - It does not cover what asks about a file (stat), nor UDP: `seccomp` has the sockets.
 
 The child imports this module. See landlock(7) and ``linux/landlock.h``.
@@ -31,6 +32,9 @@ __all__ = ["Rules", "version"]
 _VERSION = 1  # LANDLOCK_CREATE_RULESET_VERSION
 _PATH_BENEATH = 1
 _READ_FILE, _READ_DIR = 1 << 2, 1 << 3
+_CHANGE_FILE = 1 << 1 | _READ_FILE | 1 << 14  # write, read, truncate
+_CHANGE = _CHANGE_FILE | _READ_DIR | 0b11 << 4 | 0b11 << 7 | 0b11 << 12
+"""Files, directories and links, made, moved and removed; no devices, no sockets."""
 _FILE_RIGHTS = ((1, 13), (2, 14), (3, 15), (5, 16))  # since ABI, how many rights
 _TCP_SINCE, _TCP = 4, 0b11  # bind, connect
 _OWN_STACK = "/proc/self/maps"  # where the C library finds the end of it
@@ -52,13 +56,21 @@ class Rules:
 
     A descriptor here leads out of a private root, and a ruleset once made cannot be
     copied: so the places are opened beforehand and each process makes the ruleset of
-    its own, with its own memory map in it.
+    its own, with its own memory map in it. For one process alone (*once*) it is made
+    at once, and holds one place open at a time, however many there are.
     """
 
     def __init__(
-        self, system: System, directories: Iterable[str], files: Iterable[str]
+        self,
+        system: System,
+        directories: Iterable[str],
+        files: Iterable[str],
+        writable: Iterable[str] = (),
+        listed: Iterable[str] = (),
+        *,
+        once: bool = False,
     ) -> None:
-        """Open *directories* and *files*.
+        """Open *directories* and *files*, and what is *writable* or only *listed*.
 
         Raises:
             OSError: there is no Landlock, or one of the places.
@@ -67,8 +79,20 @@ class Rules:
         self._system = system
         self.abi = version(system)
         self._attributes = _attributes(self.abi)
-        self._places = [_open(path, _READ_FILE | _READ_DIR) for path in directories]
-        self._places += [_open(path, _READ_FILE) for path in files]
+        self._places: list[tuple[int, bytes]] = []
+        self._ruleset = -1
+        if once:
+            self._create()
+        for path in directories:
+            self._take(path, _READ_FILE | _READ_DIR)
+        for path in files:
+            self._take(path, _READ_FILE)
+        for path in listed:
+            self._take(path, _READ_DIR)
+        known = int.from_bytes(self._attributes[:8], sys.byteorder)
+        for path in writable:
+            rights = _CHANGE if os.path.isdir(path) else _CHANGE_FILE  # noqa: PTH112 - as in `restrict`
+            self._take(path, rights & known)
 
     def restrict(self) -> dict[str, object]:
         """Let this process read them, and nothing else; for good. Closes them.
@@ -100,16 +124,35 @@ class Rules:
         for place, _ in self._places:
             os.close(place)
         self._places.clear()
+        if self._ruleset >= 0:
+            os.close(self._ruleset)
+            self._ruleset = -1
+
+    def _create(self) -> None:
+        data = self._attributes
+        call = self._system.call
+        self._ruleset = call("landlock_create_ruleset", data, len(data), 0)
+
+    def _take(self, path: str, rights: int) -> None:
+        opened = _open(path, rights)
+        if self._ruleset < 0:
+            self._places.append(opened)
+            return
+        try:
+            self._add(opened[1])
+        finally:
+            os.close(opened[0])
+
+    def _add(self, rule: bytes) -> None:
+        call = self._system.call
+        call("landlock_add_rule", self._ruleset, _PATH_BENEATH, rule, 0)
 
     def _restrict(self) -> None:
-        call, data = self._system.call, self._attributes
-        ruleset = call("landlock_create_ruleset", data, len(data), 0)
-        try:
-            for _, rule in self._places:
-                call("landlock_add_rule", ruleset, _PATH_BENEATH, rule, 0)
-            call("landlock_restrict_self", ruleset, 0)
-        finally:
-            os.close(ruleset)
+        if self._ruleset < 0:
+            self._create()
+        for _, rule in self._places:
+            self._add(rule)
+        self._system.call("landlock_restrict_self", self._ruleset, 0)
 
 
 def _attributes(abi: int) -> bytes:

@@ -31,7 +31,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from typing import Any
 
-__all__ = ["Readied", "load_late", "prepare"]
+__all__ = [
+    "Filter",
+    "Readied",
+    "attempt",
+    "die_with",
+    "drop_bounding",
+    "give_up",
+    "load_late",
+    "prepare",
+]
 
 _SIGKILL = 9
 _SET_PDEATHSIG, _SET_DUMPABLE, _CAPBSET_DROP = 1, 4, 24
@@ -71,7 +80,7 @@ def prepare(walls: Mapping[str, Any]) -> System | None:
 
 def load_late(system: System | None, imports: Iterable[str]) -> None:
     """Load what *imports* load when they are used, where no file will open by then."""
-    if system is None or "missing" not in _attempt(lambda: {"abi": version(system)}):
+    if system is None or "missing" not in attempt(lambda: {"abi": version(system)}):
         return
     # What they brought along has its own late parts.
     for name in (*imports, *(name for name in _LATE if name in sys.modules)):
@@ -102,10 +111,10 @@ class Readied:
         self._namespaces = enter(system, walls)
         self._rules: Rules | None = None
         self._trap = Trap(system)
-        self._missing = _attempt(lambda: self._open(walls))
-        self._bounding = _attempt(lambda: _drop_bounding(system))
+        self._missing = attempt(lambda: self._open(walls))
+        self._bounding = attempt(lambda: drop_bounding(system))
         self._filters = {
-            kind: _Filter(system, bytes.fromhex(program), kind)
+            kind: Filter(system, bytes.fromhex(program), kind)
             for kind, program in walls["filters"].items()
         }
 
@@ -119,22 +128,18 @@ class Readied:
         What the filter forbids is told on descriptor *answers*.
         """
         system = self._system
-        system.call("prctl", _SET_PDEATHSIG, _SIGKILL)
-        if os.getppid() != parent:  # it died before it was to take this process with it
-            os._exit(0)
+        die_with(system, parent)
         stated: dict[str, object] = {
             "namespaces": self._namespaces,
             "bounding": self._bounding,
-            "capabilities": _attempt(lambda: _drop_capabilities(system)),
-            "no_new_privs": _attempt(lambda: _control(system, _SET_NO_NEW_PRIVS, 1)),
-            "undumpable": _attempt(lambda: _control(system, _SET_DUMPABLE, 0)),
+            **give_up(system),
         }
         rules = self._rules
-        landlock = self._missing if rules is None else _attempt(rules.restrict)
+        landlock = self._missing if rules is None else attempt(rules.restrict)
         kind = "closed" if "missing" in landlock else "open"
         if answers is not None:
-            stated["trap"] = _attempt(lambda: self._trap.arm(answers))
-        seccomp = _attempt(self._filters[kind].load)
+            stated["trap"] = attempt(lambda: self._trap.arm(answers))
+        seccomp = attempt(self._filters[kind].load)
         return {**stated, "landlock": landlock, "seccomp": seccomp}
 
     def _open(self, walls: Mapping[str, Any]) -> dict[str, object]:
@@ -142,7 +147,23 @@ class Readied:
         return {}
 
 
-class _Filter:
+def die_with(system: System, parent: int) -> None:
+    """End when process *parent* does, which is this one's parent."""
+    system.call("prctl", _SET_PDEATHSIG, _SIGKILL)
+    if os.getppid() != parent:  # it died before it was to take this process with it
+        os._exit(0)
+
+
+def give_up(system: System) -> dict[str, object]:
+    """Give up capabilities, further privileges, and memory that others may read."""
+    return {
+        "capabilities": attempt(lambda: _drop_capabilities(system)),
+        "no_new_privs": attempt(lambda: _control(system, _SET_NO_NEW_PRIVS, 1)),
+        "undumpable": attempt(lambda: _control(system, _SET_DUMPABLE, 0)),
+    }
+
+
+class Filter:
     """A filter in memory, as the kernel takes it."""
 
     def __init__(self, system: System, program: bytes, kind: str) -> None:
@@ -161,7 +182,7 @@ class _Filter:
         return {"filter": self._kind}
 
 
-def _attempt(step: Callable[[], dict[str, object]]) -> dict[str, object]:
+def attempt(step: Callable[[], dict[str, object]]) -> dict[str, object]:
     """Return what *step* states, or what the system answered instead."""
     try:
         return step()
@@ -174,7 +195,7 @@ def _control(system: System, option: int, value: int) -> dict[str, object]:
     return {"set": True}
 
 
-def _drop_bounding(system: System) -> dict[str, object]:
+def drop_bounding(system: System) -> dict[str, object]:
     """Give up the right to ever get a capability; for that it takes one (SETPCAP).
 
     Where there is none, no-new-privileges is what keeps them away.

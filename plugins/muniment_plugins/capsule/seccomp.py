@@ -11,6 +11,8 @@ Rules:
 - ``fcntl`` passes for what concerns the descriptor alone: flags of the open file are
   shared with the parent, and an owner of signals is a way to send them.
 - ``prlimit64`` passes for asking about this process.
+- In a replay ``clone`` makes threads only, ``socketpair`` streams between them, ``ioctl``
+  concerns the descriptor alone, and ``fcntl`` may lock a file too.
 - ``rt_sigaction`` passes for every signal but SIGSYS, whose handler names forbidden
   calls; blocked, that signal kills.
 
@@ -26,9 +28,10 @@ import hashlib
 import struct
 from collections.abc import Mapping
 
+from muniment_plugins.capsule import replay_calls
 from muniment_plugins.capsule.syscalls import answers
 
-__all__ = ["assemble", "digest", "program_filter"]
+__all__ = ["assemble", "digest", "program_filter", "replay_filter"]
 
 ALLOW = 0x7FFF0000
 ERRNO = 0x00050000
@@ -54,6 +57,13 @@ _FARTHEST = 255
 _SIGSYS = 31
 _DESCRIPTOR_COMMANDS = (0, 1, 2, 3, 1030)  # F_DUPFD, GETFD, SETFD, GETFL, DUPFD_CLOEXEC
 
+_LOCK_COMMANDS = (4, 5, 6, 7, 36, 37, 38, 1032)  # F_SETFL, F_GETLK to F_OFD_SETLKW
+_REQUESTS = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)
+"""TCGETS, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX."""
+_THREAD = 0x10000  # CLONE_THREAD
+_UNIX = 1
+_STREAMS = (1, 1 | 0o4000, 1 | 0o2000000, 1 | 0o2004000)
+
 _Code = list[tuple[int, int, int, int]]
 
 
@@ -64,6 +74,12 @@ def program_filter(architecture: str, *, opens: bool) -> bytes:
     if not opens:
         rules = {nr: answer for nr, answer in rules.items() if answer != "reading"}
     return assemble(architecture, rules, REFUSE)
+
+
+@functools.cache
+def replay_filter(architecture: str, *, opens: bool) -> bytes:
+    """Return the filter of replays; *opens* says whether Landlock has the files."""
+    return assemble(architecture, replay_calls.answers(architecture, opens), REFUSE)
 
 
 def digest(program: bytes) -> str:
@@ -136,6 +152,32 @@ def _flags() -> _Code:
     return [*code, (_RETURN, 0, 0, REFUSE)]
 
 
+def _one_of(index: int, values: tuple[int, ...], otherwise: int) -> _Code:
+    code = [_argument(index)]
+    for value in values:
+        code += [(_EQUAL, 0, 1, value), (_RETURN, 0, 0, ALLOW)]
+    return [*code, (_RETURN, 0, 0, otherwise)]
+
+
+def _threads() -> _Code:
+    return [
+        _argument(0),
+        (_ANY_BIT, 1, 0, _THREAD),
+        (_RETURN, 0, 0, REFUSE),
+        (_RETURN, 0, 0, ALLOW),
+    ]
+
+
+def _pairs() -> _Code:
+    """UNIX streams alone: what is sent over others may name somebody else's socket."""
+    return [
+        _argument(0),
+        (_EQUAL, 1, 0, _UNIX),
+        (_RETURN, 0, 0, REFUSE),
+        *_one_of(1, _STREAMS, REFUSE),
+    ]
+
+
 def _query() -> _Code:
     code: _Code = []
     for load in (_argument(0), _argument(2), _argument(2, high=True)):
@@ -153,8 +195,12 @@ def _signals() -> _Code:
 
 
 _CONDITIONS = {
+    "descriptor": _one_of(1, _REQUESTS, ERRNO | errno.ENOTTY),
     "flags": _flags(),
+    "locks": _one_of(1, (*_DESCRIPTOR_COMMANDS, *_LOCK_COMMANDS), REFUSE),
+    "pairs": _pairs(),
     "query": _query(),
     "reading": _reading(),
     "signals": _signals(),
+    "threads": _threads(),
 }

@@ -122,12 +122,12 @@ def _members(module: ModuleType) -> None:
     if genuine.__module__ == __name__:
         return
 
-    def create(cls: object, name: str, names: Any, **kwargs: object) -> object:
+    def create(cls: object, class_name: str, names: Any, **kwargs: object) -> object:
         if not isinstance(names, str):
             names = list(names.items() if hasattr(names, "items") else names)
             for one in names:
                 check_attribute(str(one if isinstance(one, str) else one[0]))
-        return genuine(cls, name, names, **kwargs)
+        return genuine(cls, class_name, names, **kwargs)
 
     maker._create_ = create
 

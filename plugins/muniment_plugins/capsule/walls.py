@@ -30,7 +30,15 @@ from muniment_plugins.capsule.procfs import read_proc
 from muniment_plugins.capsule.protocol import is_object
 from muniment_plugins.capsule.trapping import SIGSYS
 
-__all__ = ["confirmed", "describe", "level_of", "missing", "plan", "unmet_walls"]
+__all__ = [
+    "confirmed",
+    "describe",
+    "interpreter",
+    "level_of",
+    "missing",
+    "plan",
+    "unmet_walls",
+]
 
 _LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib")
 _FILES = ("/etc/ld.so.cache",)
@@ -55,7 +63,7 @@ def plan(packages: list[str]) -> dict[str, JsonValue]:
     architecture = native.architecture()
     if not architecture:
         return {}
-    places = (*_interpreter(), *packages)
+    places = (*interpreter(), *packages)
     directories = _existing(*places)
     own = (str(Path(__file__).parent), muniment.__path__[0])
     return {
@@ -183,7 +191,7 @@ def _status(pid: int) -> dict[str, str]:
 
 
 @functools.cache
-def _interpreter() -> tuple[str, ...]:
+def interpreter() -> tuple[str, ...]:
     """Return where this interpreter's own modules and libraries lie."""
     own = Path(os.__file__).parent
     prefix = Path(sys.base_prefix)
