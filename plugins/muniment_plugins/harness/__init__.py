@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from muniment.event_types import EventType
     from muniment.ledger import Ledger
-    from muniment_plugins.harness.acceptance import meets_claim
     from muniment_plugins.harness.artifacts import (
         ArtifactPlugin,
         EvidenceBundlePlugin,
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from muniment_plugins.harness.execution import execute_capsule
     from muniment_plugins.harness.executors import Serial, Threads
     from muniment_plugins.harness.experiments import Experiment
+    from muniment_plugins.harness.judgement import meets_claim
     from muniment_plugins.harness.metamorphosis import run_metamorphic_tests
     from muniment_plugins.harness.pipelines import Pipeline
     from muniment_plugins.harness.refusals import (
@@ -101,7 +101,7 @@ __getattr__ = lazy(
         "bounded_synthesis": ".synthesis",
         "execute_capsule": ".execution",
         "generate_spec": ".stating",
-        "meets_claim": ".acceptance",
+        "meets_claim": ".judgement",
         "metamorphic": ".verifiers",
         "pipeline_step": ".custom",
         "run_metamorphic_tests": ".metamorphosis",

@@ -40,7 +40,7 @@ __all__ = [
 
 _BUNDLE = (
     *("condition", "claims", "specs", "code", "runs"),
-    *("metrics", "verdicts", "llm_calls", "failures"),
+    *("metrics", "verdicts", "llm_calls", "failures", "unjudged"),
 )
 
 

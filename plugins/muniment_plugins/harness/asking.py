@@ -8,6 +8,7 @@
 
 Rules:
 
+- Nobody is asked for code that could not be given the data.
 - One question is one effect of kind ``llm``; what a provider does for it (attempts,
   streams) is recorded inside.
 - Request, answer, its digest and its duration are recorded as the harness sees them;
@@ -23,10 +24,11 @@ from typing import cast
 from muniment.canonical import sha256_tag
 from muniment.errors import CannotTellError
 from muniment_plugins.harness.cases import Case
+from muniment_plugins.harness.data_packages import refuse_foreign
 from muniment_plugins.harness.hosts import settled
 from muniment_plugins.harness.prompts import Message
 from muniment_plugins.harness.references import Function, Named, Remembered, named
-from muniment_plugins.harness.refusals import HarnessRefused
+from muniment_plugins.harness.refusals import HarnessRefused, telling
 from muniment_plugins.harness.surroundings import Surroundings, here
 
 __all__ = [
@@ -119,12 +121,25 @@ def ask(
     """Return what the model answered: the text of a provider, what a callable says."""
     if isinstance(asked, Provider):
         request = {**describe_model(asked), "messages": list(question.messages)}
-        answer = around.effect("llm", request, perform=_complete)
+        answer = around.effect("llm", request, perform=_payable(case, _complete))
         return cast("Mapping[str, object]", answer)["text"]
     request = {"llm": describe_model(asked), **question.recorded}
-    perform = _calling(asked, case, question)
+    perform = _payable(case, _calling(asked, case, question))
     answer = around.effect("llm", request, perform=perform)
     return cast("Mapping[str, object]", answer)["answer"]
+
+
+def _payable(
+    case: Case, perform: Callable[[object], object]
+) -> Callable[[object], object]:
+    """Return what asks only if code within the spec could be given the data."""
+
+    def ask_model(request: object) -> object:
+        if case.spec is not None:
+            refuse_foreign(case.data, case.spec)
+        return perform(request)
+
+    return telling(ask_model)
 
 
 def _complete(request: object) -> dict[str, object]:

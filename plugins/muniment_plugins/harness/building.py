@@ -18,6 +18,7 @@ from muniment.errors import UsageError
 from muniment_plugins.harness.artifacts import Artifacts, file_name
 from muniment_plugins.harness.cases import Step
 from muniment_plugins.harness.pipelines import Pipeline
+from muniment_plugins.harness.plans import refuse_plan
 from muniment_plugins.harness.programs import ExperimentProgram
 from muniment_plugins.harness.references import Function, named
 from muniment_plugins.harness.refusals import HarnessRefused
@@ -25,7 +26,7 @@ from muniment_plugins.harness.sourcing import PINS
 from muniment_plugins.harness.treatments import (
     Changes,
     Treatment,
-    described,
+    held,
     refuse_mistaken,
 )
 from muniment_plugins.harness.verifiers import Hypothesis, Verifier
@@ -157,8 +158,8 @@ class ExperimentBuilder:
         """Give every condition *values*; steps and functions find them in ``ctx``."""
         if not _is(values, Mapping):
             _refuse(f"{values!r} names no values", "give initial_ctx({name: value})")
-        described(values, "initial_ctx")
-        return replace(self, context={**self.context, **values})
+        given = held(values, "initial_ctx")
+        return replace(self, context={**self.context, **given})
 
     def outputs(self, names: Iterable[str]) -> ExperimentBuilder:
         """Require that the code returns *names*; a replicate without them fails."""
@@ -175,7 +176,8 @@ class ExperimentBuilder:
         Raises:
             UsageError: it has no datasource or no steps, a name that is no file's, or a
                 value in its context that can only be a misspelt parameter.
-            HarnessRefused: a treatment changes a step to what is none.
+            HarnessRefused: a treatment changes a step to what is none, or a condition
+                or a hypothesis cannot come right; see `plans`.
 
         """
         from muniment_plugins.harness.experiments import Experiment  # noqa: PLC0415
@@ -200,6 +202,7 @@ class ExperimentBuilder:
             self.name,
             self.pin,
         )
+        refuse_plan(program)
         return Experiment(program, self.writers, self.count, self.words)
 
     def _refuse_strange(self, pipeline: Pipeline) -> None:

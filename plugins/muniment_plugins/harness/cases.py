@@ -6,21 +6,21 @@ Rules:
 
 - A step returns a new case and changes none; what it needs and is not there is refused
   with the step that would bring it.
-- ``told`` is what functions of the user see of it: a mapping that nobody can write to.
+- ``told`` is what functions of the user see of it: a mapping that nobody can write to,
+  of copies.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import ClassVar, Protocol
 
 from muniment_plugins.harness.claims import Claim, Spec
+from muniment_plugins.harness.handouts import Told
 from muniment_plugins.harness.hosts import INLINE, Host
-from muniment_plugins.harness.naming import Known
 from muniment_plugins.harness.refusals import HarnessRefused
-from muniment_plugins.harness.surroundings import Surroundings
+from muniment_plugins.harness.surroundings import Surroundings, here
 
 __all__ = ["DEFAULT_ENTRYPOINT", "Case", "Step"]
 
@@ -53,7 +53,7 @@ class Case:
     """Where functions of the user are called."""
 
     @property
-    def told(self) -> Mapping[str, object]:
+    def told(self) -> Told:
         """The context of functions: everything that is known so far, by name."""
         own: dict[str, object] = {
             "seed": self.seed,
@@ -68,7 +68,7 @@ class Case:
         }
         known = {name: value for name, value in own.items() if value is not None}
         everything = {**own, **self.context, **known}
-        return MappingProxyType(Known(everything, "value of the context"))
+        return Told(everything, here().values)
 
     def the_claim(self) -> Claim:
         """Return the claim, or refuse."""

@@ -18,13 +18,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, cast
 
-from muniment.errors import EffectFailed, MunimentError, origins
+from muniment.canonical import sha256_tag
+from muniment.errors import EffectFailed, MunimentError, ValueRefused, origins
 from muniment.lanes import Lane
+from muniment.values import written
 from muniment_plugins.harness.cases import Case, Step
 from muniment_plugins.harness.claims import as_values
+from muniment_plugins.harness.earlier import over
 from muniment_plugins.harness.hosts import Host
 from muniment_plugins.harness.references import Function
-from muniment_plugins.harness.refusals import HarnessRefused
+from muniment_plugins.harness.refusals import HarnessRefused, telling
 from muniment_plugins.harness.samples import Samples, Trial
 from muniment_plugins.harness.sourcing import with_data
 from muniment_plugins.harness.treatments import (
@@ -37,6 +40,7 @@ from muniment_plugins.harness.treatments import (
 if TYPE_CHECKING:
     from muniment_plugins.harness.claims import Claim
     from muniment_plugins.harness.programs import ExperimentProgram
+    from muniment_plugins.harness.surroundings import Surroundings
     from muniment_plugins.harness.verifiers import Hypothesis
 
 __all__ = ["SEEDS", "Condition", "Failed", "is_held", "told"]
@@ -78,12 +82,15 @@ class Condition:
     )
     failures: dict[int, Failed] = field(default_factory=dict[int, Failed])
     claims: dict[int, Claim | None] = field(default_factory=dict[int, "Claim | None"])
+    data: dict[int, str] = field(default_factory=dict[int, str])
+    """Digest of the data of each replicate, where a verdict asks for it."""
 
     def measure(
         self, number: int, seed: int, host: Host, begins: Callable[[], None]
     ) -> None:
         """Run replicate *number*; keep what it measured, or how it failed."""
-        with self.lane.scope(f"replicate/{number}") as lane:
+        with self.lane.scope(f"replicate/{number}") as inner:
+            lane = over(inner, self.program.earlier)
             about = {"condition": self.name, "replicate": number, "seed": seed}
             lane.record("replicate.started", about)
             at = ["datasource", ""]
@@ -94,6 +101,9 @@ class Condition:
 
             try:
                 case = self._case(about, lane, host)
+                if self.program.tells_data:
+                    # Before any step gets it, which may change it in place.
+                    self.data[number] = _digest(case.data, number)
                 steps = self.program.pipeline.under(case.context)
                 case = steps(case, lane, step_begins)
                 self._keep(number, case, lane)
@@ -102,7 +112,9 @@ class Condition:
                     raise
                 self._fail(number, at[0], at[1], error, lane)
 
-    def _case(self, about: Mapping[str, object], lane: Lane, host: Host) -> Case:
+    def _case(
+        self, about: Mapping[str, object], lane: Surroundings, host: Host
+    ) -> Case:
         seed = about["seed"]
         if not isinstance(seed, int):
             raise TypeError("a seed is an integer")
@@ -115,7 +127,7 @@ class Condition:
         return with_data(self.program, case, about, lane)
 
     def _changes(
-        self, treatment: Treatment, case: Case, lane: Lane
+        self, treatment: Treatment, case: Case, lane: Surroundings
     ) -> Mapping[str, object]:
         def ask(function: Function, request: dict[str, object]) -> object:
             def perform(_: object) -> object:
@@ -127,14 +139,14 @@ class Condition:
                 return changes
 
             asked = {**request, "replicate": case.context["replicate"]}
-            return lane.effect("data", asked, perform=perform)
+            return lane.effect("data", asked, perform=telling(perform))
 
         changes = treatment.changes(ask)
         fact = described(changes, f"treatment {treatment.name}")
         lane.record("treatment.applied", {"treatment": treatment.name, "changes": fact})
         return changes
 
-    def _keep(self, number: int, case: Case, lane: Lane) -> None:
+    def _keep(self, number: int, case: Case, lane: Surroundings) -> None:
         outputs, metrics = dict(case.outputs or {}), dict(case.metrics)
         missing = [name for name in self.program.outputs if name not in outputs]
         if missing:
@@ -155,7 +167,12 @@ class Condition:
         self.claims[number] = case.claim
 
     def _fail(
-        self, number: int, step: str, function: str, error: Exception, lane: Lane
+        self,
+        number: int,
+        step: str,
+        function: str,
+        error: Exception,
+        lane: Surroundings,
     ) -> None:
         failed = Failed(f"{self.name}, replicate {number}, {step}", error)
         self.failures[number] = failed
@@ -171,36 +188,44 @@ class Condition:
         """What was measured, by replicate, for a verdict."""
         rows = {number: self.measured[number] for number in sorted(self.measured)}
         claims = (one for one in self.claims.values() if one is not None)
-        return Trial(self.name, Samples(rows), next(claims, None))
+        return Trial(self.name, Samples(rows, self.data), next(claims, None))
 
     @property
     def whole(self) -> bool:
         """Whether every replicate was measured."""
         return bool(self.measured) and not self.failures
 
-    def judge(
-        self,
-        hypothesis: Hypothesis,
-        baseline: Condition,
-        beside: Mapping[str, object],
-    ) -> object | Failed:
-        """Reach a verdict; return what it says, or how the verifier failed.
-
-        *beside* is what stands beside it: integrity, and how strongly code was held.
-        """
+    def reach(
+        self, hypothesis: Hypothesis, baseline: Condition
+    ) -> dict[str, object] | Failed:
+        """Return the data of a verdict, or how the verifier failed, which is recorded."""
         seed, trial = int(self.lane.random() * SEEDS), self.trial
         against = trial if baseline is self else baseline.trial
         try:
-            fact = hypothesis.verdict(against, trial, seed)
+            return hypothesis.verdict(against, trial, seed)
         except Exception as error:
             if not is_held(error):
                 raise
-            missed = {"hypothesis": hypothesis.name, **told(error)}
-            missed["remedy"] = getattr(error, "remedy", "") or None
-            self.lane.record("hypothesis.unjudged", missed)
-            return Failed(f"{self.name}, hypothesis {hypothesis.name}", error)
-        self.lane.record("verdict.reached", {**fact, **beside})
-        return fact["result"]
+            return self.leave_open(hypothesis, error)
+
+    def leave_open(self, hypothesis: Hypothesis, error: Exception) -> Failed:
+        """Record that nothing can be said of *hypothesis*, and why."""
+        missed = {"hypothesis": hypothesis.name, **told(error)}
+        missed["remedy"] = getattr(error, "remedy", "") or None
+        self.lane.record("hypothesis.unjudged", missed)
+        return Failed(f"{self.name}, hypothesis {hypothesis.name}", error)
+
+    def first_failure(self) -> tuple[int, Failed] | None:
+        """Return the first replicate that was not measured, and how it failed."""
+        return next(iter(sorted(self.failures.items())), None)
+
+
+def _digest(data: object, number: int) -> str:
+    """Return the digest of *data*; a word of its own for what has no exact form here."""
+    try:
+        return sha256_tag(written(data)[1])
+    except ValueRefused:  # a type that the ledger's plugins know
+        return f"replicate {number}"
 
 
 def _members(changes: object) -> Changes:

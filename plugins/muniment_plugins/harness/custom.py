@@ -11,7 +11,8 @@ Rules:
 - The first parameter is the data; one called ``ctx`` gets everything that is known. The
   others are given when the step is made, or found in the context, or have a default.
 - What a step returns is the new data, or ``(data, metrics)``. Both are recorded: data
-  that no event held before stands in ``step.applied``.
+  other than it was given, compared by content, stands in ``step.applied``. What it does
+  to what it was given, and does not return, counts for nothing.
 - A plan names the function by import path and source digest; a replay imports it.
 """
 
@@ -26,6 +27,7 @@ from typing import ClassVar, Self, cast, overload
 from muniment.errors import UsageError, ValueRefused
 from muniment_plugins.harness.cases import Case
 from muniment_plugins.harness.execution import refuse_passes
+from muniment_plugins.harness.handouts import Given, alike, handed, kept
 from muniment_plugins.harness.naming import known_first
 from muniment_plugins.harness.references import (
     NO_SOURCES,
@@ -54,6 +56,8 @@ class Custom:
     name: ClassVar[str] = "custom"
     function: Named | Remembered
     parameters: Mapping[str, object] = field(default_factory=dict[str, object])
+    by_content: bool = True
+    """False of a plan of the first edition, which took every copy for other data."""
 
     @property
     def title(self) -> str:
@@ -74,17 +78,37 @@ class Custom:
 
         """
         arguments = self._arguments(plain(self.function), case)
-        answer = case.host.call(self.function, case.data, **arguments)
+        around = run or here()
+        given = handed(case.data, around.values, "the data")
+        answer = case.host.call(self.function, Given(given), **arguments)
+        copied = not self.by_content and _parts(answer)[0] is not given
+        data, metrics, changed = self._returned(answer, case.data, around)
+        changed = changed or copied
+        fact: dict[str, object] = {"step": self.title, "metrics": metrics}
+        around.record("step.applied", {**fact, "data": data if changed else None})
+        origin = {"step": self.title} if changed and case.origin else case.origin
+        return replace(
+            case, data=data, metrics={**case.metrics, **metrics}, origin=origin
+        )
+
+    def _returned(
+        self, answer: object, before: object, around: Surroundings
+    ) -> tuple[object, Mapping[str, object], bool]:
+        """Return data, metrics, and whether these are other data than *before*."""
         data, metrics = _parts(answer)
         refuse_passes(metrics, self.title)
-        changed = data is not case.data
-        fact = {
-            "step": self.title,
-            "metrics": metrics,
-            "data": data if changed else None,
-        }
+        if data is None and before is not None and self.by_content:
+            raise HarnessRefused(
+                f"{self.title} returned no data",
+                rule="harness/step",
+                place=self.title,
+                remedy="return the data, or (data, metrics)",
+            )
         try:
-            (run or here()).record("step.applied", fact)
+            metrics = cast("dict[str, object]", kept(metrics, around.values))
+            if alike(data, before, around.values):
+                return before, metrics, False
+            return kept(data, around.values), metrics, True
         except ValueRefused as refusal:
             raise HarnessRefused(
                 f"what {self.title} returned cannot be recorded: {refusal.message}",
@@ -92,13 +116,11 @@ class Custom:
                 place=refusal.place,
                 remedy="return JSON values, NumPy arrays or Arrow tables",
             ) from refusal
-        origin = {"step": self.title} if changed and case.origin else case.origin
-        return replace(
-            case, data=data, metrics={**case.metrics, **metrics}, origin=origin
-        )
 
     def _arguments(self, function: Function, case: Case) -> dict[str, object]:
         told = case.told
+        known = told.known
+        self.require(known)
         found: dict[str, object] = {}
         for parameter in list(inspect.signature(function).parameters.values())[1:]:
             name = parameter.name
@@ -106,16 +128,28 @@ class Custom:
                 found[name] = told
             elif name in self.parameters:
                 found[name] = self.parameters[name]
-            elif name in told:
-                found[name] = told[name]
-            elif parameter.default is inspect.Parameter.empty:
+            elif name in known:
+                found[name] = known[name]
+        return found
+
+    def require(self, known: Mapping[str, object]) -> None:
+        """Refuse a context that lacks a parameter which nobody gave.
+
+        Raises:
+            HarnessRefused: it names the parameter.
+
+        """
+        parameters = inspect.signature(plain(self.function)).parameters.values()
+        for one in list(parameters)[1:]:
+            open_ = one.default is inspect.Parameter.empty and one.name != CONTEXT
+            if open_ and one.name not in self.parameters and one.name not in known:
                 raise HarnessRefused(
-                    f"{self.title} needs {name}, and nobody gives it",
+                    f"{self.title} needs {one.name}, and nobody gives it",
                     rule="harness/step",
                     place=self.title,
-                    remedy=f"write {self.title}({name}=…), or put it into initial_ctx",
+                    remedy=f"write {self.title}({one.name}=…), or put it into "
+                    "initial_ctx",
                 )
-        return found
 
     def under(self, changes: Mapping[str, object]) -> Self:
         """Return the step with the parameters that a treatment changes."""
@@ -128,6 +162,7 @@ class Custom:
             "step": self.name,
             "function": refer(self.function),
             "parameters": dict(self.parameters),
+            **({"compared": "content"} if self.by_content else {}),
         }
 
     @classmethod
@@ -138,6 +173,7 @@ class Custom:
         return cls(
             Remembered(cast("Mapping[str, object]", described["function"]), sources),
             cast("Mapping[str, object]", described["parameters"]),
+            "compared" in described,
         )
 
 
@@ -184,11 +220,24 @@ def _maker(function: Function) -> Maker:
                 place=getattr(function, "__qualname__", "pipeline_step"),
                 remedy=f"known are: {', '.join(known) or 'none'}",
             )
-        return Custom(named(function), parameters)
+        return Custom(named(function), _kept(parameters, function))
 
     # A plan's import path leads here; what it means is the function.
     make.plain_function = function  # type: ignore[attr-defined]
     return make
+
+
+def _kept(parameters: Mapping[str, object], function: Function) -> dict[str, object]:
+    """Return *parameters* as they are now, whatever becomes of the user's objects."""
+    try:
+        return {name: kept(one) for name, one in parameters.items()}
+    except ValueRefused as refusal:
+        raise UsageError(
+            f"a parameter cannot be recorded: {refusal.message}",
+            rule="harness/step",
+            place=getattr(function, "__qualname__", "pipeline_step"),
+            remedy="give JSON values, NumPy arrays or Arrow tables",
+        ) from refusal
 
 
 def _parts(answer: object) -> tuple[object, dict[str, object]]:

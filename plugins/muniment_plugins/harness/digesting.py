@@ -31,14 +31,20 @@ def digest_of(ledger: Ledger, events: Iterable[Event]) -> str:
             if event.type == "run.completed":
                 result = _data(ledger, event).get("result")
             continue
+        if verb == "streamed" and (*_place(event), stem, "requested") in counted:
+            continue  # the outcome holds all of it
         effect = verb in ("requested", "completed", "failed")
         part = "outcome" if verb in ("completed", "failed") else verb
-        key = (event.scope, event.ordinal, stem, part) if effect else (event.seq,)
+        key = (*_place(event), stem, part) if effect else (event.seq,)
         counted[key] = event
     digest = Digest()
     for event in counted.values():
         digest.add(event.scope or "", event.type, _data(ledger, event))
     return digest.result(result)
+
+
+def _place(event: Event) -> tuple[object, object]:
+    return event.scope, event.ordinal
 
 
 def _data(ledger: Ledger, event: Event) -> dict[str, JsonValue]:

@@ -9,8 +9,9 @@ Rules:
 
 - Running is an effect that is performed again in a replay and compared; what runs it is
   the plugin that answers ``execute_code``.
-- One effect may run the code on several inputs, each in a child of its own. An input
-  that an event holds already, or that is made from it, is named and not written again.
+- One effect may run the code on several inputs, each in a child of its own, and is
+  measured once, whatever its children differ in. An input that an event holds already,
+  or that is made from it, is named and not written again.
 - A program that broke by itself (an exception, an import refused at run time) is an
   answer: it would break again. One that was stopped (time, memory, a signal) is a
   failure of the effect, which a resume performs again.
@@ -25,7 +26,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
-from itertools import groupby
 from typing import ClassVar, Self, cast
 
 from muniment.canonical import JsonValue
@@ -33,6 +33,7 @@ from muniment.errors import EffectFailed
 from muniment.values import decode
 from muniment_plugins.harness.cases import Case
 from muniment_plugins.harness.hosts import Host
+from muniment_plugins.harness.levels import held_by
 from muniment_plugins.harness.refusals import (
     BoundedExecutionError,
     HarnessRefused,
@@ -210,8 +211,7 @@ def _perform(
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             waiting = [pool.submit(copy_context().run, run, data) for data in inputs]
             answers = [cast("Mapping[str, object]", one.result()) for one in waiting]
-    for held, group in groupby(answers, key=_held_by):
-        inside.record("execution.measured", {**held, **_measured(list(group))})
+    inside.record("execution.measured", {**held_by(answers), **_measured(answers)})
     for told in answers:
         if told["status"] in _STOPPED:
             error = cast("Mapping[str, object]", told["error"])
@@ -236,12 +236,7 @@ def _with_limit(
     }
 
 
-def _held_by(told: Mapping[str, object]) -> dict[str, object]:
-    """Return what held a program; it is the same for most runs of one effect."""
-    return {name: told[name] for name in ("environment", "layers", "level")}
-
-
-def _measured(group: list[Mapping[str, object]]) -> dict[str, object]:
+def _measured(group: Sequence[Mapping[str, object]]) -> dict[str, object]:
     printed = [
         {"text": told["stdout"], "truncated": told["stdout_truncated"]}
         for told in group

@@ -7,7 +7,7 @@
 Rules:
 
 - The run is the ledger's: `ExperimentProgram` executed, nothing stored here. To resume
-  is to resume that run.
+  is to resume that run, or to take over what was measured for another claim.
 - The ledger is the one that muniment finds from the working directory; else one beside
   the artifacts; else ``.muniment/ledger.db`` in the working directory.
 - ``arun`` works in a thread, and awaits what has to be awaited on the caller's loop.
@@ -20,17 +20,26 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, cast
 
-from muniment.canonical import canonical, sha256_tag
+from muniment.canonical import sha256_tag
 from muniment.errors import UsageError
-from muniment.values import encode
+from muniment.events import BlobRef
+from muniment.imports import refuse_importing
 from muniment_plugins.harness.artifacts import ArtifactPlugin, Artifacts, Record
 from muniment_plugins.harness.building import ExperimentBuilder, checked_count
+from muniment_plugins.harness.earlier import LABEL, Earlier, measurement
+from muniment_plugins.harness.editions import as_first_edition
 from muniment_plugins.harness.executors import Executor, executor_of
 from muniment_plugins.harness.hosts import Caller
+from muniment_plugins.harness.looks import older
 from muniment_plugins.harness.programs import ExperimentProgram, judging
-from muniment_plugins.harness.registration import KIND, identity, registered
+from muniment_plugins.harness.registration import (
+    KIND,
+    identity,
+    registered,
+    subjects_of,
+)
 from muniment_plugins.harness.results import Result
 
 if TYPE_CHECKING:
@@ -41,6 +50,12 @@ if TYPE_CHECKING:
 __all__ = ["Experiment"]
 
 Strategy = Literal["rerun", "resume"]
+
+_NEWEST = 16
+"""Among how many runs one is sought that was cut off before it registered itself."""
+
+_SEED = sha256_tag(b"muniment.harness").removeprefix("sha256:")
+"""What every experiment draws from. Were it the plan's, any change would draw anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +96,9 @@ class Experiment:
         Args:
             replicates: how many; the builder's number if not given.
             strategy: ``rerun`` runs it anew; ``resume`` goes on with the last run of
-                this plan that did not come to its end, and returns one that did.
+                this plan that did not come to its end, and returns one that did. Where
+                claims or hypotheses alone differ from an earlier run, it judges anew
+                what was asked and executed there.
             executor: ``serial``, ``threads``, ``processes``, ``dask``, ``ray``, or an
                 executor with settings.
             ledger: where it is recorded; see the module for where else.
@@ -129,8 +146,10 @@ class Experiment:
         Later runs of the experiment's name are held against the last registration.
         """
         count = self.replicates if replicates is None else checked_count(replicates)
+        refuse_importing()
         with _recorded_in(ledger, self._artifacts()) as chosen:
-            return chosen.append(KIND, registered(self.program, count))
+            said = registered(self.program, count)
+            return chosen.append(KIND, said, subject=subjects_of(said))
 
     def _conduct(
         self,
@@ -139,6 +158,7 @@ class Experiment:
         strategy: Strategy,
         ledger: Ledger | None,
     ) -> Result:
+        refuse_importing()
         with _recorded_in(ledger, self._artifacts()) as chosen:
             read = judging(program.read(), chosen)
             done = self._execute(read, chosen, count, strategy)
@@ -156,13 +176,13 @@ class Experiment:
         strategy: Strategy,
     ) -> Done | str:
         plan = {**program.describe(), "replicates": count}
-        seed = sha256_tag(canonical(encode(plan))).removeprefix("sha256:")
         if strategy == "resume":
-            last = _last_run(ledger, seed)
+            last = _last_run(ledger, program, count)
             if last is not None:
                 return (
                     last if _is_complete(ledger, last) else ledger.resume(last, program)
                 )
+            program = replace(program, earlier=Earlier.newest(ledger, plan))
         elif strategy != "rerun":
             raise UsageError(
                 f"{strategy!r} is no strategy",
@@ -173,6 +193,7 @@ class Experiment:
         labels = {
             "experiment": identity(program),
             "executor": program.executor.name,
+            LABEL: measurement(plan),
         }
         if self.description:
             labels["description"] = self.description
@@ -181,7 +202,7 @@ class Experiment:
             params={"plan": plan},
             name=self.name or "experiment",
             labels=labels,
-            seed=seed,
+            seed=_SEED,
         )
 
     def _artifacts(self) -> ArtifactPlugin | None:
@@ -196,10 +217,36 @@ class Experiment:
             plugin.write(directory, record)
 
 
-def _last_run(ledger: Ledger, seed: str) -> str | None:
-    """Return the newest run with this seed, which is the digest of its plan."""
-    for event in ledger.events(type="run.started", order="desc"):
-        if event.raw.get("seed") == seed:
+def _last_run(ledger: Ledger, program: ExperimentProgram, count: int) -> str | None:
+    """Return the newest run of this plan, with as many replicates."""
+    cut_off = _cut_off(ledger, {**program.describe(), "replicates": count})
+    if cut_off is not None:
+        return cut_off
+    for event in ledger.events(type=KIND, subject=program.digest, order="desc"):
+        if event.run is not None and event.raw["replicates"] == count:
+            return event.run
+    first = as_first_edition(program).digest
+    runs = [
+        event.run
+        for event in older(ledger)
+        if event.raw["plan"] == first and event.raw["replicates"] == count
+    ]
+    return next(filter(None, reversed(runs)), None)
+
+
+def _cut_off(ledger: Ledger, plan: object) -> str | None:
+    """Return the run of *plan*, among the newest, that did not come to register it."""
+    for event in ledger.events(type="run.started", order="desc", limit=_NEWEST):
+        if event.raw.get("seed") != _SEED:
+            continue
+        if next(ledger.events(run=event.run, type=KIND, limit=1), None) is not None:
+            return None
+        params = event.data.get("params")
+        told = ledger.value(params) if isinstance(params, BlobRef) else None
+        if (
+            isinstance(told, dict)
+            and cast("dict[str, object]", told).get("plan") == plan
+        ):
             return event.run
     return None
 

@@ -17,11 +17,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
+from muniment_plugins.harness.remedies import remedy_of
+
 if TYPE_CHECKING:
     from muniment.events import Event
     from muniment.ledger import Ledger
 
-__all__ = ["Failure", "failures_of", "place_in", "summed_up"]
+__all__ = ["LACKING", "Failure", "failures_of", "place_in", "summed_up"]
+
+LACKING = "harness/replicates"
+"""The rule by which a hypothesis is left open whose replicates were not measured."""
 
 _SCOPE = re.compile(r"(?P<condition>[^/]+)(/replicate/(?P<replicate>\d+))?(/.*)?")
 _STEPS = {
@@ -93,7 +98,9 @@ def failures_of(ledger: Ledger, events: Iterable[Event]) -> tuple[Failure, ...]:
     causes: list[object] = []
     for event in events:
         if event.type in ("replicate.failed", "hypothesis.unjudged"):
-            found.append(_stated(event, ledger.resolve(event)))
+            # Of a verdict that lacks replicates, these are the failures.
+            if event.raw.get("rule") != LACKING:
+                found.append(_stated(event, ledger.resolve(event)))
         elif event.type == "run.failed":
             causes = cast("list[object]", event.raw.get("cause") or [])
         elif (
@@ -130,14 +137,15 @@ def _of_effect(
 ) -> tuple[tuple[str, int], Failure]:
     condition, number = place_in(event.scope)
     kind = event.type.removesuffix(".failed")
+    error_type, message = str(data["error_type"]), str(data["message"])
     told = data.get("data")
     more = cast("dict[str, object]", told if isinstance(told, dict) else {})
     failure = Failure(
         f"{condition}, replicate {number}, {_STEPS.get(kind, kind)}",
-        cast("str", data["error_type"]),
-        cast("str", data["message"]),
+        error_type,
+        message,
         cast("str | None", more.get("rule", f"effect/{kind}")),
         cast("int | None", more.get("line") or None),
-        cast("str | None", more.get("remedy")) or None,
+        str(more.get("remedy") or "") or remedy_of(kind, error_type, message),
     )
     return (condition, -1 if number is None else number), failure

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, cast
 
 from muniment.errors import ErasedError
 from muniment.events import BlobRef
-from muniment_plugins.harness.failing import place_in
+from muniment_plugins.harness.failing import LACKING, place_in
 
 if TYPE_CHECKING:
     from muniment.events import Event
@@ -50,6 +50,8 @@ class Gathered:
     verdicts: list[Row] = field(default_factory=list[Row])
     llm_calls: list[Row] = field(default_factory=list[Row])
     failures: list[Row] = field(default_factory=list[Row])
+    unjudged: list[Row] = field(default_factory=list[Row])
+    """Hypotheses without a verdict, and why they have none."""
 
 
 class _Fold:
@@ -123,9 +125,10 @@ class _Fold:
         self.calls[_call(event)]["error"] = told
 
     def failed(self, event: Event, data: Row) -> None:
-        """Keep what went wrong."""
+        """Keep what went wrong, but for what only follows from a failed replicate."""
         del event
-        self.found.failures.append(data)
+        if data.get("rule") != LACKING:
+            self.found.failures.append(data)
 
 
 _TAKEN: Mapping[str, Callable[[_Fold, Event, Row], None]] = {

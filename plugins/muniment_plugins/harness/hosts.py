@@ -6,6 +6,7 @@ Rules:
 
 - What decides and what records stays with the run; a host only calls: a function that
   reads data or asks a model, a step or transform of the user's own, a capsule.
+- A function is given copies, here as elsewhere: what it does to them is its own affair.
 - A function may be a coroutine function. It is awaited on the loop of the caller who
   awaits the experiment, else on a loop of its own.
 """
@@ -18,8 +19,9 @@ from contextvars import copy_context
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, cast
 
+from muniment_plugins.harness.handouts import handed
 from muniment_plugins.harness.references import Function, plain
-from muniment_plugins.harness.surroundings import Surroundings
+from muniment_plugins.harness.surroundings import Surroundings, here
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
@@ -81,8 +83,11 @@ class Inline:
         self.caller = caller
 
     def call(self, function: Function, *arguments: object, **named: object) -> object:
-        """Call it here."""
-        return settled(plain(function)(*arguments, **named), self.caller)
+        """Call it here, with copies of what it is given."""
+        types = here().values
+        given = [handed(one, types) for one in arguments]
+        by_name = {name: handed(one, types, name) for name, one in named.items()}
+        return settled(plain(function)(*given, **by_name), self.caller)
 
     def execute(self, around: Surroundings, request: Mapping[str, object]) -> object:
         """Ask the plugins of the run."""

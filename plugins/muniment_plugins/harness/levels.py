@@ -5,7 +5,8 @@
 
 Rules:
 
-- Every run of code says its level in ``execution.measured``; here the levels of all of
+- Every run of code says its level in ``execution.measured``, one that was taken from an
+  earlier run in ``answer.taken``; here the levels of all of
   them count, of every replicate and of every property that was tried.
 - A word that is not listed says nothing that can be relied on: it ranks below all.
 - Where no code ran there is no level.
@@ -13,15 +14,19 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, cast
 
 from muniment_plugins.harness.failing import place_in
 
 if TYPE_CHECKING:
     from muniment.ledger import Ledger
 
-__all__ = ["LEVELS", "levels_of", "weakest"]
+__all__ = ["LEVELS", "held_by", "levels_of", "weakest"]
+
+_SAYING = ("answer.taken", "execution.measured")
+
+_HOLDING = ("environment", "layers", "level")
 
 LEVELS = ("none", "process", "engine", "os-partial", "os-strong")
 """Weakest first, as the capsule names them."""
@@ -35,9 +40,46 @@ def weakest(levels: Iterable[str | None]) -> str | None:
 def levels_of(ledger: Ledger, run: str) -> dict[str, str]:
     """Return condition → the weakest level at which its code was run in *run*."""
     found: dict[str, str] = {}
-    for event in ledger.events(run=run, type="execution.measured"):
-        condition, level = place_in(event.scope)[0], str(event.data["level"])
+    for event in ledger.events(run=run):
+        said = event.data.get("level") if event.type in _SAYING else None
+        if said is None:
+            continue
+        condition, level = place_in(event.scope)[0], str(said)
         found[condition] = min(found.get(condition, level), level, key=_rank)
+    return found
+
+
+def held_by(runs: Sequence[Mapping[str, object]]) -> dict[str, object]:
+    """Return what held the runs of one effect: that of the weakest, and who differs.
+
+    Each of *runs* has ``level``, and ``layers`` and ``environment`` as JSON objects. What
+    a child finds of a machine (how much memory it has already) may differ from one to
+    the next: ``others`` has number and differing members of each run that does.
+    """
+    first = min(runs, key=lambda run: _rank(str(run["level"])))
+    held = {name: first[name] for name in _HOLDING}
+    others: list[dict[str, object]] = []
+    for number, run in enumerate(runs):
+        if differing := _differing(held, {name: run[name] for name in _HOLDING}):
+            others.append({"run": number, **differing})
+    return {**held, "others": others} if others else held
+
+
+def _differing(
+    one: Mapping[str, object], other: Mapping[str, object]
+) -> dict[str, object]:
+    """Return the members of *other* that *one* has otherwise, objects member by member."""
+    found: dict[str, object] = {}
+    for name in sorted({*one, *other}):
+        mine, its = one.get(name), other.get(name)
+        if mine == its:
+            continue
+        if isinstance(mine, Mapping) and isinstance(its, Mapping):
+            found[name] = _differing(
+                cast("Mapping[str, object]", mine), cast("Mapping[str, object]", its)
+            )
+        else:
+            found[name] = its
     return found
 
 

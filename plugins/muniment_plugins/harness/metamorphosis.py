@@ -9,13 +9,15 @@ Rules:
   and several seeded ones; every one has to pass, and the largest difference is told.
   Seeds, metrics and differences of each are recorded, and so is an own transform's
   source digest.
-- An unknown transform, and one that leaves the data as it was, are refused.
+- An unknown transform, one that leaves the data as it was, and a test that could not
+  have failed, are refused.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import ClassVar, Never, Self, cast
 
 from muniment.errors import ValueRefused
@@ -36,6 +38,7 @@ from muniment_plugins.harness.relations import Relation, Seen
 from muniment_plugins.harness.requiring import is_amount
 from muniment_plugins.harness.surroundings import Surroundings, here
 from muniment_plugins.harness.transforms import BUILT_IN, Transform, Variant, built_in
+from muniment_plugins.harness.vacuity import LARGEST_RTOL, largest_change
 from muniment_plugins.harness.variants import Own, different
 
 __all__ = ["TestProperties", "run_metamorphic_tests"]
@@ -53,6 +56,9 @@ class TestProperties:
     tolerance: float = 1e-6
     permutations: int = 8
     rtol: float = 0.0
+    strict: bool = True
+    """Whether a test that could not have failed is refused; it is left out of plans of
+    the first edition, which said nothing of it."""
 
     def __post_init__(self) -> None:
         permutations, tolerance, rtol = self.permutations, self.tolerance, self.rtol
@@ -63,6 +69,8 @@ class TestProperties:
                 "permutations test nothing",
                 "give tolerance >= 0, rtol >= 0 and permutations >= 1",
             )
+        if self.strict:
+            _refuse_loose(self.rtol, self.name)
         if not _are_functions(self.transforms):
             remedy = "give transforms={name: function}"
             _refuse(f"{self.transforms!r} are no transforms", remedy)
@@ -85,15 +93,22 @@ class TestProperties:
     def _test(self, prop: Property, case: Case, around: Surroundings) -> bool:
         before = case.the_outputs()
         transform = self._transform(prop)
-        relation = Relation.of(prop, transform, self.tolerance, self.rtol)
+        relation = self._relation(prop, transform)
         made = self._variants(prop, transform, case.data, around)
         after = self._run(prop, case, made, around)
         seen = [
-            relation.look(before, outputs, variant)
+            relation.look(
+                before,
+                outputs,
+                variant,
+                partial(largest_change, case.data, variant.data),
+            )
             for variant, outputs in zip(made, after, strict=True)
         ]
         apart = [one.difference for one in seen]
         passed = all(one.passed for one in seen)
+        if self.strict and passed and not any(one.could_fail for one in seen):
+            raise _vacuous(prop, relation)
         cases = zip(made, after, seen, strict=True)
         fact: dict[str, object] = {
             "name": prop.name,
@@ -129,12 +144,7 @@ class TestProperties:
         try:
             return run_code(around, case, inputs)
         except ValueRefused as refusal:
-            raise HarnessRefused(
-                f"what {prop.transform} made cannot be recorded: {refusal.message}",
-                rule="harness/transform",
-                place=f"property {prop.name}",
-                remedy="return JSON values, NumPy arrays or Arrow tables",
-            ) from refusal
+            raise _unrecordable(prop, refusal) from refusal
 
     def _asked(self, prop: Property, relation: Relation) -> dict[str, object]:
         """Return what was asked, beyond what the fact says of itself."""
@@ -158,7 +168,10 @@ class TestProperties:
         def draw() -> int:
             return int(around.random() * _SEEDS)
 
-        made = different(transform, data, draw, self.permutations)
+        try:
+            made = different(transform, data, draw, self.permutations)
+        except ValueRefused as refusal:
+            raise _unrecordable(prop, refusal) from refusal
         if not made:
             raise HarnessRefused(
                 f"{prop.transform} left the data as it was; the test would be vacuous",
@@ -167,6 +180,21 @@ class TestProperties:
                 remedy="give more or other rows, or another transform",
             )
         return made
+
+    def require(self, prop: Property) -> None:
+        """Refuse a property that names no transform, or a relation that it has not.
+
+        Raises:
+            HarnessRefused: what is wrong with it.
+
+        """
+        self._relation(prop, self._transform(prop))
+
+    def _relation(self, prop: Property, transform: Transform) -> Relation:
+        relation = Relation.of(prop, transform, self.tolerance, self.rtol)
+        if self.strict:
+            _refuse_loose(relation.rtol, f"property {prop.name}")
+        return relation
 
     def _transform(self, prop: Property) -> Transform:
         place = f"property {prop.name}"
@@ -190,6 +218,7 @@ class TestProperties:
             "tolerance": self.tolerance,
             "rtol": self.rtol,
             "permutations": self.permutations,
+            **({"strict": True} if self.strict else {}),
         }
 
     @classmethod
@@ -203,7 +232,27 @@ class TestProperties:
             cast("float", described["tolerance"]),
             cast("int", described["permutations"]),
             cast("float", described["rtol"]),
+            cast("bool", described.get("strict", False)),
         )
+
+
+def _vacuous(prop: Property, relation: Relation) -> HarnessRefused:
+    return HarnessRefused(
+        f"tolerance {relation.tolerance:g} and rtol {relation.rtol:g} allow more than the "
+        "metrics are large: the test could not have failed, and would be vacuous",
+        rule="harness/vacuous",
+        place=f"property {prop.name}",
+        remedy="give a smaller tolerance, or an rtol below 1 and tolerance 0",
+    )
+
+
+def _unrecordable(prop: Property, refusal: ValueRefused) -> HarnessRefused:
+    return HarnessRefused(
+        f"what {prop.transform} made cannot be recorded: {refusal.message}",
+        rule="harness/transform",
+        place=f"property {prop.name}",
+        remedy="return JSON values, NumPy arrays or Arrow tables",
+    )
 
 
 def _told(variant: Variant, outputs: Mapping[str, object], seen: Seen) -> object:
@@ -233,6 +282,18 @@ def run_metamorphic_tests(
 
     """
     return TestProperties(transforms or {}, tolerance, permutations, rtol)
+
+
+def _refuse_loose(rtol: float, place: str) -> None:
+    """Refuse a relative tolerance by which any two numbers of one sign agree."""
+    if rtol >= LARGEST_RTOL:
+        raise HarnessRefused(
+            f"rtol {rtol!r} lets any two numbers of one sign agree; the test would be "
+            "vacuous",
+            rule="harness/vacuous",
+            place=place,
+            remedy="give an rtol below 1",
+        )
 
 
 def _are_functions(given: object) -> bool:

@@ -12,7 +12,7 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Self, cast
 
@@ -157,6 +157,20 @@ class Pipeline:
         if not changes:
             return self
         return type(self)(_under(step, changes) for step in self.steps)
+
+    def as_recorded(self, described: Sequence[Mapping[str, object]]) -> Self:
+        """Return the pipeline with the steps' rules of the edition that recorded it."""
+
+        def one(step: Step, said: Mapping[str, object]) -> Step:
+            if said.get("step") == step.name and isinstance(step, TestProperties):
+                return replace(step, strict="strict" in said)
+            if said.get("step") == step.name and isinstance(step, Custom):
+                return replace(step, by_content="compared" in said)
+            return step
+
+        if len(described) != len(self.steps):
+            return self
+        return type(self)(map(one, self.steps, described))
 
     def describe(self) -> list[object]:
         """Return the steps as JSON."""

@@ -15,14 +15,15 @@ Rules:
 - What is going to be run and judged is stated before anything is.
 - Failures end the run as failed once everything else is recorded. A resume performs the
   effects again that failed; what was measured is not measured again.
-- The run's seed is the digest of the plan: equal plans give equal results.
+- The run's seed is the same for all: equal plans give equal results, and no change of a
+  plan draws anew.
 - Who calls the functions is not part of the plan. A replay calls them here.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Self, cast
@@ -32,8 +33,11 @@ from muniment.events import BlobRef
 from muniment.lanes import Lane
 from muniment.values import encode
 from muniment_plugins.harness.conditions import SEEDS, Condition, Failed, told
+from muniment_plugins.harness.earlier import Earlier
+from muniment_plugins.harness.editions import of_edition
 from muniment_plugins.harness.executors import Executor, Serial, spread
-from muniment_plugins.harness.levels import levels_of, weakest
+from muniment_plugins.harness.integrity import integrity_of
+from muniment_plugins.harness.levels import levels_of
 from muniment_plugins.harness.pipelines import Pipeline
 from muniment_plugins.harness.references import (
     NO_SOURCES,
@@ -46,9 +50,9 @@ from muniment_plugins.harness.references import (
 from muniment_plugins.harness.refusals import ExperimentFailed
 from muniment_plugins.harness.registration import (
     functions_of,
-    integrity_of,
     recorded_sources,
     registered,
+    subjects_of,
 )
 from muniment_plugins.harness.treatments import (
     BASELINE,
@@ -56,13 +60,17 @@ from muniment_plugins.harness.treatments import (
     described,
     undescribed,
 )
-from muniment_plugins.harness.verifiers import Hypothesis, judged_by
+from muniment_plugins.harness.verdicts import Verdicts
+from muniment_plugins.harness.verifiers import Hypothesis
 
 if TYPE_CHECKING:
     from muniment.ledger import Ledger
     from muniment_plugins.harness.hosts import Caller
 
 __all__ = ["BASELINE", "ExperimentProgram", "judging", "rebuild"]
+
+EDITION = 2
+"""The rules of verdicts that new plans have; see `verdicts`."""
 
 _CAUSES = 400
 """How many failures the end of a run names; a further resume gets to the others."""
@@ -81,11 +89,17 @@ class ExperimentProgram:
     name: str | None = None
     pin: str = "content"
     """What of the data is recorded: its ``content``, or its ``digest`` alone."""
+    edition: int = EDITION
+    """By which rules verdicts are reached; a plan that says none is of the first."""
     executor: Executor = field(default_factory=Serial, compare=False)
     caller: Caller | None = field(default=None, compare=False)
     stop: threading.Event = field(default_factory=threading.Event, compare=False)
-    integrity: Callable[[str], str] | None = field(default=None, compare=False)
-    """Says of a run if what ran is what was registered."""
+    earlier: Earlier | None = field(default=None, compare=False)
+    """Whose answers are taken where the same is asked."""
+    integrity: Callable[[str], Mapping[str, object]] | None = field(
+        default=None, compare=False
+    )
+    """Says of a run if what ran is what was registered, and of how many it is one."""
     levels: Callable[[str], Mapping[str, str]] | None = field(
         default=None, compare=False
     )
@@ -102,6 +116,7 @@ class ExperimentProgram:
             "context": described(self.context, "initial_ctx"),
             "outputs": list(self.outputs),
             "pin": self.pin,
+            **({} if self.edition == 1 else {"edition": self.edition}),
         }
 
     def read(self) -> Self:
@@ -146,6 +161,7 @@ class ExperimentProgram:
             tuple(cast("list[str]", plan.get("outputs", []))),
             cast("str | None", plan.get("name")),
             cast("str", plan.get("pin", "content")),
+            cast("int", plan.get("edition", 1)),
         )
 
     def __call__(self, run: Lane, plan: Mapping[str, object]) -> dict[str, object]:
@@ -155,19 +171,35 @@ class ExperimentProgram:
             ExperimentFailed: a replicate failed, or a hypothesis was not judged.
 
         """
+        if run.mode == "live":
+            return self.conduct(run, plan)
+        recorded = cast("list[Mapping[str, object]]", plan["pipeline"])
+        program = of_edition(self, cast("int", plan.get("edition", 1)))
+        pipeline = program.pipeline.as_recorded(recorded)
+        return replace(program, pipeline=pipeline).conduct(run, plan)
+
+    def conduct(self, run: Lane, plan: Mapping[str, object]) -> dict[str, object]:
+        """Do as a call does, by the rules of the edition that recorded the plan.
+
+        Raises:
+            ExperimentFailed: a replicate failed, or a hypothesis was not judged.
+
+        """
         replicates = cast("int", plan["replicates"])
         present = {**self.describe(), "replicates": replicates}
         run.require_param("plan", plan, present)
-        run.record("experiment.registered", registered(self, replicates))
+        said = registered(self, replicates)
+        run.record("experiment.registered", said, subject=subjects_of(said))
         conditions = self._conditions(run)
         self._measure(run, conditions, replicates)
-        verdicts, missed = self._judge(run, conditions)
+        verdicts = Verdicts(self, conditions)
+        verdicts.reach(run)
         failures = [one for c in conditions for _, one in sorted(c.failures.items())]
-        if failures or missed:
-            raise _failed([*failures, *missed])
+        if failures or verdicts.missed:
+            raise _failed([*failures, *verdicts.missed])
         return {
             "metrics": {one.name: dict(one.trial.samples) for one in conditions},
-            "verdicts": verdicts,
+            "verdicts": verdicts.said,
         }
 
     def _conditions(self, run: Lane) -> list[Condition]:
@@ -192,45 +224,20 @@ class ExperimentProgram:
 
             spread(measure, jobs, executor.lanes, self.stop)
 
-    def _judge(
-        self, run: Lane, conditions: list[Condition]
-    ) -> tuple[dict[str, dict[str, object]], list[Failed]]:
-        verdicts: dict[str, dict[str, object]] = {}
-        missed: list[Failed] = []
-        pairs = list(self._judged(conditions))
-        integrity = self._integrity(run) if pairs else None
-        levels: Mapping[str, str] = self._levels(run) if pairs else {}
-        for hypothesis, condition in pairs:
-            against = conditions[0] if _compares(hypothesis) else condition
-            level = weakest(levels.get(one.name) for one in (against, condition))
-            beside = {"integrity": integrity, "level": level}
-            said = condition.judge(hypothesis, against, beside)
-            if isinstance(said, Failed):
-                missed.append(said)
-            else:
-                verdicts.setdefault(hypothesis.name, {})[condition.name] = said
-        return verdicts, missed
+    def beside(self, run: Lane) -> dict[str, object]:
+        """Return what stands beside each verdict of *run*: whether it was registered."""
+        return {} if self.integrity is None else dict(self.integrity(run.id))
 
-    def _judged(
-        self, conditions: list[Condition]
-    ) -> Iterator[tuple[Hypothesis, Condition]]:
-        """Yield what is judged of what, as far as it was measured."""
-        for hypothesis in self.hypotheses:
-            compares = _compares(hypothesis)
-            for condition in judged_by(compares, conditions):
-                if condition.whole and (conditions[0].whole or not compares):
-                    yield hypothesis, condition
+    def held(self, run: Lane) -> Mapping[str, str]:
+        """Return condition → the weakest level at which its code was held in *run*."""
+        return {} if self.levels is None else self.levels(run.id)
 
-    def _integrity(self, run: Lane) -> str | None:
-        replayed = run.mode == "replay" or self.integrity is None
-        return (
-            None if replayed else cast("Callable[[str], str]", self.integrity)(run.id)
+    @property
+    def tells_data(self) -> bool:
+        """Whether verdicts ask which replicates had the same data."""
+        return self.edition > 1 and any(
+            one.verifier.compares for one in self.hypotheses
         )
-
-    def _levels(self, run: Lane) -> Mapping[str, str]:
-        if run.mode == "replay" or self.levels is None:
-            return {}
-        return self.levels(run.id)
 
     def before_resume(self) -> None:
         """Find what is left to ask before anything is asked.
@@ -244,11 +251,6 @@ class ExperimentProgram:
         for function in functions_of(self):
             if isinstance(function, Remembered):
                 function.found()
-
-
-def _compares(hypothesis: Hypothesis) -> bool:
-    """Tell whether a verdict stands on the baseline, too."""
-    return hypothesis.verifier.compares
 
 
 def _failed(failures: list[Failed]) -> ExperimentFailed:
@@ -285,8 +287,9 @@ def rebuild(
 def judging(program: ExperimentProgram, ledger: Ledger) -> ExperimentProgram:
     """Return *program*, which asks *ledger* for what stands beside its verdicts."""
 
-    def look(run: str) -> str:
-        return integrity_of(ledger, list(ledger.events(run=run))).status
+    def look(run: str) -> Mapping[str, object]:
+        found = integrity_of(ledger, list(ledger.events(run=run)))
+        return {"integrity": found.status, "denominator": found.denominator}
 
     return replace(program, integrity=look, levels=partial(levels_of, ledger))
 

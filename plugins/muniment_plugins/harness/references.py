@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from muniment.canonical import JsonValue, sha256_tag
-from muniment.errors import CannotTellError
+from muniment.errors import CannotTellError, RefusedError
 from muniment.programs import describe, find
 
 __all__ = [
@@ -66,11 +66,12 @@ class Sources:
         Raises:
             CannotTellError: it cannot be imported, and no source of it stands by
                 itself.
+            RefusedError: it is another one now, or its file runs something by itself.
 
         """
         try:
             return recall(described)
-        except CannotTellError:
+        except (CannotTellError, RefusedError):
             from muniment_plugins.harness import sourced  # noqa: PLC0415 - rare
 
             digest = str(described.get("source"))

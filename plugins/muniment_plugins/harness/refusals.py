@@ -12,7 +12,7 @@ with its other replicates, and keeps them in its result.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Self, cast
 
 from muniment.errors import MunimentError, RefusedError
@@ -22,6 +22,7 @@ __all__ = [
     "ExperimentFailed",
     "HarnessRefused",
     "message_of",
+    "telling",
 ]
 
 _TIMEOUTS = ("capsule/cpu", "capsule/wall")
@@ -64,6 +65,21 @@ class BoundedExecutionError(HarnessRefused):
             line=cast("int", error.get("line", 0)),
             column=cast("int", error.get("column", 0)),
         )
+
+
+def telling(perform: Callable[[object], object]) -> Callable[[object], object]:
+    """Return *perform*, whose errors leave rule and remedy in the failed effect."""
+
+    def told(request: object) -> object:
+        try:
+            return perform(request)
+        except MunimentError as error:
+            if error.remedy and getattr(error, "data", None) is None:
+                about = {"rule": error.rule, "remedy": error.remedy}
+                error.data = about  # type: ignore[attr-defined] # as a foreign error's
+            raise
+
+    return told
 
 
 def message_of(error: Mapping[str, object]) -> str:

@@ -1,68 +1,52 @@
-"""What was going to be run and judged, and if that is what was.
+"""What is going to be run and judged, stated before anything is.
 
     experiment.registered {"experiment": "sum", "plan": "sha256:…", "replicates": 3, …}
-    verdict.reached       {…, "integrity": "valid"}
-
-    valid               what ran is what was registered, on data that was new to it
-    no_registration     nothing was stated before the first execution
-    changed_code        other code, functions or verifiers ran than were registered
-    extra_replicates    more replicates than registered, or again with another number
-    reused_data         another plan for the same claim had seen this data
 
 Rules:
 
 - Every run registers itself before it executes anything. A registration made apart from
   any run, by `Experiment.register`, binds later runs of the experiment's name.
-- The status is read from events, and can be read again; it is no part of a result.
-- Data is compared by content, within the ledger, without stating a digest of it.
+- It is found again by what it is about: the name, the ids of its claims, its plan and
+  its datasource are subjects of the event. Those of the first edition have none.
+- What of the plan is not said in words stands there as digests, part by part, so that a
+  later reader can say which part was changed.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from muniment.canonical import JsonValue, sha256_tag
-from muniment.errors import CannotTellError, ErasedError
-from muniment.events import BlobRef, Event
+from muniment.canonical import canonical, sha256_tag
+from muniment.errors import CannotTellError, ErasedError, RefusedError
+from muniment.values import encode
+from muniment_plugins.harness.metamorphosis import TestProperties
 from muniment_plugins.harness.references import Function, plain, refer
 from muniment_plugins.harness.stating import IssueSpec, StateClaim
 from muniment_plugins.harness.synthesis import Synthesize, given_code
-from muniment_plugins.harness.treatments import BASELINE
+from muniment_plugins.harness.treatments import BASELINE, described
 
 if TYPE_CHECKING:
+    from muniment.events import Event
     from muniment.ledger import Ledger
     from muniment_plugins.harness.pipelines import Pipeline
     from muniment_plugins.harness.programs import ExperimentProgram
 
 __all__ = [
     "KIND",
-    "Integrity",
     "functions_of",
     "identity",
-    "integrity_of",
+    "is_found",
     "recorded_sources",
     "registered",
+    "subjects_of",
 ]
 
 KIND = "experiment.registered"
 _ID = 16
 Row = Mapping[str, object]
-
-
-@dataclass(frozen=True, slots=True)
-class Integrity:
-    """A status, and why."""
-
-    status: str
-    reasons: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        """One line."""
-        return "; ".join((self.status.replace("_", " "), *self.reasons))
 
 
 def registered(program: ExperimentProgram, replicates: int) -> dict[str, object]:
@@ -91,7 +75,50 @@ def registered(program: ExperimentProgram, replicates: int) -> dict[str, object]
         "code": sorted(code),
         "functions": _unique([refer(one) for one in functions_of(program)]),
         "sources": _sources(program),
+        "parts": _parts(program),
     }
+
+
+def subjects_of(said: Row) -> list[tuple[str, str]]:
+    """Return what a registration is about, as names and digests."""
+    claims = cast("Sequence[Row]", said["claims"])
+    parts = cast("Mapping[str, str]", said.get("parts", {}))
+    found = [("experiment", _named(said["experiment"])), ("plan", str(said["plan"]))]
+    found += [("claim", _named(one["id"])) for one in claims]
+    if "datasource" in parts:
+        found.append(("datasource", parts["datasource"]))
+    return list(dict.fromkeys(found))
+
+
+def is_found(event: Event) -> bool:
+    """Tell whether a registration is found by its subjects."""
+    return any(one.name == "experiment" for one in event.subject)
+
+
+def _named(name: object) -> str:
+    return sha256_tag(str(name).encode("utf-8", "surrogatepass"))
+
+
+def _parts(program: ExperimentProgram) -> dict[str, str]:
+    """Return the parts of the plan that nothing else says, as digests."""
+    steps = program.pipeline.describe()
+    tests = [one for one in steps if _step(one) == TestProperties.name]
+    parts: dict[str, object] = {
+        "context": described(program.context, "initial_ctx"),
+        "outputs": list(program.outputs),
+        "tests": tests,
+        "steps": [one for one in steps if one not in tests],
+    }
+    for one in program.treatments:
+        parts[f"treatment {one.name}"] = one.describe()
+    # By its source where it has one: a name alone says little.
+    source = refer(program.datasource)
+    parts["datasource"] = source.get("source", source)
+    return {name: sha256_tag(canonical(encode(one))) for name, one in parts.items()}
+
+
+def _step(described_step: object) -> object:
+    return cast("Row", described_step).get("step")
 
 
 def identity(program: ExperimentProgram, digest: str | None = None) -> str:
@@ -127,8 +154,9 @@ def _sources(program: ExperimentProgram) -> dict[str, str]:
     """Return digest → text of what is called, as far as its source is there."""
     found: dict[str, str] = {}
     for function in functions_of(program):
-        # A lambda of another process has none, and neither has a builtin.
-        with suppress(CannotTellError, OSError, TypeError):
+        # A lambda of another process has none, and neither has a builtin; what is
+        # another by now is not imported.
+        with suppress(CannotTellError, RefusedError, OSError, TypeError):
             text = inspect.getsource(plain(function))
             found[sha256_tag(text.encode())] = text
     return found
@@ -149,108 +177,3 @@ def _unique(rows: Sequence[Row]) -> list[object]:
         if row not in found:
             found.append(row)
     return found
-
-
-def integrity_of(ledger: Ledger, events: Sequence[Event]) -> Integrity:
-    """Return if what ran is what was registered, from the *events* of a run."""
-    own = next((one for one in events if one.type == KIND), None)
-    executed = next((one for one in events if one.type == "execution.requested"), None)
-    if own is None or (executed is not None and executed.seq < own.seq):
-        return Integrity("no_registration", ("nothing was stated before it ran",))
-    said = ledger.resolve(own)
-    others = [event for event in ledger.events(type=KIND) if event.seq < own.seq]
-    for look in (_changed, _extra, _reused):
-        found = tuple(look(ledger, events, said, others))
-        if found:
-            return Integrity(_STATUS[look], found)
-    return Integrity("valid")
-
-
-Others = list[Event]
-
-
-def _changed(
-    ledger: Ledger, events: Sequence[Event], said: Row, others: Others
-) -> Iterator[str]:
-    standing = _standing(ledger, said, others)
-    for name in ("code", "functions", "hypotheses", "claims", "specs"):
-        if standing is not None and standing[name] != said[name]:
-            yield f"not what was registered: {name}"
-    known = cast("list[str]", said["code"])
-    for event in events:
-        if event.type == "synthesis.attempted":
-            data = ledger.resolve(event)
-            code = cast("str", data["code"]).encode("utf-8", "surrogatepass")
-            if data.get("origin") == "code" and sha256_tag(code) not in known:
-                yield f"the code of event {event.seq} was not registered"
-                return
-
-
-def _extra(
-    ledger: Ledger, events: Sequence[Event], said: Row, others: Others
-) -> Iterator[str]:
-    standing = _standing(ledger, said, others)
-    planned = cast("int", (standing or said)["replicates"])
-    started = [one for one in events if one.type == "replicate.started"]
-    ran = len({one.data["replicate"] for one in started})
-    if ran > planned:
-        yield f"{ran} replicates ran, {planned} were registered"
-    for event in others:
-        again = event.raw["plan"] == said["plan"] and event.run is not None
-        count = event.raw["replicates"]
-        if again and count != said["replicates"]:
-            yield f"run {event.run} had looked at it with {count} replicates"
-            return
-
-
-def _standing(ledger: Ledger, said: Row, others: Others) -> Row | None:
-    """Return the last registration of this experiment that was made apart from a run."""
-    for event in reversed(others):
-        if event.run is None and event.raw["experiment"] == said["experiment"]:
-            return ledger.resolve(event)
-    return None
-
-
-def _reused(
-    ledger: Ledger, events: Sequence[Event], said: Row, others: Others
-) -> Iterator[str]:
-    claims = cast("list[Row]", said["claims"])
-    seen: set[tuple[int, str]] | None = None
-    for event in others:
-        if event.run is None or event.raw["plan"] == said["plan"]:
-            continue
-        stated = event.raw["claims"]
-        if isinstance(stated, dict):  # too long to stand inline
-            stated = cast("JsonValue", ledger.resolve(event)["claims"])
-        if not any(one in claims for one in cast("list[Row]", stated)):
-            continue
-        if seen is None:
-            seen = set(_contents(ledger, events))
-        sizes = {size for size, _ in seen}
-        earlier = ledger.events(run=event.run, type="data.completed")
-        if seen & set(_contents(ledger, earlier, sizes)):
-            yield f"run {event.run} had seen this data under another plan"
-            return
-
-
-def _contents(
-    ledger: Ledger, events: Iterable[Event], sizes: set[int] | None = None
-) -> Iterator[tuple[int, str]]:
-    """Yield size and digest of the data that *events* hold; for comparison only."""
-    for event in events:
-        ref = event.data.get("value") if event.type == "data.completed" else None
-        if not isinstance(ref, BlobRef) or (
-            sizes is not None and ref.size not in sizes
-        ):
-            continue
-        try:
-            yield ref.size, sha256_tag(ledger.get_blob(ref))
-        except ErasedError:
-            continue  # what is gone cannot be compared, and says so elsewhere
-
-
-_STATUS: dict[Callable[..., Iterator[str]], str] = {
-    _changed: "changed_code",
-    _extra: "extra_replicates",
-    _reused: "reused_data",
-}

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import cast
 
@@ -26,6 +26,7 @@ from muniment_plugins.harness.execution import numeric
 from muniment_plugins.harness.properties import Property
 from muniment_plugins.harness.refusals import HarnessRefused
 from muniment_plugins.harness.transforms import Transform, Variant
+from muniment_plugins.harness.vacuity import could_fail
 
 __all__ = ["Relation", "Seen"]
 
@@ -36,6 +37,8 @@ class Seen:
 
     passed: bool
     difference: float | None
+    could_fail: bool = True
+    """Whether some other outcome would have been told from it; see `vacuity`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,16 +78,22 @@ class Relation:
         )
 
     def look(
-        self, before: Mapping[str, object], after: Mapping[str, object], new: Variant
+        self,
+        before: Mapping[str, object],
+        after: Mapping[str, object],
+        new: Variant,
+        change: Callable[[], float] = lambda: 0.0,
     ) -> Seen:
         """Return how the metrics *after* stand to those *before*.
+
+        *change* tells how much the transform changed in a value of the data.
 
         Raises:
             HarnessRefused: there is nothing to compare.
 
         """
         seen = [
-            self._compare(one, other)
+            self._compare(one, other, change)
             for name in _compared(self.prop, before, after)
             for one, other in _pairs(self._expected(before[name], new), after[name])
         ]
@@ -92,7 +101,8 @@ class Relation:
         largest = (
             None if None in apart else max(cast("list[float]", apart), default=0.0)
         )
-        return Seen(all(one.passed for one in seen), largest)
+        could_fail = any(one.could_fail for one in seen)
+        return Seen(all(one.passed for one in seen), largest, could_fail)
 
     def _expected(self, value: object, new: Variant) -> object:
         if self.name != "equivariant":
@@ -101,19 +111,23 @@ class Relation:
             raise _refused(self.prop, "the parts of the data have orders of their own")
         return new.expected(value)
 
-    def _compare(self, one: float | None, other: float | None) -> Seen:
+    def _compare(
+        self, one: float | None, other: float | None, change: Callable[[], float]
+    ) -> Seen:
         if one is None or other is None:
             return Seen(passed=False, difference=None)
         if _is_nan(one) or _is_nan(other):
             agree = self.prop.equal_nan and _is_nan(one) and _is_nan(other)
             return Seen(agree, 0.0 if agree else None)
+        larger = min(max(_size(one), _size(other)), sys.float_info.max)
+        allowed = max(self.tolerance, self.rtol * larger)
+        could = could_fail(allowed, larger, change)
         if one == other or self._is_right_way(one, other):
-            return Seen(passed=True, difference=0.0)
+            return Seen(passed=True, difference=0.0, could_fail=could)
         apart = _apart(one, other)
         if not math.isfinite(apart):
             return Seen(passed=False, difference=None)
-        larger = min(max(_size(one), _size(other)), sys.float_info.max)
-        return Seen(apart <= max(self.tolerance, self.rtol * larger), apart)
+        return Seen(apart <= allowed, apart, could)
 
     def _is_right_way(self, before: float, after: float) -> bool:
         grew = after > before

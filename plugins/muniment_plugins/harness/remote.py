@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from types import MappingProxyType
 from typing import Never, cast
 
 import orjson
@@ -25,8 +24,8 @@ from muniment.errors import MunimentError, UsageError, ValueRefused, printable
 from muniment.plugins import Plugins
 from muniment.values import decode, encode
 from muniment_plugins.harness.claims import Claim, Spec, as_values
+from muniment_plugins.harness.handouts import Given, Told
 from muniment_plugins.harness.hosts import settled
-from muniment_plugins.harness.naming import Known
 from muniment_plugins.harness.references import (
     Function,
     Remembered,
@@ -86,9 +85,11 @@ def hook_task(name: str, request: Mapping[str, object]) -> bytes:
 def _packed(value: object, place: str) -> Row:
     if isinstance(value, Claim | Spec):
         return {type(value).__name__: value.to_json()}
-    if isinstance(value, MappingProxyType):
-        members = cast("Mapping[str, object]", value)
-        return {"context": {name: _packed(one, name) for name, one in members.items()}}
+    if isinstance(value, Told):
+        known = value.known.items()
+        return {"context": {name: _packed(one, name) for name, one in known}}
+    if isinstance(value, Given):
+        value = value.value
     if callable(value):
         return {"reference": refer(value)}
     try:
@@ -111,7 +112,7 @@ def _unpacked(packed: Row) -> object:
     if kind == "context":
         told = cast("dict[str, Row]", content)
         everything = {name: _unpacked(one) for name, one in told.items()}
-        return MappingProxyType(Known(everything, "value of the context"))
+        return Told(everything)
     members = cast("Row", content)
     return Claim.of(members) if kind == "Claim" else Spec.of(members)
 

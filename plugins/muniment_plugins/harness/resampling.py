@@ -1,13 +1,13 @@
-"""How sure replicates make: a paired permutation test, and a bootstrap interval.
+"""How likely chance alone is: a paired permutation test over signs.
 
     paired_p_value([0.2, 0.1, 0.3], seed=7)             0.125
-    bootstrap_interval([(1.0, 0.8), …], improvement, 7) (12.1, 27.9)
 
 Rules:
 
 - The test flips the signs of the pairs' differences: all ways to do so where they are
   few, else some that are drawn. The data's own way counts as one of them (add-one), so
   that no p-value is 0 (Phipson and Smyth, 2010).
+- Sums that differ by less than rounding can explain are equal: 0.1 + 0.2 and 0.3 tie.
 - What is drawn follows from the seed alone.
 """
 
@@ -16,55 +16,52 @@ from __future__ import annotations
 import itertools
 import math
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-__all__ = ["Pairs", "bootstrap_interval", "paired_p_value"]
+__all__ = ["EXHAUSTED", "least_p_value", "paired_p_value"]
 
-Pairs = Sequence[tuple[float, float]]
+EXHAUSTED = 13
+"""Up to how many pairs all ways to flip their signs are tried."""
 
-_EXHAUSTED = 13
 _FLIPS = 9999
-_RESAMPLES = 2000
+_ROUNDING = 2.0**-40
+"""How much of all magnitudes together rounding may have changed."""
 _BITS = bytes.maketrans(b"01", b"\0\1")
 
 
-def paired_p_value(differences: Sequence[float], seed: int) -> float:
+def paired_p_value(
+    differences: Sequence[float], seed: int, magnitude: float = 0.0
+) -> float:
     """Return how often chance alone would give a sum as large as that of *differences*.
 
     One-sided: small where the differences are positive.
+
+    Args:
+        differences: one for each pair, finite.
+        seed: of the flips that are drawn.
+        magnitude: the sum of the absolute values that the differences were taken of;
+            rounding is in proportion to these.
+
     """
     count = len(differences)
-    if count <= _EXHAUSTED:
+    # A flip takes what it flips away twice.
+    slack = _ROUNDING * max(magnitude, math.fsum(map(abs, differences))) / 2
+    if count <= EXHAUSTED:
         # The data's own signs, none flipped, are one of all.
         every = 1 << count
-        return sum(_as_large(differences, mask) for mask in range(every)) / every
+        return sum(_as_large(differences, one, slack) for one in range(every)) / every
     source = random.Random(seed)  # noqa: S311 - a sample, no secret
     drawn = (source.getrandbits(count) for _ in range(_FLIPS))
-    return (1 + sum(_as_large(differences, mask) for mask in drawn)) / (1 + _FLIPS)
+    found = sum(_as_large(differences, one, slack) for one in drawn)
+    return (1 + found) / (1 + _FLIPS)
 
 
-def bootstrap_interval(
-    pairs: Pairs,
-    statistic: Callable[[Pairs], float | None],
-    seed: int,
-    level: float = 0.95,
-) -> tuple[float, float] | None:
-    """Return the percentile interval of *statistic* over resampled *pairs*.
-
-    None where the statistic, which says None of a sample without one, has no value.
-    """
-    source = random.Random(seed)  # noqa: S311 - a sample, no secret
-    resamples = (source.choices(pairs, k=len(pairs)) for _ in range(_RESAMPLES))
-    said = (statistic(one) for one in resamples)
-    values = sorted(one for one in said if one is not None)
-    if not values:
-        return None
-    cut = (1 - level) / 2
-    low = values[math.floor(cut * (len(values) - 1))]
-    return low, values[math.ceil((1 - cut) * (len(values) - 1))]
+def least_p_value(count: int) -> float:
+    """Return the smallest p-value that *count* pairs can have."""
+    return 2.0**-count if count <= EXHAUSTED else 1 / (1 + _FLIPS)
 
 
-def _as_large(differences: Sequence[float], mask: int) -> bool:
+def _as_large(differences: Sequence[float], mask: int, slack: float) -> bool:
     """Tell whether the sum is as large with the signs flipped where *mask* has a 1."""
     bits = f"{mask:0{len(differences)}b}".encode().translate(_BITS)
-    return math.fsum(itertools.compress(differences, bits)) <= 0
+    return math.fsum(itertools.compress(differences, bits)) <= slack

@@ -21,11 +21,13 @@ from muniment_plugins.harness.artifacts import EvidenceBundlePlugin, Record
 from muniment_plugins.harness.digesting import digest_of
 from muniment_plugins.harness.failing import Failure, failures_of, place_in, summed_up
 from muniment_plugins.harness.gathering import Gathered, gather
+from muniment_plugins.harness.integrity import Integrity, integrity_of
 from muniment_plugins.harness.levels import weakest
 from muniment_plugins.harness.naming import Known
 from muniment_plugins.harness.programs import BASELINE
 from muniment_plugins.harness.refusals import ExperimentFailed
-from muniment_plugins.harness.registration import KIND, Integrity, integrity_of
+from muniment_plugins.harness.registration import KIND
+from muniment_plugins.harness.unjudged import unjudged_of
 
 if TYPE_CHECKING:
     from muniment.events import Event
@@ -35,6 +37,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Condition", "Failure", "Judged", "Metrics", "Ranking", "Result"]
 
+Pair = tuple[str, str]
+"""Hypothesis and condition."""
+Row = Mapping[str, object]
 Rows = dict[int, dict[str, object]]
 
 
@@ -79,6 +84,12 @@ class Judged:
     scores: dict[str, float] = field(default_factory=dict[str, float])
     level: str | None = None
     """The weakest level at which the code was held that it stands on."""
+    undecided: dict[str, str] = field(default_factory=dict[str, str])
+    """Condition → why nothing could be said of it, or not enough to decide."""
+    adjusted: dict[str, float] = field(default_factory=dict[str, float])
+    """Condition → its p-value within the family of those that the run registered."""
+    denominator: dict[str, int] = field(default_factory=dict[str, int], compare=False)
+    """How many runs of this claim, and of this experiment, the ledger holds with it."""
 
     @property
     def ranking(self) -> Ranking:
@@ -111,6 +122,8 @@ class Result:
     record: Record = field(repr=False)
     place: Path = field(repr=False)
     """The file of the ledger that holds the run."""
+    unjudged: Mapping[Pair, str] = field(default_factory=dict[Pair, str])
+    """Hypothesis and condition without a verdict → why there is none."""
 
     @property
     def ok(self) -> bool:
@@ -221,10 +234,15 @@ class Result:
         names = cast("list[str]", about.get("conditions", [BASELINE]))
         found, rows = gather(ledger, events), _rows(ledger, events)
         conditions = {name: found[name] for name in names if name in found}
+        unjudged = unjudged_of(ledger, events)
+        for (hypothesis, name), why in unjudged.items():
+            if name in conditions:
+                row: dict[str, object] = {"hypothesis": hypothesis, "why": why}
+                conditions[name].unjudged.append(row)
         hypotheses = cast("list[Mapping[str, str]]", about.get("hypotheses", []))
         metrics = Metrics(
             Condition.of(rows.get(BASELINE, {}), BASELINE),
-            _judged(conditions, [one["name"] for one in hypotheses]),
+            _judged(conditions, [one["name"] for one in hypotheses], unjudged),
             Known(
                 {one: Condition.of(rows[one], one) for one in names[1:] if one in rows},
                 "treatment",
@@ -248,6 +266,7 @@ class Result:
                 proof,
             ),
             ledger.path,
+            unjudged,
         )
 
 
@@ -267,30 +286,51 @@ def _rows(ledger: Ledger, events: list[Event]) -> dict[str, Rows]:
     return found
 
 
-def _judged(conditions: Mapping[str, Gathered], names: list[str]) -> tuple[Judged, ...]:
-    results: dict[str, dict[str, object]] = {}
-    passed: dict[str, list[object]] = {}
-    scores: dict[str, dict[str, float]] = {}
-    levels: dict[str, list[str | None]] = {}
-    for name, condition in conditions.items():
-        for verdict in condition.verdicts:
+def _judged(
+    conditions: Mapping[str, Gathered], names: list[str], unjudged: Mapping[Pair, str]
+) -> tuple[Judged, ...]:
+    reached: dict[str, dict[str, Row]] = {}
+    for condition, found in conditions.items():
+        for verdict in found.verdicts:
             hypothesis = cast("str", verdict["hypothesis"])
-            results.setdefault(hypothesis, {})[name] = verdict.get("result")
-            passed.setdefault(hypothesis, []).append(verdict.get("passed"))
-            scores.setdefault(hypothesis, {})[name] = _score(verdict)
-            level = cast("str | None", verdict.get("level"))
-            levels.setdefault(hypothesis, []).append(level)
+            reached.setdefault(hypothesis, {})[condition] = verdict
+    left: dict[str, dict[str, str]] = {}
+    for (hypothesis, condition), why in unjudged.items():
+        left.setdefault(hypothesis, {})[condition] = why
     return tuple(
-        Judged(
-            name,
-            Known(results[name], "judged condition", f"hypothesis {name}"),
-            _all(passed[name]),
-            scores[name],
-            weakest(levels[name]),
-        )
+        _one(name, reached[name], left.get(name, {}))
         for name in names
-        if name in results
+        if name in reached
     )
+
+
+def _one(name: str, verdicts: Mapping[str, Row], left: Mapping[str, str]) -> Judged:
+    """Return hypothesis *name* with its *verdicts* by condition, and what is *left*."""
+    results = {one: verdict.get("result") for one, verdict in verdicts.items()}
+    passed = [verdict.get("passed") for verdict in verdicts.values()]
+    adjusted = {one: verdict.get("p_adjusted") for one, verdict in verdicts.items()}
+    levels = (cast("str | None", one.get("level")) for one in verdicts.values())
+    counts = (one.get("denominator") for one in verdicts.values())
+    return Judged(
+        name,
+        Known(results, "judged condition", f"hypothesis {name}"),
+        _all([*passed, *(None for _ in left)]),
+        {one: _score(verdict) for one, verdict in verdicts.items()},
+        weakest(levels),
+        {**_undecided(results), **left},
+        {one: float(p) for one, p in adjusted.items() if isinstance(p, int | float)},
+        cast("dict[str, int]", next((one for one in counts if one), None) or {}),
+    )
+
+
+def _undecided(results: Mapping[str, object]) -> dict[str, str]:
+    """Return condition → why its verifier left it open."""
+    reasons = {
+        one: cast("Row", result).get("undecided")
+        for one, result in results.items()
+        if isinstance(result, Mapping)
+    }
+    return {one: why for one, why in reasons.items() if isinstance(why, str)}
 
 
 def _score(verdict: Mapping[str, object]) -> float:

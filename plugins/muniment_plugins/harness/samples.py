@@ -2,21 +2,28 @@
 
     Samples({0: {"rmse": 1.5}, 1: {"rmse": 1.4}})       {'rmse': [1.5, 1.4]}
 
-Rule: values are paired by their replicate, never by their place in a list, since a
-replicate that failed leaves a gap.
+Rules:
+
+- Values are paired by their replicate, never by their place in a list, since a replicate
+  that failed leaves a gap. Where one side lacks a value, nothing is left out: it is
+  refused.
+- Replicates are copies of each other if they had the same data and came out the same.
+  What differs in its data, or used its seed to come out differently, is none.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NoReturn, TypeAlias, cast
 
+from muniment.value_types import ValueTypes
 from muniment_plugins.harness.claims import Claim
+from muniment_plugins.harness.handouts import handed
 from muniment_plugins.harness.naming import Known
 from muniment_plugins.harness.refusals import HarnessRefused
 
-__all__ = ["Measured", "Samples", "Trial", "paired"]
+__all__ = ["Measured", "Pairs", "Samples", "Trial", "copied", "paired", "pairs_of"]
 
 Measured: TypeAlias = "Mapping[str, Sequence[object]]"
 """Metric → its value in each replicate."""
@@ -25,9 +32,15 @@ Measured: TypeAlias = "Mapping[str, Sequence[object]]"
 class Samples(Known[str, list[object]]):
     """Metric → its value in each replicate that measured it; ``rows`` says which."""
 
-    def __init__(self, rows: Mapping[int, Mapping[str, object]]) -> None:
+    def __init__(
+        self,
+        rows: Mapping[int, Mapping[str, object]],
+        data: Mapping[int, str] | None = None,
+    ) -> None:
         super().__init__({}, "metric")
         self.rows = dict(rows)
+        self.data = dict(data or {})
+        """Replicate → digest of its data, as far as it is known."""
         for metrics in self.rows.values():
             for name, value in metrics.items():
                 self.setdefault(name, []).append(value)
@@ -45,6 +58,68 @@ class Trial:
     def inputs(self) -> list[str]:
         """The scopes whose ``metrics.measured`` a verdict reads."""
         return [f"{self.condition}/replicate/{number}" for number in self.samples.rows]
+
+
+def copied(samples: Measured, types: ValueTypes) -> Measured:
+    """Return *samples* for somebody who may do with them what they like."""
+    if not isinstance(samples, Samples):
+        return cast("Measured", handed(dict(samples), types, "what was measured"))
+    rows = {
+        number: {name: handed(one, types, name) for name, one in row.items()}
+        for number, row in samples.rows.items()
+    }
+    return Samples(rows, samples.data)
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """The values of one metric in two conditions, replicate by replicate."""
+
+    values: Sequence[tuple[object, object]]
+    apart: Sequence[tuple[object, object]]
+    """Those of them that are no copies of another one."""
+
+    @property
+    def copies(self) -> int:
+        """How many are."""
+        return len(self.values) - len(self.apart)
+
+
+def pairs_of(baseline: Measured, condition: Measured, metric: str) -> Pairs:
+    """Return the values of *metric* in both conditions, none left out.
+
+    Raises:
+        HarnessRefused: a replicate has no value in one of them, or nobody can tell
+            which values belong together.
+
+    """
+    if not (isinstance(baseline, Samples) and isinstance(condition, Samples)):
+        values = paired(baseline, condition, metric)
+        return Pairs(values, values)
+    found: dict[int, tuple[object, object]] = {}
+    alike: dict[object, list[int]] = {}
+    for one in sorted(baseline.rows.keys() | condition.rows.keys()):
+        rows = baseline.rows.get(one, {}), condition.rows.get(one, {})
+        for name, row in zip(("the baseline", "the condition"), rows, strict=True):
+            if metric not in row:
+                _refuse_gap(f"replicate {one} of {name} measured no {metric}")
+        found[one] = rows[0][metric], rows[1][metric]
+        data = baseline.data.get(one), condition.data.get(one)
+        alike.setdefault(one if None in data else data, []).append(one)
+    apart: list[int] = []
+    for group in alike.values():
+        same = all(found[one] == found[group[0]] for one in group)
+        apart += group[:1] if same else group
+    return Pairs([*found.values()], [found[one] for one in sorted(apart)])
+
+
+def _refuse_gap(message: str) -> NoReturn:
+    raise HarnessRefused(
+        message,
+        rule="harness/metric",
+        place="the replicates",
+        remedy="measure it in every replicate; none is left out of a verdict",
+    )
 
 
 def paired(

@@ -19,12 +19,14 @@ from typing import TYPE_CHECKING, cast
 from muniment.canonical import canonical, sha256_tag
 from muniment.errors import CannotTellError
 from muniment.values import encode
+from muniment_plugins.harness.handouts import kept
 from muniment_plugins.harness.references import refer
+from muniment_plugins.harness.refusals import telling
 
 if TYPE_CHECKING:
-    from muniment.lanes import Lane
     from muniment_plugins.harness.cases import Case
     from muniment_plugins.harness.programs import ExperimentProgram
+    from muniment_plugins.harness.surroundings import Surroundings
 
 __all__ = ["PINS", "with_data"]
 
@@ -32,7 +34,10 @@ PINS = ("content", "digest")
 
 
 def with_data(
-    program: ExperimentProgram, case: Case, about: Mapping[str, object], lane: Lane
+    program: ExperimentProgram,
+    case: Case,
+    about: Mapping[str, object],
+    lane: Surroundings,
 ) -> Case:
     """Return *case* with its data, from the treatment, the source or the record.
 
@@ -47,14 +52,17 @@ def with_data(
 
     def fetch(_: object) -> object:
         data = case.host.call(program.datasource, case.told)
-        fetched.append(data)
-        return data if program.pin == "content" else _pinned(data)
+        if program.pin == "content":
+            return data
+        fetched.append(kept(data, lane.values))
+        return _pinned(fetched[0])
 
     request = {"datasource": refer(program.datasource), **about}
-    answer = lane.effect("data", request, perform=fetch)
+    answer = lane.effect("data", request, perform=telling(fetch))
     if program.pin == "digest":
         if not fetched:
-            fetched.append(case.host.call(program.datasource, case.told))
+            again = case.host.call(program.datasource, case.told)
+            fetched.append(kept(again, lane.values))
             _refuse_other(cast("Mapping[str, object]", answer), fetched[0])
         answer = fetched[0]
     return replace(case, data=answer, origin={"event": "data"})

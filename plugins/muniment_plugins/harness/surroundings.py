@@ -10,15 +10,22 @@ import random
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from muniment.errors import UsageError
+from muniment.errors import RefusedError, UsageError
+from muniment.imports import refuse_importing
 from muniment.lanes import current_run
 from muniment.plugins import Plugins
+from muniment.value_types import ValueTypes
 
 __all__ = ["ByHand", "Surroundings", "here"]
 
 
 class Surroundings(Protocol):
     """What a step needs of the run that it is part of."""
+
+    @property
+    def values(self) -> ValueTypes:
+        """The classes whose instances are values."""
+        ...
 
     def record(self, kind: str, data: Mapping[str, object]) -> object:
         """State a fact."""
@@ -43,6 +50,7 @@ class ByHand:
     """The surroundings of a step that no run calls."""
 
     def __init__(self) -> None:
+        self.values = ValueTypes()
         self._random = random.Random(0)  # noqa: S311 - permutations, no secrets
 
     def record(self, kind: str, data: Mapping[str, object]) -> None:
@@ -51,7 +59,13 @@ class ByHand:
     def effect(
         self, kind: str, request: object, perform: Callable[[object], object]
     ) -> object:
-        """Perform at once."""
+        """Perform at once.
+
+        Raises:
+            RefusedError: a file does it while it is imported for a replay or resume.
+
+        """
+        refuse_importing()
         del kind
         return perform(request)
 
@@ -65,8 +79,11 @@ class ByHand:
 
 
 def here() -> Surroundings:
-    """Return the lane that the calling code runs in, or the open."""
+    """Return the lane that the calling code runs in, or the open.
+
+    A file that is imported for a replay is in no run, whoever imports it.
+    """
     try:
         return current_run()
-    except UsageError:
+    except (RefusedError, UsageError):
         return ByHand()

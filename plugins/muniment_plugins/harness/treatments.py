@@ -10,6 +10,7 @@ Rules:
   ``data`` takes the datasource's place.
 - What a callable says for a replicate is an effect of kind ``data``, asked once.
 - A name is a segment of scopes and of paths; ``baseline`` is taken.
+- Values are taken when they are given: a list that changes later changes nothing.
 - Values of the context may have any name, but not what the experiment says itself, and
   none that can only be a misspelt parameter of a step: nothing would take it.
 """
@@ -24,6 +25,7 @@ from muniment.errors import UsageError, ValueRefused
 from muniment.events import is_name
 from muniment.values import encode
 from muniment_plugins.harness.claims import Claim, Spec
+from muniment_plugins.harness.handouts import holds_functions, kept
 from muniment_plugins.harness.naming import mistaken_for
 from muniment_plugins.harness.references import (
     NO_SOURCES,
@@ -40,6 +42,7 @@ __all__ = [
     "Changes",
     "Treatment",
     "described",
+    "held",
     "refuse_mistaken",
     "undescribed",
 ]
@@ -82,8 +85,7 @@ class Treatment:
             raise _refused(f"{self.name!r} is no name of a treatment")
         given: object = self.apply
         if isinstance(given, Mapping):
-            changes = {n: _known(v) for n, v in cast("Changes", given).items()}
-            described(changes, f"treatment {self.name}")
+            changes = held(cast("Changes", given), f"treatment {self.name}")
             object.__setattr__(self, "apply", changes)
         elif callable(given):
             object.__setattr__(self, "apply", named(given))
@@ -180,14 +182,29 @@ def described(values: Mapping[str, object], place: str) -> dict[str, object]:
     }
 
 
+def held(values: Changes, place: str) -> dict[str, object]:
+    """Return *values* as they are now, whatever becomes of the user's own objects.
+
+    Raises:
+        UsageError: as `described`.
+
+    """
+    described(values, place)
+    return {name: _held(value) for name, value in values.items()}
+
+
+def _held(value: object) -> object:
+    """Return *value*; of a function, the source is read now and kept."""
+    return named(value) if callable(value) else kept(value)
+
+
 def _described(value: object, place: str) -> dict[str, object]:
     if isinstance(value, Claim | Spec):
         return {"value": value.to_json()}
     if callable(value):
         return {"function": refer(value)}
-    members = _functions(value)
-    if members is not None:
-        return {"members": described(members, place)}
+    if holds_functions(value):
+        return {"members": described(cast("Changes", value), place)}
     try:
         encode(value)
     except ValueRefused as refusal:
@@ -198,14 +215,6 @@ def _described(value: object, place: str) -> dict[str, object]:
             remedy="give JSON values, NumPy arrays, Arrow tables or functions",
         ) from refusal
     return {"value": value}
-
-
-def _functions(value: object) -> Changes | None:
-    """Return a mapping that holds functions; None for everything else."""
-    if not isinstance(value, Mapping):
-        return None
-    members = cast("Changes", value)
-    return members if any(map(callable, members.values())) else None
 
 
 def undescribed(
@@ -235,11 +244,6 @@ def _member(said: Mapping[str, object], sources: Sources) -> object:
     if "function" not in said:
         return _undescribed(said, sources)
     return Remembered(cast("Mapping[str, object]", said["function"]), sources)
-
-
-def _known(value: object) -> object:
-    """Return *value*; of a function, the source is read now and kept."""
-    return named(value) if callable(value) else value
 
 
 def _refused(message: str) -> UsageError:

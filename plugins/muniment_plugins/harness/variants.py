@@ -7,12 +7,14 @@ nothing and is left out.
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, cast
 
+from muniment_plugins.harness.freezing import freeze, thaw_members
+from muniment_plugins.harness.handouts import handed, kept
+from muniment_plugins.harness.surroundings import here
 from muniment_plugins.harness.transforms import Draw, Identity, Transform, Variant
 
 __all__ = ["Own", "different", "same"]
@@ -30,7 +32,11 @@ class Own:
     def variants(self, data: object, draw: Draw, count: int) -> list[Variant]:
         """Return what the function returns."""
         del draw, count
-        return [Variant(self.function(copy.deepcopy(data), **self.arguments))]
+        types = here().values
+        thawed = thaw_members(self.arguments)
+        arguments = cast("Mapping[str, object]", freeze(handed(thawed, types)))
+        made = self.function(handed(data, types, "the data"), **arguments)
+        return [Variant(kept(made, types))]
 
 
 def different(

@@ -1,7 +1,7 @@
 """Who judges a hypothesis: a function over the metrics of all replicates.
 
     metamorphic, metamorphic()     every tested property passed everywhere
-    meets_claim                    in `acceptance`
+    meets_claim                    in `judgement`
 
     @verifier
     def small(baseline, condition, *, limit=3):
@@ -13,6 +13,8 @@ Rules:
 - Called with settings it is another verifier; settings that its function does not take
   are refused. A function that has a parameter ``claim`` or ``seed`` is given the claim
   that was stated, and a seed of the run.
+- What a verifier is given are copies, and what it returns is kept as it is recorded: it
+  changes no other verdict.
 - A verdict says who judged, with the digest of its source, on what, and what it said. A
   replay imports the verifier, and finds the verdict changed where the source is.
 """
@@ -25,9 +27,8 @@ from dataclasses import dataclass, field, replace
 from typing import NoReturn, Self, TypeVar, cast, overload
 
 from muniment.errors import ValueRefused
-from muniment.values import encode
 from muniment_plugins.harness.claims import Claim
-from muniment_plugins.harness.freezing import thaw_members
+from muniment_plugins.harness.handouts import handed, kept
 from muniment_plugins.harness.naming import known_first
 from muniment_plugins.harness.references import (
     NO_SOURCES,
@@ -39,7 +40,8 @@ from muniment_plugins.harness.references import (
 )
 from muniment_plugins.harness.refusals import HarnessRefused
 from muniment_plugins.harness.requiring import require_text
-from muniment_plugins.harness.samples import Measured, Trial
+from muniment_plugins.harness.samples import Measured, Trial, copied
+from muniment_plugins.harness.surroundings import here
 
 __all__ = [
     "Hypothesis",
@@ -53,6 +55,8 @@ __all__ = [
 _T = TypeVar("_T")
 _GIVEN = ("claim", "seed")
 _REFERENCE = ("import", "source")
+_UNDECIDED = ("passed", "meets_claim")
+"""What a verifier may leave open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +64,8 @@ class Verifier:
     """A judging function ``(baseline, condition, **settings) -> {…}``.
 
     What it returns says in ``passed``, in ``meets_claim`` or in members that end in
-    ``_ok`` if the hypothesis holds, and in ``p_value`` how likely it is by chance.
+    ``_ok`` if the hypothesis holds, and in ``p_value`` how likely it is by chance. The
+    first two may be None, with a reason in ``undecided``.
     """
 
     function: Function
@@ -80,7 +85,16 @@ class Verifier:
         if unknown:
             known = ", ".join(known_first(unknown[0], sorted(takes or ()))) or "none"
             _refuse(f"{', '.join(unknown)} cannot be set", f"known: {known}")
-        return replace(self, settings={**self.settings, **settings})
+        try:
+            given = {name: kept(one) for name, one in settings.items()}
+        except ValueRefused as refusal:
+            _refuse(refusal.message, refusal.remedy, f"settings, {refusal.place}")
+        return replace(self, settings={**self.settings, **given})
+
+    @property
+    def takes(self) -> set[str]:
+        """What its function is given beside what was measured: claim, seed."""
+        return {one for one in _GIVEN if one in _parameters(self.function)}
 
     def judge(
         self,
@@ -96,11 +110,15 @@ class Verifier:
             HarnessRefused: it needs a claim and there is none, or it says nothing.
 
         """
-        known: dict[str, object] = {"claim": claim, "seed": seed}
-        asked = {one: known[one] for one in _GIVEN if one in _parameters(self.function)}
-        if "claim" in asked and claim is None:
+        known: dict[str, object] = {"claim": claim, "seed": seed, **self.settings}
+        takes = {*self.settings, *self.takes}
+        if "claim" in takes and claim is None:
             _refuse("no claim was stated", "put specify_claim(claim=…) first")
-        said = self.function(baseline, condition, **{**asked, **self.settings})
+        types = here().values
+        by_name = {one: handed(known[one], types, one) for one in takes}
+        now = copied(condition, types)
+        before = now if baseline is condition else copied(baseline, types)
+        said = self.function(before, now, **by_name)
         if not isinstance(said, Mapping):
             kind = type(said).__name__
             _refuse(f"it returned a value of type {kind}", 'return {"passed": …}')
@@ -110,7 +128,7 @@ class Verifier:
         """Return the verifier as JSON."""
         return {
             **refer(self.function),
-            "settings": thaw_members(self.settings),
+            "settings": dict(self.settings),
             "compares": self.compares,
         }
 
@@ -172,12 +190,11 @@ class Hypothesis:
             HarnessRefused: the verifier has nothing to judge, or says nothing.
 
         """
-        said = self.verifier.judge(
-            baseline.samples, trial.samples, claim=trial.claim, seed=seed
-        )
-        result = dict(said)
+        now = trial.samples
+        before = now if baseline is trial else baseline.samples
+        said = self.verifier.judge(before, now, claim=trial.claim, seed=seed)
         try:
-            encode(result)
+            result = cast("dict[str, object]", kept(dict(said)))
         except ValueRefused as error:
             _refuse(error.message, error.remedy, f"hypothesis {self.name}")
         # The source as it is now: a plan knows what it was.
@@ -186,7 +203,7 @@ class Hypothesis:
         return {
             "hypothesis": self.name,
             "verifier": judge["import"],
-            "settings": thaw_members(self.verifier.settings),
+            "settings": dict(self.verifier.settings),
             "passed": _passed(result),
             "result": result,
             "source": judge.get("source"),
@@ -278,6 +295,9 @@ def _keywords(function: Function) -> set[str] | None:
 
 def _passed(result: Mapping[str, object]) -> bool | None:
     """Return the verdict, or None where the verifier says none."""
+    for name in _UNDECIDED:
+        if name in result and result[name] is None:
+            return None
     if "passed" in result:
         return _truth(result["passed"])
     ends = ("_ok", "meets_claim")

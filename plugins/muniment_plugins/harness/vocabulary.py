@@ -39,6 +39,8 @@ class ExperimentRegistered(PlainData):
     """Import path and source digest of everything that is called."""
     sources: Annotated[dict[str, str], VOLATILE, BLOB] = {}
     """Each source digest's text, to be read where the function is gone."""
+    parts: Annotated[dict[str, str], VOLATILE, BLOB] = {}
+    """Part of the plan → its digest, for what no other member says."""
 
 
 class TreatmentApplied(PlainData):
@@ -72,8 +74,22 @@ class ReplicateStarted(PlainData):
     seed: int
 
 
+class AnswerTaken(PlainData):
+    """An effect was answered by an earlier run of the same measurement."""
+
+    run: str
+    event: int
+    """Where the answer stands, and beside it what was asked."""
+    level: str | None = None
+    """How strongly code was held there, in any replicate of the condition."""
+
+
 class ExecutionMeasured(PlainData):
-    """What held code while it ran, and what each run of it cost and printed."""
+    """What held code while it ran, and what each run of it cost and printed.
+
+    One for an effect, of however many runs; level, layers and environment are those of
+    the run that was held the least.
+    """
 
     level: Annotated[str, VOLATILE]
     layers: Annotated[Free, VOLATILE, LARGE]
@@ -83,6 +99,8 @@ class ExecutionMeasured(PlainData):
     stderr: Annotated[list[Free] | None, VOLATILE, BLOB] = None
     exits: Annotated[list[str | None], VOLATILE] = []
     """How each run ended: ``answered``, a signal's name, or ``code 1``."""
+    others: Annotated[list[Free] | None, VOLATILE, LARGE] = None
+    """Number and differing members of the runs that were held otherwise than that."""
 
 
 class MetricsMeasured(PlainData):
@@ -127,6 +145,7 @@ TYPES: tuple[EventType, ...] = (
     EventType("step.applied", StepApplied),
     EventType("spec.refused", SpecRefused),
     EventType("replicate.started", ReplicateStarted),
+    EventType("answer.taken", AnswerTaken),
     EventType("execution.measured", ExecutionMeasured),
     EventType("metrics.measured", MetricsMeasured),
     EventType("replicate.failed", ReplicateFailed),
