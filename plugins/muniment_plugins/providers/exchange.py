@@ -1,8 +1,9 @@
 r"""From the wire to an effect and back, whatever library does the sending.
 
     sent = Sent("POST", "https://api.example/v1/messages", headers, body)
-    answer = exchange(run, sent, send)      # send() gives Received or Fault
-    answer.status, answer.headers, answer.chunks
+    one = Exchange.of(sent)
+    value = one.settle(received)            # what is recorded, or an error
+    one.answer(value).chunks                # what the program gets
 
     llm.requested  {"provider": "anthropic", "model": "…", "method": "POST",
                     "url": "…", "headers": {…}, "body": {"json": {…}}}
@@ -14,33 +15,37 @@ Rules:
 - A call of a known model endpoint is an effect of kind ``llm``, any other of kind
   ``http``. What a request is matched by in a replay is what is recorded of it: headers
   that differ between equal requests, or hold credentials, are left out.
-- An answer is recorded whole, in the chunks that it came in, decoded; then it is handed
-  on. Statuses from 400 on, answers that were cut off and connections that failed are
-  failures of the effect, which a resume performs again where the run ended by them.
-- Nothing is written before `Redaction` has seen it. A model's answer is given to the
-  program as it was recorded, without cookies, which would be masks; an answer of
-  another kind may be a credential, and is given as it came while it is live.
+- An answer is recorded whole, in the chunks that it came in, decoded, and with how it
+  ended: by itself, by a fault, or since the program read no further. Statuses from 400
+  on, answers that were cut off and connections that failed are failures of the effect,
+  which a resume performs again where the run ended by them.
+- Nothing is written before `Redaction` has seen it. A live program gets the answer that
+  came, byte for byte; a replay gives what was recorded.
+- Secrets that a request brings are left out, or hidden in their place: any others match.
+  Those that an answer brings have names, listed as ``secrets``: a replay gives the names,
+  and what is sent again is recorded by them, in credential headers too.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TypeAlias, cast
 from urllib.parse import urlsplit
 
 from muniment.errors import EffectFailed, ValueRefused
 from muniment.values import decode, encode
 from muniment_plugins.providers.dialects import Dialect, about, recognise
+from muniment_plugins.providers.issued import Answered, Issued
 from muniment_plugins.providers.prices import cost
-from muniment_plugins.providers.redaction import SECRET_HEADERS, Redaction
-
-if TYPE_CHECKING:
-    from muniment.lanes import Lane
+from muniment_plugins.providers.redaction import MASK, Redaction
+from muniment_plugins.providers.secret_names import NAMES, Names
+from muniment_plugins.providers.volatile import Volatile
 
 __all__ = [
+    "FIRST_ERROR",
     "VOLATILE_HEADERS",
     "AnswerCutOff",
     "AnswerRefused",
@@ -50,8 +55,10 @@ __all__ = [
     "Outcome",
     "Received",
     "Sent",
-    "aexchange",
-    "exchange",
+    "WireError",
+    "readable",
+    "received",
+    "unframed",
 ]
 
 VOLATILE_HEADERS = frozenset(
@@ -78,7 +85,10 @@ VOLATILE_HEADERS = frozenset(
 )
 """Headers of requests that differ between requests that ask for the same."""
 
+_INTERRUPTIONS = frozenset({"KeyboardInterrupt", "SystemExit"})
+"""What may stop a program that waits, besides its being cancelled."""
 _VOLATILE_PREFIXES = ("x-stainless-", "sec-")
+_FORM = "application/x-www-form-urlencoded"
 _FRAMING = frozenset({"connection", "content-encoding", "transfer-encoding"})
 """Headers of answers that speak of bytes as they were before they were decoded."""
 
@@ -120,6 +130,10 @@ class Received:
     chunks: tuple[bytes, ...]
     fault: Fault | None = None
     failure: EffectFailed | None = None
+    closed: bool = False
+    """Whether the program read no further than these chunks."""
+    waits: bool = False
+    """Whether the program waited for more until it was cancelled."""
 
     def header(self, name: str) -> str:
         """Return the value of the header *name*, "" where there is none."""
@@ -129,7 +143,7 @@ class Received:
 Outcome: TypeAlias = Received | Fault
 
 
-class _WireError(Exception):
+class WireError(Exception):
     """What an effect fails by; *data* is what a replay makes the answer from."""
 
     def __init__(self, message: str, data: Mapping[str, object]) -> None:
@@ -137,15 +151,15 @@ class _WireError(Exception):
         self.data = dict(data)
 
 
-class AnswerRefused(_WireError):
+class AnswerRefused(WireError):
     """The server answered with a status that says no."""
 
 
-class AnswerCutOff(_WireError):
+class AnswerCutOff(WireError):
     """The answer began and did not end."""
 
 
-class ConnectionFailed(_WireError):
+class ConnectionFailed(WireError):
     """There was no answer: no connection, or no patience."""
 
 
@@ -159,25 +173,37 @@ class Exchange:
     dialect: Dialect | None
     live: Outcome | None = field(default=None)
     """What came over the wire in this process."""
+    answered: Answered | None = field(default=None)
+    """Names the secrets that the answer brings."""
+
+    def taken_as(self, scope: str, ordinal: int) -> None:
+        """Name the secrets of the answer by the place of the effect."""
+        self.answered = self.redaction.issued.answer(scope, ordinal)
 
     @classmethod
     def of(
-        cls, sent: Sent, volatile: Iterable[str] = (), secrets: Iterable[str] = ()
+        cls,
+        sent: Sent,
+        volatile: Iterable[str] = (),
+        secrets: Iterable[str] = (),
+        names: Names = NAMES,
+        issued: Issued | None = None,
     ) -> Exchange:
-        """Return the effect for *sent*, without the headers *volatile*, and *secrets*."""
-        redaction = Redaction.of(sent.url, sent.headers, secrets)
-        body, read = _body(sent, redaction)
+        """Return the effect for *sent*, without what is *volatile*, and *secrets*."""
+        left_out = Volatile.of(volatile)
+        redaction = Redaction.of(sent.url, sent.headers, secrets, names, issued)
+        body, read = _body(sent, redaction, left_out)
         dialect = recognise(sent.method, urlsplit(sent.url).path, read)
         request: dict[str, object] = {
             "method": sent.method,
-            "url": redaction.url(sent.url),
-            "headers": _kept(sent, redaction, volatile),
+            "url": left_out.url(redaction.url(sent.url)),
+            "headers": _kept(sent, redaction, left_out),
             "body": body,
         }
         if dialect is None:
             return cls("http", request, redaction, None)
-        names = {"provider": dialect.provider, "model": dialect.model}
-        return cls("llm", {**names, **request}, redaction, dialect)
+        model = {"provider": dialect.provider, "model": dialect.model}
+        return cls("llm", {**model, **request}, redaction, dialect)
 
     def settle(self, outcome: Outcome) -> dict[str, object]:
         """Return what is recorded of *outcome*.
@@ -189,7 +215,7 @@ class Exchange:
 
         """
         if isinstance(outcome, Received):
-            outcome = replace(outcome, headers=_unframed(outcome))
+            outcome = replace(outcome, headers=unframed(outcome))
         self.live = outcome  # and from here on nothing but what may be written
         if isinstance(outcome, Fault):
             message = self.redaction.text(outcome.message)
@@ -197,16 +223,14 @@ class Exchange:
                 f"{outcome.name}: {message}",
                 {"fault": {"name": outcome.name, "message": message}},
             )
-        chunks = self.redaction.chunks(outcome.chunks)
-        headers = [
-            list(one)
-            for one in self.redaction.headers(outcome.headers)
-            if self.dialect is None or one[0] != "set-cookie"
-        ]
+        head = self.head(outcome)
+        is_open = outcome.closed or outcome.fault is not None
+        chunks = self.redaction.chunks(outcome.chunks, self.answered, is_open=is_open)
         value: dict[str, object] = {
-            "status": outcome.status,
-            "headers": headers,
-            "chunks": [_readable(chunk) for chunk in chunks],
+            **head,
+            "chunks": [readable(chunk) for chunk in chunks],
+            **self.secrets,
+            **({"closed": True} if outcome.closed else {}),
         }
         if outcome.fault is not None:
             message = self.redaction.text(outcome.fault.message)
@@ -217,6 +241,26 @@ class Exchange:
             raise AnswerRefused(f"status {outcome.status}", value)
         body = b"".join(chunks).decode("utf-8", "replace")
         return {**value, **self._about(outcome.header("content-type"), body)}
+
+    def head(self, outcome: Received) -> dict[str, object]:
+        """Return what is recorded of what came before the body."""
+        kept = [
+            one
+            for one in outcome.headers
+            if self.dialect is None or one[0].lower() != "set-cookie"
+        ]
+        headers = self.redaction.headers(kept, self.answered)
+        return {"status": outcome.status, "headers": [list(one) for one in headers]}
+
+    @property
+    def secrets(self) -> dict[str, object]:
+        """What was written in the place of the answer's secrets, if it has any."""
+        told = [] if self.answered is None else [*self.answered.told]
+        return {"secrets": told} if told else {}
+
+    def _recall(self, value: Mapping[str, object]) -> None:
+        names = cast("list[str]", value.get("secrets", []))
+        self.redaction.issued.recall(one for one in names if one != MASK)
 
     def _about(self, content_type: str, body: str) -> dict[str, object]:
         if self.dialect is None:
@@ -230,9 +274,11 @@ class Exchange:
     def answer(self, value: object) -> Received:
         """Return the answer that the effect gave."""
         live = self.live
-        if self.kind == "http" and isinstance(live, Received):
+        if isinstance(live, Received):
             return live
-        return _received(cast("Mapping[str, object]", value))
+        known = cast("Mapping[str, object]", value)
+        self._recall(known)
+        return received(known)
 
     def fault(self, failure: EffectFailed) -> Outcome:
         """Return what the wire gave where the effect failed.
@@ -243,6 +289,8 @@ class Exchange:
         """
         data = decode(failure.data)
         known = (AnswerRefused, AnswerCutOff, ConnectionFailed)
+        if failure.error_type in _INTERRUPTIONS:
+            return Fault(failure.error_type, "", failure)
         if not isinstance(data, dict) or failure.error_type not in {
             one.__name__ for one in known
         }:
@@ -250,60 +298,37 @@ class Exchange:
         data = cast("dict[str, object]", data)
         if "status" not in data:
             return _fault(data, failure)
-        live = self.live if self.kind == "http" else None
-        found = live if isinstance(live, Received) else _received(data)
+        live = self.live
+        if live is None:
+            self._recall(data)
+        found = live if isinstance(live, Received) else received(data)
         cut = _fault(data, failure) if "fault" in data else None
         return replace(found, failure=failure, fault=cut)
 
 
-def exchange(
-    lane: Lane, sent: Sent, send: Callable[[], Outcome], volatile: Iterable[str] = ()
-) -> Outcome:
-    """Do *send* as an effect of *lane*, or answer it from the record."""
-    one = Exchange.of(sent, volatile)
-    try:
-        value = lane.effect(one.kind, one.request, lambda _: one.settle(send()))
-    except EffectFailed as failure:
-        return one.fault(failure)
-    return one.answer(value)
-
-
-async def aexchange(
-    lane: Lane,
-    sent: Sent,
-    send: Callable[[], Awaitable[Outcome]],
-    volatile: Iterable[str] = (),
-    secrets: Iterable[str] = (),
-) -> Outcome:
-    """Do as `exchange` does, with a *send* that is awaited."""
-    one = Exchange.of(sent, volatile, secrets)
-
-    async def perform(_: object) -> object:
-        return one.settle(await send())
-
-    try:
-        value = await lane.aeffect(one.kind, one.request, perform)
-    except EffectFailed as failure:
-        return one.fault(failure)
-    return one.answer(value)
-
-
-def _kept(
-    sent: Sent, redaction: Redaction, volatile: Iterable[str]
-) -> dict[str, object]:
+def _kept(sent: Sent, redaction: Redaction, volatile: Volatile) -> dict[str, object]:
     """Return the headers that say what is asked for."""
-    out = VOLATILE_HEADERS | SECRET_HEADERS | {name.lower() for name in volatile}
+    out = VOLATILE_HEADERS | volatile.headers
     kept: dict[str, list[str]] = {}
-    for name, value in redaction.headers(sent.headers):
-        if name not in out and not name.startswith(_VOLATILE_PREFIXES):
+    hidden = redaction.headers(sent.headers)
+    for (name, value), (_, raw) in zip(hidden, sent.headers, strict=True):
+        if name in out or name.startswith(_VOLATILE_PREFIXES):
+            continue
+        told = redaction.sent_again(raw)
+        if not redaction.is_secret_header(name):
             told = (
-                _BOUNDARY.sub(r"\1muniment", value) if name == "content-type" else value
+                _BOUNDARY.sub(r"\1muniment", value)
+                if name == "content-type"
+                else value,
             )
-            kept.setdefault(name, []).append(told)
+        if told:
+            kept.setdefault(name, []).extend(told)
     return {name: ", ".join(values) for name, values in kept.items()}
 
 
-def _body(sent: Sent, redaction: Redaction) -> tuple[object, object]:
+def _body(
+    sent: Sent, redaction: Redaction, volatile: Volatile
+) -> tuple[object, object]:
     """Return a request's body as it is recorded, and as JSON where it is JSON."""
     if not sent.body:
         return None, None
@@ -313,17 +338,19 @@ def _body(sent: Sent, redaction: Redaction) -> tuple[object, object]:
         body = body.replace(boundary[2].encode("latin-1"), b"muniment")
     if sent.header("content-type").partition(";")[0].endswith("json"):
         try:
-            read: object = json.loads(body)
+            read: object = volatile.json(json.loads(body))
             encode(read)
         except (ValueError, RecursionError, ValueRefused):
             pass  # it is recorded as it stands
         else:
             return {"json": read}, read
-    text = _readable(body)
+    text = readable(body)
+    if isinstance(text, str) and sent.header("content-type").startswith(_FORM):
+        text = volatile.form(text)
     return ({"text": text} if isinstance(text, str) else {"bytes": text}), None
 
 
-def _readable(data: bytes) -> str | bytes:
+def readable(data: bytes) -> str | bytes:
     """Return *data* as text where it is UTF-8."""
     try:
         return data.decode()
@@ -331,7 +358,7 @@ def _readable(data: bytes) -> str | bytes:
         return data
 
 
-def _unframed(received: Received) -> tuple[tuple[str, str], ...]:
+def unframed(received: Received) -> tuple[tuple[str, str], ...]:
     """Return the headers that hold for the decoded body."""
     out = set(_FRAMING)
     length, body = received.header("content-length"), sum(map(len, received.chunks))
@@ -344,12 +371,14 @@ def _number(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() else None
 
 
-def _received(value: Mapping[str, object]) -> Received:
+def received(value: Mapping[str, object]) -> Received:
+    """Return the answer that *value* was recorded of."""
     headers = cast("list[list[str]]", value["headers"])
     return Received(
         cast("int", value["status"]),
         tuple((name, told) for name, told in headers),
         tuple(map(_bytes, cast("list[object]", value["chunks"]))),
+        closed=value.get("closed") is True,
     )
 
 

@@ -7,10 +7,13 @@
 
 Rules:
 
-- One `Redaction` per exchange, used for all of its parts. It knows the credentials that
-  the request itself carries, and takes them out wherever they come up again.
-- Beside those it knows the shapes of well-known keys, and names of headers, parameters
-  and members that hold secrets.
+- One `Redaction` per exchange, used for all of its parts. What is named as a secret is
+  hidden where it stands, however short it is (`secret_names`, `secret_places`), and so is
+  what has the shape of a well-known key (`secret_shapes`).
+- The credentials that a request carries are taken out wherever they come up again, in
+  any spelling (`secret_forms`), unless they are short or ordinary words.
+- Secrets that an answer brings have names of their own (`issued`), there and wherever
+  they come up again: two of them are not one.
 - A body keeps its chunks: a secret that two of them share is taken out of both.
 - What is redacted stays a text, and JSON stays JSON.
 """
@@ -21,127 +24,32 @@ import base64
 import binascii
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import cast
+from dataclasses import dataclass, field
+from typing import TypeAlias, cast
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from muniment_plugins.providers.issued import Answered, Issued
 from muniment_plugins.providers.personal import personal
+from muniment_plugins.providers.secret_begun import begun
+from muniment_plugins.providers.secret_forms import Sought
+from muniment_plugins.providers.secret_names import NAMES, Names
+from muniment_plugins.providers.secret_places import MASK, Span, named
+from muniment_plugins.providers.secret_shapes import shaped
 
-__all__ = [
-    "MASK",
-    "SECRET_HEADERS",
-    "SECRET_NAMES",
-    "SHAPES",
-    "Headers",
-    "Redaction",
-    "Shape",
-]
+__all__ = ["MASK", "Headers", "Redaction"]
 
 Headers = Iterable[tuple[str, str]]
 
-MASK = "[redacted]"
+_Cut: TypeAlias = tuple[int, int, str]
+"""Where something is cut out, and what is written there."""
+
 _URL_MASK = "redacted"
 """In a URL, brackets stand around addresses."""
 
-SECRET_HEADERS = frozenset(
-    {
-        "api-key",
-        "authorization",
-        "cookie",
-        "ocp-apim-subscription-key",
-        "proxy-authorization",
-        "set-cookie",
-        "x-amz-security-token",
-        "x-api-key",
-        "x-auth-token",
-        "x-csrf-token",
-        "x-goog-api-key",
-    }
-)
-"""Headers whose values are credentials."""
+_NUMBER = re.compile(r"-?\d[\d.eE+-]*")
 
-SECRET_NAMES = (
-    "access_token",
-    "api-key",
-    "api_key",
-    "apikey",
-    "auth_token",
-    "client_secret",
-    "id_token",
-    "passwd",
-    "password",
-    "private_key",
-    "refresh_token",
-    "secret",
-    "secret_key",
-)
-"""Members of JSON bodies, and parameters, whose texts are credentials."""
-
-_PARAMETERS = (*SECRET_NAMES, "key", "token", "sig", "signature", "x-amz-signature")
-"""Parameters of URLs and forms; as members of JSON these are everyday words."""
-
-SHORTEST = 8
-"""Below this length a credential is a word that may stand anywhere."""
-
-
-_COOKIE = re.compile(r"([^=;\s]+)=[^;]*(.*)", re.DOTALL)
+_COOKIE = re.compile(r"([^=;\s]+)=([^;]*)(.*)", re.DOTALL)
 """A cookie as a server sets it (RFC 6265, 4.1): name, value, attributes."""
-
-
-def _any(names: Iterable[str]) -> str:
-    return "|".join(re.escape(name) for name in names)
-
-
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """What a kind of secret looks like; where there is a group, it is the secret."""
-
-    hints: tuple[str, ...]
-    """In lower case; a text without any of them holds no such secret."""
-    pattern: re.Pattern[str]
-
-    @classmethod
-    def of(cls, hints: str | Iterable[str], pattern: str) -> Shape:
-        """Return the shape with *hints*, one where they are a text."""
-        found = (hints,) if isinstance(hints, str) else tuple(hints)
-        return cls(found, re.compile(pattern, re.ASCII | re.DOTALL))
-
-
-_WORD = r"(?<![A-Za-z0-9_])"
-SHAPES: tuple[Shape, ...] = (
-    Shape.of("sk-", rf"{_WORD}sk-[\w-]{{16,}}"),  # OpenAI, Anthropic, OpenRouter
-    Shape.of(("_live_", "_test_"), rf"{_WORD}[spr]k_(?:live|test)_\w{{16,}}"),  # Stripe
-    Shape.of(("akia", "asia"), rf"{_WORD}(?:AKIA|ASIA)[0-9A-Z]{{16}}\b"),  # AWS
-    Shape.of(("ghp_", "gho_", "ghs_", "ghu_", "ghr_"), rf"{_WORD}gh[oprsu]_\w{{30,}}"),
-    Shape.of("github_pat_", rf"{_WORD}github_pat_\w{{22,}}"),
-    Shape.of("glpat-", rf"{_WORD}glpat-[\w-]{{20,}}"),  # GitLab
-    Shape.of("xox", rf"{_WORD}xox[a-z]-[\w-]{{10,}}"),  # Slack
-    Shape.of("aiza", rf"{_WORD}AIza[\w-]{{35}}"),  # Google
-    Shape.of("ya29.", rf"{_WORD}ya29\.[\w-]{{20,}}"),
-    Shape.of("hf_", rf"{_WORD}hf_[A-Za-z0-9]{{30,}}"),  # Hugging Face
-    Shape.of("gsk_", rf"{_WORD}gsk_[A-Za-z0-9]{{20,}}"),  # Groq
-    Shape.of("xai-", rf"{_WORD}xai-[A-Za-z0-9]{{20,}}"),
-    Shape.of("r8_", rf"{_WORD}r8_[A-Za-z0-9]{{30,}}"),  # Replicate
-    Shape.of("pypi-ag", rf"{_WORD}pypi-Ag[\w-]{{40,}}"),
-    Shape.of("npm_", rf"{_WORD}npm_[A-Za-z0-9]{{36}}"),
-    Shape.of(":aa", rf"{_WORD}\d{{8,10}}:AA[\w-]{{33}}\b"),  # Telegram
-    Shape.of("eyj", rf"{_WORD}eyJ[\w-]{{8,}}\.eyJ[\w-]{{8,}}\.[\w-]{{8,}}"),  # JWT
-    Shape.of(
-        "private key-----",
-        r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?:[^-]|-(?!----))*"
-        r"-----END [A-Z ]*PRIVATE KEY-----",
-    ),
-    Shape.of("://", r"://[^/\s:@\"]*:([^/\s:@\"]+)(?=@)"),  # a password in a URL
-    Shape.of(("bearer", "basic"), r"(?i)\b(?:bearer|basic)\s+([\w.~+/=-]{16,})"),
-    Shape.of(
-        SECRET_NAMES,
-        rf"(?i)\"(?:{_any(SECRET_NAMES)})\\?\"\s*:\s*\\?\"([^\"\\]+)",
-    ),
-    Shape.of(
-        [f"{name}=" for name in _PARAMETERS],
-        rf"(?i)(?:^|[?&])(?:{_any(_PARAMETERS)})=([^&\s\"#]+)",
-    ),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,58 +58,127 @@ class Redaction:
 
     known: tuple[str, ...] = ()
     """Credentials that the request carries, longest first."""
+    names: Names = NAMES
+    """Tells by its name what is a secret."""
+    issued: Issued = field(default_factory=Issued)
+    """What answers brought, for whose values names are written."""
+    _sought: Sought = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_sought", Sought(dict.fromkeys(self.known, MASK)))
 
     @classmethod
-    def of(cls, url: str, headers: Headers, secrets: Iterable[str] = ()) -> Redaction:
+    def of(
+        cls,
+        url: str,
+        headers: Headers,
+        secrets: Iterable[str] = (),
+        names: Names = NAMES,
+        issued: Issued | None = None,
+    ) -> Redaction:
         """Return the redaction for a request to *url* with *headers*.
 
-        *secrets* are credentials that are known from elsewhere.
+        Args:
+            url: with its query.
+            headers: names and values.
+            secrets: credentials that are known from elsewhere.
+            names: tells by its name what is a secret.
+            issued: secrets that answers of the run brought.
+
         """
-        return cls.knowing(*_credentials(url, headers), *secrets)
+        brought = Issued() if issued is None else issued
+        found = {*_credentials(url, headers, names), *secrets}
+        found -= brought.sought.names.keys()
+        known = tuple(sorted(found, key=lambda one: (-len(one), one)))
+        # Whatever an error quotes of its own, none is written; what an answer brought
+        # has a name already.
+        brought.bring(one for one in known if not any(brought.sought.find(one)))
+        return cls(known, names, brought)
 
     @classmethod
     def knowing(cls, *secrets: str | None) -> Redaction:
         """Return the redaction that takes *secrets* out; short ones are words."""
-        found = {one for one in secrets if one and len(one) >= SHORTEST}
-        return cls(tuple(sorted(found, key=lambda one: (-len(one), one))))
+        return cls.of("", (), [one for one in secrets if one])
+
+    def is_secret_header(self, name: str) -> bool:
+        """Tell whether a header of this *name* is a credential."""
+        return self.names.is_secret(name, alone=True)
 
     def text(self, text: str) -> str:
         """Return *text* without secrets."""
-        parts: list[str] = []
-        end = 0
-        for start, stop in self._spans(text):
-            parts += [text[end:start], MASK]
-            end = stop
-        return "".join([*parts, text[end:]])
+        return self._text(text, None)
 
     def url(self, url: str) -> str:
         """Return *url* without secrets, and still a URL."""
         return self.text(url).replace(MASK, _URL_MASK)
 
-    def chunks(self, chunks: Sequence[bytes]) -> tuple[bytes, ...]:
-        """Return the *chunks* of one body without secrets, as many as there were."""
+    def chunks(
+        self,
+        chunks: Sequence[bytes],
+        answered: Answered | None = None,
+        *,
+        is_open: bool = False,
+    ) -> tuple[bytes, ...]:
+        """Return the *chunks* of one body without secrets, as many as there were.
+
+        Secrets of an answer have names in their place, which *answered* gives. Where the
+        body *is_open*, what may have begun a secret at its end is hidden, too.
+        """
         text = b"".join(chunks).decode("latin-1")  # one character for each byte
-        spans = list(self._spans(text))
+        spans = list(self._spans(text, answered))
+        start = self.begun(text) if is_open else len(text)
+        if start < len(text):
+            before = [one for one in spans if one[1] <= start]
+            rest = next((one for one in spans if one[1] > start), None)
+            first = start if rest is None else min(start, rest[0])
+            written = MASK if rest is None else rest[2]
+            if answered is not None and rest is None:
+                answered.tell(MASK)
+            spans = [*before, (first, len(text), written)]
         if not spans:
             return tuple(chunks)
         redacted: list[bytes] = []
         begin = 0
         for chunk in chunks:
-            redacted.append(_cut(text, begin, begin + len(chunk), spans))
+            parts = _cut(text, begin, begin + len(chunk), spans)
+            redacted.append("".join(parts).encode("latin-1"))
             begin += len(chunk)
         return tuple(redacted)
 
-    def headers(self, headers: Headers) -> list[tuple[str, str]]:
+    def begun(self, text: str) -> int:
+        """Return from where on *text* may be a begun secret; else its length."""
+        forms = (*self._sought.forms, *self.issued.sought.forms)
+        return begun(text, forms, self.names)
+
+    def headers(
+        self, headers: Headers, answered: Answered | None = None
+    ) -> list[tuple[str, str]]:
         """Return *headers*, names in lower case, without secrets."""
         return [
-            (name.lower(), self._header(name.lower(), value)) for name, value in headers
+            (name.lower(), self._header(name.lower(), value, answered))
+            for name, value in headers
         ]
 
-    def _header(self, name: str, value: str) -> str:
-        if name not in SECRET_HEADERS:
-            return self.text(value)
+    def sent_again(self, value: str) -> tuple[str, ...]:
+        """Return the names of the secrets in *value* that answers brought."""
+        found = self.issued.sought.find(value)
+        return tuple(told for _, _, told, name in found if name != MASK)
+
+    def _header(self, name: str, value: str, answered: Answered | None) -> str:
+        if not self.is_secret_header(name):
+            return self._text(value, answered)
         cookie = _COOKIE.match(value) if name == "set-cookie" else None
-        return MASK if cookie is None else f"{cookie[1]}={MASK}{self.text(cookie[2])}"
+        if cookie is None:
+            return self._hidden(name, value, answered)
+        rest = self._text(cookie[3], answered)
+        return f"{cookie[1]}={self._hidden(cookie[1], cookie[2], answered)}{rest}"
+
+    def _hidden(self, label: str, value: str, answered: Answered | None) -> str:
+        spans = [Span(0, len(value), label), *self._found(value)]
+        return "".join(_cut(value, 0, len(value), [*_named(value, spans, answered)]))
+
+    def _text(self, text: str, answered: Answered | None) -> str:
+        return "".join(_cut(text, 0, len(text), [*self._spans(text, answered)]))
 
     def value(self, value: object) -> object:
         """Return a value made of dicts, lists and texts without secrets."""
@@ -216,52 +193,91 @@ class Redaction:
         return value
 
     def _member(self, name: object, value: object) -> object:
-        secret = isinstance(value, str) and str(name).lower() in SECRET_NAMES
-        return MASK if secret else self.value(value)
+        if not self.names.is_secret(str(name)):
+            return self.value(value)
+        if isinstance(value, list | tuple):
+            return [self._member(name, one) for one in cast("list[object]", value)]
+        plain = isinstance(value, str | bytes | int | float)
+        return MASK if plain and not isinstance(value, bool) else self.value(value)
 
-    def _spans(self, text: str) -> Iterator[tuple[int, int]]:
+    def _spans(self, text: str, answered: Answered | None = None) -> Iterator[_Cut]:
         """Yield where the secrets stand, from left to right, none within another."""
         lowered = text.lower()
-        found = [
-            match.span(match.re.groups)
-            for shape in SHAPES
-            if any(hint in lowered for hint in shape.hints)
-            for match in shape.pattern.finditer(text)
-            if match[match.re.groups] != MASK
-        ]
-        found += personal(text)
-        for secret in self.known:
-            found += [one.span() for one in re.finditer(re.escape(secret), text)]
-        yield from _joined(sorted(found))
+        found = [Span(*span) for span in shaped(text, lowered)]
+        found += [Span(*span, written=MASK) for span in personal(text)]
+        found += named(text, lowered, self.names)
+        if answered is None:
+            # A bare number elsewhere is a number: only what is a text is sought there.
+            said = [one for one in found if one.written is None]
+            own = [text[one.start : one.stop] for one in said]
+            self.issued.bring(one for one in own if not _NUMBER.fullmatch(one))
+        found += self._found(text)
+        return _named(text, found, answered)
+
+    def _found(self, text: str) -> Iterator[Span]:
+        for start, stop, written, name in self.issued.sought.find(text):
+            names = () if name == MASK else (name,)
+            yield Span(start, stop, written=written, names=names)
+        for start, stop, written, _ in self._sought.find(text):
+            yield Span(start, stop, written=written)
 
 
-def _joined(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    joined: list[tuple[int, int]] = []
-    for start, stop in spans:
-        if joined and start < joined[-1][1]:
-            joined[-1] = (joined[-1][0], max(stop, joined[-1][1]))
+def _named(text: str, spans: list[Span], answered: Answered | None) -> Iterator[_Cut]:
+    """Yield what is written in the place of each of *spans*, those that touch as one."""
+    for one in _joined(sorted(spans, key=lambda one: one[:2])):
+        written = one.written
+        if answered is not None:
+            for name in one.names:
+                answered.tell(name)
+        if written is None and answered is not None:
+            value = text[one.start : one.stop]
+            written = (
+                answered.tell(MASK) if one.quote else answered.name(one.label, value)
+            )
+        yield one.start, one.stop, f"{one.quote}{written or MASK}{one.quote}"
+
+
+def _joined(spans: list[Span]) -> list[Span]:
+    """Return *spans* without overlaps; what answers brought counts first."""
+    joined: list[Span] = []
+    for one in spans:
+        if not joined or one.start >= joined[-1].stop:
+            joined.append(one)
+            continue
+        last = joined[-1]
+        new = [name for name in one.names if name not in last.names]
+        if last.names and one.names:
+            written = f"{last.written}{one.written}" if new else last.written
+        elif one.names or last.names:
+            written = one.written if one.names else last.written
         else:
-            joined.append((start, stop))
+            written = last.written or one.written
+        joined[-1] = last._replace(
+            stop=max(last.stop, one.stop),
+            label=last.label or one.label,
+            quote=last.quote or one.quote,
+            written=written,
+            names=(*last.names, *new),
+        )
     return joined
 
 
-def _cut(text: str, begin: int, end: int, spans: list[tuple[int, int]]) -> bytes:
-    """Return the characters from *begin* to *end*; a mask stands where a span begins."""
-    parts: list[str] = []
+def _cut(text: str, begin: int, end: int, spans: list[_Cut]) -> Iterator[str]:
+    """Yield the characters from *begin* to *end*; a mask stands where a span begins."""
     at = begin
-    for start, stop in spans:
+    for start, stop, mask in spans:
         if stop <= begin or start >= end:
             continue
-        parts.append(text[at : max(start, at)])
+        yield text[at : max(start, at)]
         if start >= begin:
-            parts.append(MASK)
+            yield mask
         at = min(stop, end)
-    return "".join([*parts, text[at:end]]).encode("latin-1")
+    yield text[at:end]
 
 
-def _credentials(url: str, headers: Headers) -> Iterator[str]:
+def _credentials(url: str, headers: Headers, names: Names) -> Iterator[str]:
     for name, value in headers:
-        if name.lower() in SECRET_HEADERS:
+        if names.is_secret(name, alone=True):
             yield value
             scheme, _, token = value.partition(" ")
             yield token.strip()
@@ -272,7 +288,7 @@ def _credentials(url: str, headers: Headers) -> Iterator[str]:
     yield from (one for one in (parts.password,) if one)
     yield from (unquote(one) for one in (parts.password,) if one)
     for name, value in parse_qsl(parts.query):
-        if name.lower() in _PARAMETERS:
+        if names.is_secret(name, alone=True):
             yield value
 
 

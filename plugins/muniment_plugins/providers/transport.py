@@ -9,27 +9,32 @@ Rules:
   either library, and differ from a plain one in their transport only.
 - Every request is an effect, each hop of a redirect and each retry of an SDK too.
 - In a replay nothing is sent: no connection is made, no proxy is looked up.
-- Errors are those of the library, raised again from what was recorded.
+- Errors are those of the library, or of whatever it stands on, raised again from what
+  was recorded.
+- An answer whose length is not told beforehand is handed on as it comes.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, cast, overload
 from urllib.request import getproxies, proxy_bypass
 
 from muniment.errors import EffectFailed, UsageError, printable
 from muniment.lanes import Lane, current_run
+from muniment_plugins.providers.bodies import Body, Known, Live, stream_of
 from muniment_plugins.providers.exchange import (
     Fault,
     Outcome,
     Received,
     Sent,
-    aexchange,
-    exchange,
+    unframed,
 )
+from muniment_plugins.providers.flow import Flow, is_stream
+from muniment_plugins.providers.recorder.wire import class_name, made
+from muniment_plugins.providers.secret_names import Names
 
 if TYPE_CHECKING:
     import httpx
@@ -72,17 +77,23 @@ class _Base:
         module: Any,
         make: Callable[[str | None], Any],
         volatile: Iterable[str],
+        names: Names,
     ) -> None:
         self._lane = lane
         self._module = module
         self._make = make
         self._volatile = tuple(volatile)
+        self._names = names
         self._wires: dict[str | None, Any] = {}
 
     @property
     def lane(self) -> Lane:
         """The lane that the requests belong to."""
         return current_run() if self._lane is None else self._lane
+
+    def flow(self, sent: Sent) -> Flow:
+        """Take *sent* as an effect."""
+        return Flow.of(self.lane, sent, self._volatile, names=self._names)
 
     def wire(self, url: Any) -> Any:
         """Return the transport that does send, through the proxy that counts for it."""
@@ -91,21 +102,31 @@ class _Base:
             self._wires.setdefault(proxy, self._make(proxy))  # of two threads, one
         return self._wires[proxy]
 
-    def error(self, fault: Fault, request: Any) -> Exception:
-        """Return the library's error for *fault*, and what it comes from."""
-        kind = getattr(self._module, fault.name, self._module.NetworkError)
-        error = cast("Exception", kind(fault.message, request=request))
+    def error(self, fault: Fault, request: Any) -> BaseException:
+        """Return the library's error for *fault*, or another; and what it comes from."""
+        kind = getattr(self._module, fault.name, None)
+        if isinstance(kind, type) and issubclass(kind, self._module.RequestError):
+            error = cast("BaseException", kind(fault.message, request=request))
+        else:
+            other = self._module.NetworkError(fault.message, request=request)
+            error = made(fault.name, fault.message) or other
         error.__cause__ = fault.failure
         return error
 
-    def response(self, outcome: Outcome, request: Any, content: Any) -> Any:
-        """Return the library's response, with *content* as its stream."""
+    def fault(self, error: Exception) -> Fault:
+        """Return *error* as it is recorded: one of the library by its name alone."""
+        ours = isinstance(error, self._module.RequestError)
+        name = type(error).__name__ if ours else class_name(error)
+        return Fault(name, printable(error))
+
+    def response(self, outcome: Outcome, request: Any, body: Body) -> Any:
+        """Return the library's response, with *body* as its stream."""
         if isinstance(outcome, Fault):
             raise self.error(outcome, request)
         response = self._module.Response(
             outcome.status,
-            headers=list(outcome.headers),
-            content=content(outcome),
+            headers=list(unframed(outcome)),
+            stream=stream_of(self._module, body),
             request=request,
         )
         if outcome.failure is not None:
@@ -129,31 +150,47 @@ class _Transport(_Base):
 
     def handle_request(self, request: Any) -> Any:
         """Return the response to *request*, live or from the record."""
-        sent = _sent(request, request.read())
-        outcome = exchange(self.lane, sent, lambda: self._send(request), self._volatile)
+        flow = self.flow(_sent(request, request.read()))
+        known = flow.known()
+        if known is not None:
+            return self.response(
+                known,
+                request,
+                Known(flow, known, lambda fault: self.error(fault, request)),
+            )
+        fault, response = None, None
+        try:
+            with flow.effect.performing:
+                response = self.wire(request.url).handle_request(request)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is recorded
+            fault = self.fault(error)
+        except BaseException as error:
+            flow.interrupt(type(error).__name__)
+            raise
+        if fault is not None:  # beyond the error, whose text may hold a key
+            return self._settled(flow, request, fault)
+        head = _received(response, [], None)
+        if is_stream(request.method, head):
+            flow.begin(head)
+            return self.response(head, request, Live(flow, response, self.fault))
+        return self._settled(flow, request, self._whole(response))
+
+    def _settled(self, flow: Flow, request: Any, outcome: Outcome) -> Any:
+        known = flow.settle(outcome)
         return self.response(
-            outcome, request, functools.partial(self._content, request)
+            known, request, Known(flow, known, lambda fault: self.error(fault, request))
         )
 
-    def _send(self, request: Any) -> Outcome:
-        try:
-            response = self.wire(request.url).handle_request(request)
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is recorded
-            return _fault(error)
+    def _whole(self, response: Any) -> Outcome:
         chunks: list[bytes] = []
         fault = None
         try:
             chunks.extend(response.iter_bytes())
         except Exception as error:  # noqa: BLE001 - whatever it is, it is recorded
-            fault = _fault(error)
+            fault = self.fault(error)
         finally:
             response.close()
         return _received(response, chunks, fault)
-
-    def _content(self, request: Any, outcome: Received) -> Iterator[bytes]:
-        yield from outcome.chunks
-        if outcome.fault is not None:
-            raise self.error(outcome.fault, request)
 
     def close(self) -> None:
         """Close the connections."""
@@ -172,35 +209,52 @@ class _AsyncTransport(_Base):
 
     async def handle_async_request(self, request: Any) -> Any:
         """Return the response to *request*, live or from the record."""
-        sent = _sent(request, await request.aread())
-        outcome = await aexchange(
-            self.lane, sent, lambda: self._send(request), self._volatile
-        )
+        flow = self.flow(_sent(request, await request.aread()))
+        known = await flow.aknown()
+        if known is not None:
+            return self.response(
+                known,
+                request,
+                Known(flow, known, lambda fault: self.error(fault, request)),
+            )
+        fault, response = None, None
+        try:
+            with flow.effect.performing:
+                wire = self.wire(request.url)
+                response = await wire.handle_async_request(request)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is recorded
+            fault = self.fault(error)
+        except BaseException as error:
+            flow.interrupt(type(error).__name__)
+            raise
+        if fault is not None:  # beyond the error, whose text may hold a key
+            return self._settled(flow, request, fault)
+        head = _received(response, [], None)
+        if is_stream(request.method, head):
+            flow.begin(head)
+            return self.response(head, request, Live(flow, response, self.fault))
+        return self._settled(flow, request, await self._whole(flow, response))
+
+    def _settled(self, flow: Flow, request: Any, outcome: Outcome) -> Any:
+        known = flow.settle(outcome)
         return self.response(
-            outcome, request, functools.partial(self._content, request)
+            known, request, Known(flow, known, lambda fault: self.error(fault, request))
         )
 
-    async def _send(self, request: Any) -> Outcome:
-        try:
-            response = await self.wire(request.url).handle_async_request(request)
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is recorded
-            return _fault(error)
+    async def _whole(self, flow: Flow, response: Any) -> Outcome:
         chunks: list[bytes] = []
         fault = None
         try:
             async for chunk in response.aiter_bytes():
                 chunks.append(chunk)  # noqa: PERF401 - kept when the next one fails
         except Exception as error:  # noqa: BLE001 - whatever it is, it is recorded
-            fault = _fault(error)
+            fault = self.fault(error)
+        except BaseException as error:
+            flow.interrupt(type(error).__name__)
+            raise
         finally:
             await response.aclose()
         return _received(response, chunks, fault)
-
-    async def _content(self, request: Any, outcome: Received) -> AsyncIterator[bytes]:
-        for chunk in outcome.chunks:
-            yield chunk
-        if outcome.fault is not None:
-            raise self.error(outcome.fault, request)
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -217,10 +271,6 @@ class _AsyncTransport(_Base):
 def _sent(request: Any, body: bytes) -> Sent:
     headers = tuple(request.headers.multi_items())
     return Sent(request.method, str(request.url), headers, body)
-
-
-def _fault(error: Exception) -> Fault:
-    return Fault(type(error).__name__, printable(error))
 
 
 def _received(response: Any, chunks: list[bytes], fault: Fault | None) -> Received:
@@ -242,6 +292,8 @@ def http_client(
     library: Literal["httpx2"] | None = None,
     transport: httpx2.BaseTransport | None = None,
     volatile: Iterable[str] = (),
+    keep: Iterable[str] = (),
+    redact: Iterable[str] = (),
     **options: Any,
 ) -> httpx2.Client: ...
 @overload
@@ -251,6 +303,8 @@ def http_client(
     library: Literal["httpx"],
     transport: httpx.BaseTransport | None = None,
     volatile: Iterable[str] = (),
+    keep: Iterable[str] = (),
+    redact: Iterable[str] = (),
     **options: Any,
 ) -> httpx.Client: ...
 def http_client(
@@ -259,6 +313,8 @@ def http_client(
     library: Library | None = None,
     transport: Any = None,
     volatile: Iterable[str] = (),
+    keep: Iterable[str] = (),
+    redact: Iterable[str] = (),
     **options: Any,
 ) -> Any:
     """Return a client whose requests are effects of *run*.
@@ -267,7 +323,10 @@ def http_client(
         run: a run or a lane of it; without one, the one that the calling code is in.
         library: ``httpx2`` or ``httpx``; the first of them that is installed.
         transport: what sends, in the place of the library's own.
-        volatile: names of further headers that differ between equal requests.
+        volatile: what further differs between equal requests: names of headers,
+            ``query.NAME``, ``body.MEMBER``.
+        keep: names of headers, parameters and members that are no secrets.
+        redact: names of such that are.
         options: those of the library's client.
 
     Raises:
@@ -276,7 +335,7 @@ def http_client(
     """
     module = _library(library)
     make = _maker(module.HTTPTransport, transport, options)
-    recording = _Transport(run, module, make, volatile)
+    recording = _Transport(run, module, make, volatile, Names.of(keep, redact))
     return module.Client(transport=recording, **{"follow_redirects": True, **options})
 
 
@@ -287,6 +346,8 @@ def async_http_client(
     library: Literal["httpx2"] | None = None,
     transport: httpx2.AsyncBaseTransport | None = None,
     volatile: Iterable[str] = (),
+    keep: Iterable[str] = (),
+    redact: Iterable[str] = (),
     **options: Any,
 ) -> httpx2.AsyncClient: ...
 @overload
@@ -296,6 +357,8 @@ def async_http_client(
     library: Literal["httpx"],
     transport: httpx.AsyncBaseTransport | None = None,
     volatile: Iterable[str] = (),
+    keep: Iterable[str] = (),
+    redact: Iterable[str] = (),
     **options: Any,
 ) -> httpx.AsyncClient: ...
 def async_http_client(
@@ -304,12 +367,14 @@ def async_http_client(
     library: Library | None = None,
     transport: Any = None,
     volatile: Iterable[str] = (),
+    keep: Iterable[str] = (),
+    redact: Iterable[str] = (),
     **options: Any,
 ) -> Any:
     """Return an asynchronous client; everything else is as in `http_client`."""
     module = _library(library)
     make = _maker(module.AsyncHTTPTransport, transport, options)
-    recording = _AsyncTransport(run, module, make, volatile)
+    recording = _AsyncTransport(run, module, make, volatile, Names.of(keep, redact))
     return module.AsyncClient(
         transport=recording, **{"follow_redirects": True, **options}
     )

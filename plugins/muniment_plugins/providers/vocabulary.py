@@ -1,8 +1,9 @@
-"""The effect kind and the event type that providers add to the kernel's words.
+"""The effect kind and the event types that providers add to the kernel's words.
 
     http.requested  {"request": {"method": "GET", "url": "https://…", …},
                      "about": {"host": "api.example", "method": "GET"}}
     llm.attempted   {"attempt": 1, "status": 429, "wait_s": 0.7, "message": "…"}
+    recording.bypassed  {"connections": ["127.0.0.1:11434"], "programs": {"$blob": …}}
 
 Rules: what a request means is known to its server alone, so a request in doubt is not
 repeated without being asked for.
@@ -14,7 +15,7 @@ from collections.abc import Mapping
 from typing import Annotated, cast
 from urllib.parse import urlsplit
 
-from muniment.event_types import BLOB, VOLATILE, EventType, PlainData
+from muniment.event_types import BLOB, LARGE, VOLATILE, EventType, PlainData
 from muniment.kinds import EffectKind
 
 __all__ = ["KINDS", "TYPES"]
@@ -31,6 +32,16 @@ class LlmAttempted(PlainData):
     request_id: Annotated[str | None, VOLATILE] = None
 
 
+class RecordingBypassed(PlainData):
+    """A recorded program connected or started what nobody records."""
+
+    connections: Annotated[list[str], LARGE] = []
+    libraries: list[str] = []
+    """Modules that connect where Python does not see it."""
+    programs: Annotated[list[list[str]], BLOB] = []
+    """Command lines, without their secrets."""
+
+
 def _request(request: object) -> Mapping[str, object]:
     told = cast("Mapping[str, str]", request)
     return {"method": told["method"], "host": urlsplit(told["url"]).hostname or ""}
@@ -42,8 +53,15 @@ def _response(response: object) -> Mapping[str, object]:
 
 KINDS: tuple[EffectKind, ...] = (
     EffectKind(
-        "http", on_doubt="ask", about_request=_request, about_response=_response
+        "http",
+        on_doubt="ask",
+        names_secrets=True,
+        about_request=_request,
+        about_response=_response,
     ),
 )
 
-TYPES: tuple[EventType, ...] = (EventType("llm.attempted", LlmAttempted),)
+TYPES: tuple[EventType, ...] = (
+    EventType("llm.attempted", LlmAttempted),
+    EventType("recording.bypassed", RecordingBypassed),
+)

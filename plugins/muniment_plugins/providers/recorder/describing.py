@@ -19,29 +19,35 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from muniment.canonical import sha256_tag
-from muniment_plugins.providers.redaction import MASK, SECRET_NAMES, Redaction
+from muniment_plugins.providers.redaction import MASK, Redaction
+from muniment_plugins.providers.secret_names import NAMES, Names
 
-__all__ = ["described", "program_of", "script_of", "secret_values"]
+__all__ = ["described", "program_of", "redacted", "script_of", "secret_values"]
 
 _PYTHON = re.compile(r"^(?:python|pypy)[\d.]*(?:\.exe)?$")
-_SECRET_VARIABLE = re.compile(r"(?i)(?:key|token|secret|password|passwd|credential)s?$")
-_SHORTEST = 8
-"""A shorter value is a word that may stand anywhere."""
 _TAKES_A_VALUE = ("-W", "-X", "--check-hash-based-pycs")
 """Options of Python with a value of their own."""
 
 
 def described(
-    command: Sequence[str], volatile: Iterable[str] = ()
+    command: Sequence[str],
+    volatile: Iterable[str] = (),
+    keep: Iterable[str] = (),
+    redact: Iterable[str] = (),
 ) -> dict[str, object]:
-    """Return what is recorded of *command* and of where it starts."""
+    """Return what is recorded of *command* and of where it starts.
+
+    Names that *keep* and *redact* give are no secrets, or are.
+    """
+    chosen = {"keep": sorted(keep), "redact": sorted(redact)}
     return {
-        "command": _redacted(command),
+        "command": redacted(command, Names.of(chosen["keep"], chosen["redact"])),
         "directory": Path.cwd().name,
         "program": program_of(command),
         "python": _python(command[0]),
         "variables": sorted(os.environ),
         "volatile": sorted(volatile),
+        **{name: given for name, given in chosen.items() if given},
     }
 
 
@@ -72,12 +78,12 @@ def script_of(command: Sequence[str]) -> Path | None:
     return None
 
 
-def secret_values() -> list[str]:
+def secret_values(names: Names = NAMES) -> list[str]:
     """Return the values of the variables whose names say that they hold secrets."""
     return [
         value
         for name, value in os.environ.items()
-        if _SECRET_VARIABLE.search(name) and len(value) >= _SHORTEST
+        if names.is_secret(name.removesuffix("S"), alone=True)
     ]
 
 
@@ -104,14 +110,14 @@ def _python(name: str) -> str | None:
     return None if version is None else version[1].rstrip(".")
 
 
-def _redacted(command: Sequence[str]) -> list[str]:
+def redacted(command: Sequence[str], names: Names = NAMES) -> list[str]:
     """Return *command* without secrets: its own, those of options, known shapes."""
-    redaction = Redaction.knowing(*secret_values())
+    redaction = Redaction.of("", (), secret_values(names), names)
     told: list[str] = []
     masked = False
     for argument in command:
         name, equals, _ = argument.partition("=")
-        secret = _is_secret(name)
+        secret = name.startswith("-") and names.is_secret(name, alone=True)
         if masked:
             told.append(MASK)
         elif secret and equals:
@@ -120,8 +126,3 @@ def _redacted(command: Sequence[str]) -> list[str]:
             told.append(redaction.text(argument))
         masked = secret and not equals and not masked
     return told
-
-
-def _is_secret(option: str) -> bool:
-    name = option.lstrip("-").lower().replace("-", "_")
-    return option.startswith("-") and (name in SECRET_NAMES or name in ("token", "key"))

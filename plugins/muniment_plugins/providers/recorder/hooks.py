@@ -6,7 +6,8 @@ Rules:
 
 - No library is imported that the program does not import, and none is loaded to record
   one that it does not have.
-- In a replay the network is shut in the program and in the Pythons that it starts:
+- What goes past those libraries is noticed (`watch`) while the program is recorded.
+- In a replay the network is refused in the program and in the Pythons that it starts:
   what would reach it is refused, and told to the recorder. Sockets of this machine
   that have no address in any network stay open, as processes use them among each other.
 - This runs in the program's own interpreter: the standard library only.
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any
 
-    from muniment_plugins.providers.recorder.wire import Client
+    from muniment_plugins.providers.recorder.client import Client
 
 __all__ = ["begin"]
 
@@ -36,6 +37,9 @@ _PATCHES = {
     "urllib3.connectionpool": "over_urllib3",
 }
 """The library that is imported → the module that records it."""
+
+_NEEDS_BYTES = ("over_aiohttp", "over_urllib", "over_urllib3")
+"""Those that read answers as `http.client` does."""
 
 _REACHING = ("socket.connect", "socket.sendto", "socket.sendmsg")
 _ASKING = ("socket.getaddrinfo", "socket.gethostbyname")
@@ -51,6 +55,8 @@ def begin(address: str, offline: bool) -> None:
     _greet(address)
     if offline:
         _shut(modules.client(), address)
+    else:
+        modules.load("watch").watch(address, modules.client)
 
 
 def _greet(address: str) -> None:
@@ -58,19 +64,27 @@ def _greet(address: str) -> None:
     import _socket  # noqa: PLC0415 - `socket` takes longer than this
 
     token, _, place = address.partition("@")
-    head = f'{{"token": "{token}", "hello": {os.getpid()}, "parts": []}}'.encode()
+    told = [os.fsencode(one) for one in _command()]
+    hello = f"[{os.getpid()}, {os.getppid()}]"
+    parts = [len(one) for one in told]
+    head = f'{{"token": "{token}", "hello": {hello}, "parts": {parts}}}'.encode()
     local = place.startswith("/")
     family = _socket.AF_UNIX if local else _socket.AF_INET
     stream = _socket.socket(family, _socket.SOCK_STREAM)
     try:
         host, _, port = place.rpartition(":")
         stream.connect(place if local else (host, int(port)))
-        stream.sendall(len(head).to_bytes(4, "big") + head)
+        stream.sendall(b"".join([len(head).to_bytes(4, "big"), head, *told]))
         stream.recv(64)
     except OSError:
         return  # nobody records any more: the first call will say so
     finally:
         stream.close()
+
+
+def _command() -> list[str]:
+    """Return the command line of this process."""
+    return getattr(sys, "orig_argv", None) or [sys.executable]
 
 
 class _Modules:
@@ -83,7 +97,9 @@ class _Modules:
     def client(self) -> Client:
         """Return what speaks to the recorder."""
         if self._client is None:
-            self._client = self.load("wire").Client(self._address)
+            for name in ("wire", "bodies"):
+                self.load(name)
+            self._client = self.load("client").Client(self._address)
         return self._client  # type: ignore[no-any-return]  # loaded by path
 
     def load(self, name: str) -> Any:
@@ -143,8 +159,11 @@ class _Loader:
         if module.__spec__ is not None:
             module.__spec__.loader = loader
         loader.exec_module(module)
-        recorder = self._modules.load(_PATCHES[module.__name__])
-        recorder.patch(module, self._modules.client(), self._modules.load("wire"))
+        client, wire = self._modules.client(), self._modules.load("wire")
+        name = _PATCHES[module.__name__]
+        if name in _NEEDS_BYTES:
+            self._modules.load("spelled")
+        self._modules.load(name).patch(module, client, wire)
 
 
 def _shut(client: Client, address: str) -> None:

@@ -1,8 +1,8 @@
 r"""Records `aiohttp`: what a connector connects to is the recorder.
 
 Rules: a request is known whole before it is connected; the connection that the library
-gets holds the answer already, as bytes, which it reads and parses as ever: cookies,
-redirects, streams and limits stay its own. Upgraded connections (WebSockets) are not
+gets is given the answer as it comes, as bytes, which it reads and parses as ever:
+cookies, redirects, streams and limits stay its own. Upgraded connections (WebSockets) are not
 recorded. This runs in the program's own interpreter.
 
     HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}
@@ -12,14 +12,21 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import http.client
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from muniment_plugins.providers.recorder.wire import Came, Client
+    from muniment_plugins.providers.recorder import spelled
+    from muniment_plugins.providers.recorder.client import Client
+    from muniment_plugins.providers.recorder.wire import Came
+else:
+    try:
+        import _muniment_spelled as spelled
+    except ImportError:  # in the recorder's own process
+        from muniment_plugins.providers.recorder import spelled
 
 __all__ = ["patch"]
 
+_AHEAD = 0.01
 _BUFFER = 1 << 16
 _ANSWERED_BARE = ("HEAD",)
 
@@ -28,14 +35,11 @@ def patch(module: Any, client: Client, wire: Any) -> None:
     """Record what the connectors of *module* connect."""
     connector = module.connector.BaseConnector
     original = connector.connect
-    handler = _handler(module, wire)
+    handler = _handler(module)
 
     async def perform(self: Any, req: Any, traces: Any, limits: Any) -> Came:
-        try:
-            conn = await original(self, req, traces, limits)
-            return await _sent(wire, module, conn, req, limits)
-        except (TimeoutError, module.ClientError) as error:
-            return wire.Came(0, [], [], _named(module, error))  # type: ignore[no-any-return]
+        conn = await original(self, req, traces, limits)
+        return await _sent(wire, module, conn, req, limits)
 
     @functools.wraps(original)
     async def connect(self: Any, req: Any, traces: Any, timeout: Any) -> Any:  # noqa: ASYNC109 - as the library calls it
@@ -44,9 +48,11 @@ def patch(module: Any, client: Client, wire: Any) -> None:
         data = await _body(module, req)
         headers = list(req.headers.items())
         sent = wire.Sent(req.method, str(req.url), headers, data)
-        came = await client.aexchange(sent, lambda: perform(self, req, traces, timeout))
-        if not came.status and came.fault is not None:
-            raise _error(module, req, came.fault)
+        came = await client.aexchange(
+            sent,
+            lambda: perform(self, req, traces, timeout),
+            _names(module, wire, req),
+        )
         protocol = handler(asyncio.get_running_loop(), req, came)
         return module.connector.Connection(
             self, req.connection_key, protocol, asyncio.get_running_loop()
@@ -104,37 +110,66 @@ async def _sent(wire: Any, module: Any, conn: Any, req: Any, limits: Any) -> Cam
     except BaseException:
         conn.close()
         raise
-    chunks: list[bytes] = []
-    fault = None
     try:
         await response.start(conn)
         headers = list(response.headers.items())
-        try:
-            async for chunk in response.content.iter_any():
-                chunks.append(chunk)  # noqa: PERF401 - kept when the next one fails
-        except (TimeoutError, module.ClientError) as error:
-            fault = _named(module, error)
+        came: Came = wire.Came(response.status, headers, [], None)
+        if wire.is_stream(came, req.method):
+
+            async def close() -> None:
+                response.close()
+
+            return came._replace(more=response.content.iter_any(), close=close)
+    except BaseException:
+        response.close()
+        raise
+    chunks: list[bytes] = []
+    fault = None
+    try:
+        async for chunk in response.content.iter_any():
+            chunks.append(chunk)  # noqa: PERF401 - kept when the next one fails
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is recorded
+        fault = _names(module, wire, req).told(error)
     finally:
         response.close()
-    return wire.Came(response.status, headers, chunks, fault)  # type: ignore[no-any-return]
+    return came._replace(chunks=chunks, fault=fault)
 
 
-def _handler(module: Any, wire: Any) -> Any:
-    """Return a protocol of the library's that has its answer."""
+def _handler(module: Any) -> Any:
+    """Return a protocol of the library's that is given its answer."""
 
     class Answered(module.client_proto.ResponseHandler):  # type: ignore[misc]  # loaded late
         def __init__(self, loop: Any, req: Any, came: Came) -> None:
             super().__init__(loop)  # pyright: ignore[reportUnknownMemberType]
             self._muniment = req, came
-            self.connection_made(_Nowhere())
+            self._muniment_at = _Nowhere()
+            self.connection_made(self._muniment_at)
             self.force_close()  # or the connector would give it to another request
 
         def set_response_params(self, **options: Any) -> None:
             super().set_response_params(**options)  # pyright: ignore[reportUnknownMemberType]
             req, came = self._muniment
-            self.data_received(_spelled(req.method, came, wire))
-            if came.fault is not None and self._payload is not None:
-                self._payload.set_exception(_error(module, req, came.fault))
+            begin, chunked = spelled.head(came, req.method)
+            self.data_received(begin)
+            feeding = self._muniment_feed(came, chunked=chunked)
+            self._muniment_at.feeding = asyncio.ensure_future(feeding)
+
+        async def _muniment_feed(self, came: Came, *, chunked: bool) -> None:
+            body, payload = came.more, self._payload
+            body.unwanted = lambda: getattr(payload, "_waiter", None) is None
+            try:
+                async for chunk in body:
+                    await self._muniment_at.going.wait()
+                    self.data_received(spelled.piece(chunk, chunked=chunked))
+                if chunked:
+                    self.data_received(spelled.LAST)
+            except Exception as error:  # noqa: BLE001 - whoever reads gets it
+                while body.unwanted():  # noqa: ASYNC110 - what came is read before it
+                    await asyncio.sleep(_AHEAD)
+                if payload is not None:
+                    payload.set_exception(error)
+            finally:
+                await body.aclose()
 
     return Answered
 
@@ -145,6 +180,10 @@ class _Nowhere(asyncio.Transport):
     def __init__(self) -> None:
         super().__init__()
         self._closing = False
+        self.feeding: asyncio.Future[None] | None = None
+        """What brings the answer."""
+        self.going = asyncio.Event()
+        self.going.set()
 
     def write(self, data: Any) -> None:
         """Forget *data*."""
@@ -157,55 +196,48 @@ class _Nowhere(asyncio.Transport):
         return self._closing
 
     def close(self) -> None:
-        """Be closed."""
+        """Be closed, and let nothing more come."""
         self._closing = True
+        if self.feeding is not None:
+            self.feeding.cancel()
 
     abort = close
 
     def pause_reading(self) -> None:
-        """Do nothing: all is there."""
+        """Let the answer wait."""
+        self.going.clear()
 
     def resume_reading(self) -> None:
-        """Do nothing: all is there."""
+        """Let it go on."""
+        self.going.set()
 
     def get_write_buffer_size(self) -> int:
         """Say that nothing waits."""
         return 0
 
 
-def _spelled(method: str, came: Came, wire: Any) -> bytes:
-    """Return the answer as bytes; a stream keeps its chunks."""
-    reason = http.client.responses.get(came.status, "")
-    lines = [f"HTTP/1.1 {came.status} {reason}"]
-    headers = wire.framed(came, method)
-    bare = method in _ANSWERED_BARE
-    lines += [f"{k}: {v}" for k, v in headers if bare or k != "content-length"]
-    body = b""
-    if len(came.chunks) > 1 or came.fault is not None:
-        lines.append("transfer-encoding: chunked")
-        body = b"".join(b"%x\r\n%b\r\n" % (len(one), one) for one in came.chunks if one)
-        body += b"" if came.fault is not None else b"0\r\n\r\n"
-    elif not bare:
-        body = b"".join(came.chunks)
-        lines.append(f"content-length: {len(body)}")
-    head = "\r\n".join([*lines, "", ""])
-    return head.encode("utf-8", "surrogateescape") + body
+def _names(module: Any, wire: Any, req: Any) -> Any:
+    def named(error: Any) -> tuple[str, str] | None:
+        if not isinstance(error, module.ClientError):
+            return None
+        unreached = isinstance(error, module.ClientConnectorError)
+        told: Any = error.os_error.strerror if unreached else None
+        return type(error).__name__, str(told or error)
 
+    def made(fault: tuple[str, str]) -> BaseException | None:
+        name, message = fault
+        kind = getattr(module, name, None)
+        if not isinstance(kind, type) or not issubclass(kind, module.ClientError):
+            return None
+        if issubclass(kind, module.ClientConnectorCertificateError):
+            return kind(req.connection_key, Exception(message))  # type: ignore[no-any-return]
+        if issubclass(kind, module.ClientConnectorError):
+            return kind(req.connection_key, OSError(0, message))  # type: ignore[no-any-return]
+        if issubclass(kind, module.ClientResponseError):
+            kind = module.ClientConnectionError
+        return kind(message)  # type: ignore[no-any-return]
 
-def _named(module: Any, error: Any) -> tuple[str, str]:
-    unreached = isinstance(error, module.ClientConnectorError)
-    told: Any = error.os_error.strerror if unreached else None
-    return type(error).__name__, str(told or error)
+    def other(fault: tuple[str, str]) -> BaseException:
+        return module.ClientConnectionError(fault[1])  # type: ignore[no-any-return]
 
-
-def _error(module: Any, req: Any, fault: tuple[str, str]) -> Exception:
-    name, message = fault
-    if name == "TimeoutError":
-        return TimeoutError(message)
-    kind = getattr(module, name, module.ClientConnectionError)
-    if issubclass(kind, module.ClientConnectorError):
-        kind = module.ClientConnectorError
-        return kind(req.connection_key, OSError(0, message))  # type: ignore[no-any-return]
-    if issubclass(kind, module.ClientResponseError):
-        kind = module.ClientConnectionError
-    return kind(message)  # type: ignore[no-any-return]
+    return wire.Names(named, made, other)

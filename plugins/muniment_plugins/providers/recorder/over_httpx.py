@@ -12,7 +12,8 @@ from collections.abc import AsyncIterator, Iterator
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from muniment_plugins.providers.recorder.wire import Came, Client, Sent
+    from muniment_plugins.providers.recorder.client import Client
+    from muniment_plugins.providers.recorder.wire import Came, Sent
 
 __all__ = ["patch"]
 
@@ -26,26 +27,37 @@ def patch(module: Any, client: Client, wire: Any) -> None:
 def _patch_sync(module: Any, client: Client, wire: Any) -> None:
     original = module.HTTPTransport.handle_request
 
+    class Stream(module.SyncByteStream):  # type: ignore[misc]  # loaded late
+        def __init__(self, body: Any) -> None:
+            self._body = body
+
+        def __iter__(self) -> Iterator[bytes]:
+            yield from self._body
+
+        def close(self) -> None:
+            self._body.close()
+
     def perform(transport: Any, request: Any) -> Came:
-        try:
-            response = original(transport, request)
-        except module.TransportError as error:
-            return _fault(wire, error)
+        response = original(transport, request)
+        came = _came(wire, request, response, response.iter_bytes(), response.close)
+        if came.more is not None:
+            return came
         chunks: list[bytes] = []
         fault = None
         try:
             chunks.extend(response.iter_bytes())
-        except module.RequestError as error:
-            fault = _named(error)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is recorded
+            fault = _names(module, wire, request).told(error)
         finally:
             response.close()
-        return _came(wire, response, chunks, fault)
+        return came._replace(chunks=chunks, fault=fault)
 
     @functools.wraps(original)
     def handle_request(transport: Any, request: Any) -> Any:
         sent = _sent(wire, request, request.read())
-        came = client.exchange(sent, lambda: perform(transport, request))
-        return _response(module, wire, request, came, _content(module, request, came))
+        names = _names(module, wire, request)
+        came = client.exchange(sent, lambda: perform(transport, request), names)
+        return _response(module, wire, request, came, Stream)
 
     module.HTTPTransport.handle_request = handle_request
 
@@ -53,27 +65,39 @@ def _patch_sync(module: Any, client: Client, wire: Any) -> None:
 def _patch_async(module: Any, client: Client, wire: Any) -> None:
     original = module.AsyncHTTPTransport.handle_async_request
 
+    class Stream(module.AsyncByteStream):  # type: ignore[misc]  # loaded late
+        def __init__(self, body: Any) -> None:
+            self._body = body
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            async for chunk in self._body:
+                yield chunk
+
+        async def aclose(self) -> None:
+            await self._body.aclose()
+
     async def perform(transport: Any, request: Any) -> Came:
-        try:
-            response = await original(transport, request)
-        except module.TransportError as error:
-            return _fault(wire, error)
+        response = await original(transport, request)
+        came = _came(wire, request, response, response.aiter_bytes(), response.aclose)
+        if came.more is not None:
+            return came
         chunks: list[bytes] = []
         fault = None
         try:
             async for chunk in response.aiter_bytes():
                 chunks.append(chunk)  # noqa: PERF401 - kept when the next one fails
-        except module.RequestError as error:
-            fault = _named(error)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is recorded
+            fault = _names(module, wire, request).told(error)
         finally:
             await response.aclose()
-        return _came(wire, response, chunks, fault)
+        return came._replace(chunks=chunks, fault=fault)
 
     @functools.wraps(original)
     async def handle_async_request(transport: Any, request: Any) -> Any:
         sent = _sent(wire, request, await request.aread())
-        came = await client.aexchange(sent, lambda: perform(transport, request))
-        return _response(module, wire, request, came, _acontent(module, request, came))
+        names = _names(module, wire, request)
+        came = await client.aexchange(sent, lambda: perform(transport, request), names)
+        return _response(module, wire, request, came, Stream)
 
     module.AsyncHTTPTransport.handle_async_request = handle_async_request
 
@@ -83,43 +107,34 @@ def _sent(wire: Any, request: Any, body: bytes) -> Sent:
     return wire.Sent(request.method, str(request.url), headers, body)  # type: ignore[no-any-return]
 
 
-def _came(
-    wire: Any, response: Any, chunks: list[bytes], fault: tuple[str, str] | None
-) -> Came:
+def _came(wire: Any, request: Any, response: Any, more: Any, close: Any) -> Came:
+    """Return what came: a stream with *more*, or an answer that is to be read."""
     headers = list(response.headers.multi_items())
-    return wire.Came(response.status_code, headers, chunks, fault)  # type: ignore[no-any-return]
+    came: Came = wire.Came(response.status_code, headers, [], None, more, close)
+    return came if wire.is_stream(came, request.method) else came._replace(more=None)
 
 
-def _fault(wire: Any, error: Exception) -> Came:
-    return wire.Came(0, [], [], _named(error))  # type: ignore[no-any-return]
+def _names(module: Any, wire: Any, request: Any) -> Any:
+    def named(error: BaseException) -> tuple[str, str] | None:
+        known = isinstance(error, module.RequestError)
+        return (type(error).__name__, str(error)) if known else None
+
+    def made(fault: tuple[str, str]) -> BaseException | None:
+        kind = getattr(module, fault[0], None)
+        if not isinstance(kind, type) or not issubclass(kind, module.RequestError):
+            return None
+        return kind(fault[1], request=request)  # type: ignore[no-any-return]
+
+    def other(fault: tuple[str, str]) -> BaseException:
+        return module.NetworkError(fault[1], request=request)  # type: ignore[no-any-return]
+
+    return wire.Names(named, made, other)
 
 
-def _named(error: Exception) -> tuple[str, str]:
-    return type(error).__name__, str(error)
-
-
-def _error(module: Any, request: Any, fault: tuple[str, str]) -> Exception:
-    kind = getattr(module, fault[0], module.NetworkError)
-    return kind(fault[1], request=request)  # type: ignore[no-any-return]
-
-
-def _response(module: Any, wire: Any, request: Any, came: Came, content: Any) -> Any:
-    if not came.status and came.fault is not None:
-        raise _error(module, request, came.fault)
-    headers = wire.framed(came, request.method)
+def _response(module: Any, wire: Any, request: Any, came: Came, stream: Any) -> Any:
     return module.Response(
-        came.status, headers=headers, content=content, request=request
+        came.status,
+        headers=wire.framed(came, request.method),
+        stream=stream(came.more),
+        request=request,
     )
-
-
-def _content(module: Any, request: Any, came: Came) -> Iterator[bytes]:
-    yield from came.chunks
-    if came.fault is not None:
-        raise _error(module, request, came.fault)
-
-
-async def _acontent(module: Any, request: Any, came: Came) -> AsyncIterator[bytes]:
-    for chunk in came.chunks:
-        yield chunk
-    if came.fault is not None:
-        raise _error(module, request, came.fault)

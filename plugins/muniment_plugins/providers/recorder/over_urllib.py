@@ -2,51 +2,58 @@ r"""Records `urllib.request`, which programs without any library use.
 
 Rules: what is replaced is the step that opens a connection, sends and waits; redirects,
 credentials and cookies are handled by the library around it, and each hop is an
-exchange. What it gets is a response of `http.client` that reads from memory. This runs
-in the program's own interpreter.
-
-    HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}
+exchange. What it gets is a response of `http.client` that reads what comes. This runs in
+the program's own interpreter.
 """
 
 from __future__ import annotations
 
 import functools
 import http.client
-import io
 import zlib
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from muniment_plugins.providers.recorder.wire import Came, Client
+    from muniment_plugins.providers.recorder import spelled
+    from muniment_plugins.providers.recorder.client import Client
+    from muniment_plugins.providers.recorder.wire import Came
+else:
+    try:
+        import _muniment_spelled as spelled
+    except ImportError:  # in the recorder's own process
+        from muniment_plugins.providers.recorder import spelled
 
 __all__ = ["patch"]
 
 _EITHER = 47
 """gzip or zlib, whichever it is."""
+_AT_ONCE = 1 << 16
 
 
 def patch(module: Any, client: Client, wire: Any) -> None:
     """Record what the handlers of *module* (``urllib.request``) open."""
     handler = module.AbstractHTTPHandler
     original = handler.do_open
+    names = _names(module, wire)
 
     def perform(self: Any, http_class: Any, req: Any, options: Any) -> Came:
-        try:
-            answer = original(self, http_class, req, **options)
-        except (OSError, http.client.HTTPException) as error:
-            return wire.Came(0, [], [], _named(error))  # type: ignore[no-any-return]
+        answer = original(self, http_class, req, **options)
+        headers = list(answer.headers.items())
+        came: Came = wire.Came(answer.status, headers, [], None)
+        if wire.is_stream(came, req.get_method()):
+            return came._replace(more=_chunks(answer), close=answer.close)
         chunks: list[bytes] = []
         fault = None
         try:
             chunks.append(_decoded(answer, answer.read()))
         except http.client.IncompleteRead as error:
             chunks.append(_decoded(answer, error.partial))
-            fault = _named(error)
-        except (OSError, http.client.HTTPException) as error:
-            fault = _named(error)
+            fault = names.told(error)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is recorded
+            fault = names.told(error)
         answer.close()
-        headers = list(answer.headers.items())
-        return wire.Came(answer.status, headers, chunks, fault)  # type: ignore[no-any-return]
+        return came._replace(chunks=chunks, fault=fault)
 
     @functools.wraps(original)
     def do_open(self: Any, http_class: Any, req: Any, **options: Any) -> Any:
@@ -55,12 +62,22 @@ def patch(module: Any, client: Client, wire: Any) -> None:
         headers = [*req.unredirected_hdrs.items(), *req.headers.items()]
         url = req.full_url
         sent = wire.Sent(req.get_method(), url, headers, req.data or b"")
-        came = client.exchange(sent, lambda: perform(self, http_class, req, options))
-        if not came.status and came.fault is not None:
-            raise _error(module, came.fault)
-        return _answer(wire, came, req.get_method(), url)
+        came = client.exchange(
+            sent, lambda: perform(self, http_class, req, options), names
+        )
+        response: Any = spelled.read_from(came, req.get_method())
+        response.url, response.msg = url, response.reason
+        return response
 
     handler.do_open = do_open
+
+
+def _chunks(answer: Any) -> Iterator[bytes]:
+    """Yield what comes of *answer*, unpacked, when it comes."""
+    packed = answer.headers.get("content-encoding") in ("gzip", "deflate")
+    unpacking = zlib.decompressobj(wbits=_EITHER) if packed else None
+    while data := answer.read1(_AT_ONCE):
+        yield data if unpacking is None else unpacking.decompress(data)
 
 
 def _decoded(answer: Any, data: bytes) -> bytes:
@@ -70,46 +87,35 @@ def _decoded(answer: Any, data: bytes) -> bytes:
     return zlib.decompressobj(wbits=_EITHER).decompress(data)
 
 
-def _answer(wire: Any, came: Came, method: str, url: str) -> Any:
-    body = b"".join(came.chunks)
-    lines = [f"HTTP/1.1 {came.status} {http.client.responses.get(came.status, '')}"]
-    bare = method == "HEAD"
-    headers = wire.framed(came, method)
-    lines += [f"{k}: {v}" for k, v in headers if bare or k != "content-length"]
-    if not bare:
-        missing = came.fault is not None  # the library finds out by the length
-        lines.append(f"content-length: {len(body) + missing}")
-    head = "\r\n".join([*lines, "", ""]).encode("latin-1", "replace")
-    response: Any = http.client.HTTPResponse(_Connection(head + body), method=method)  # type: ignore[arg-type]
-    response.begin()
-    response.url, response.msg = url, response.reason
-    return response
-
-
-class _Connection:
-    """As much of a socket as a response reads from."""
-
-    def __init__(self, data: bytes) -> None:
-        self._data = data
-
-    def makefile(self, _: str) -> io.BufferedReader:
-        """Return the answer as a file."""
-        return io.BufferedReader(io.BytesIO(self._data))
-
-
 def _bytes(data: Any) -> bytes:
     parts = [data.read()] if hasattr(data, "read") else list(data)
     return b"".join(part.encode() if isinstance(part, str) else part for part in parts)
 
 
-def _named(error: Exception) -> tuple[str, str]:
-    return type(error).__name__, str(getattr(error, "reason", None) or error)
+def _names(module: Any, wire: Any) -> Any:
+    """Tell the library's errors; one that gives a reason by the reason's class, too."""
 
+    def named(error: BaseException) -> tuple[str, str] | None:
+        reason = getattr(error, "reason", None)
+        if type(error) is not module.URLError:
+            return None
+        inner = names.told(reason) if isinstance(reason, Exception) else ("", reason)
+        return "/".join(["URLError", *filter(None, inner[:1])]), str(inner[1])
 
-def _error(module: Any, fault: tuple[str, str]) -> Exception:
-    name, message = fault
-    if name in ("TimeoutError", "timeout"):
-        return TimeoutError(message)
-    if name in ("BadStatusLine", "RemoteDisconnected"):
-        return getattr(http.client, name)(message)  # type: ignore[no-any-return]
-    return module.URLError(OSError(message))  # type: ignore[no-any-return]
+    def made(fault: tuple[str, str]) -> BaseException | None:
+        name, message = fault
+        outer, _, inner = name.partition("/")
+        if outer == "URLError":
+            reason = names.again((inner, message)) if inner else message
+            return module.URLError(reason)  # type: ignore[no-any-return]
+        if name.rpartition(".")[2] == "IncompleteRead":
+            return http.client.IncompleteRead(b"")
+        if name in ("BadStatusLine", "RemoteDisconnected"):  # of older records
+            return getattr(http.client, name)(message)  # type: ignore[no-any-return]
+        return None
+
+    def other(fault: tuple[str, str]) -> BaseException:
+        return module.URLError(OSError(fault[1]))  # type: ignore[no-any-return]
+
+    names = wire.Names(named, made, other)
+    return names

@@ -8,15 +8,20 @@ redirects themselves, and each hop is one. This runs in the program's own interp
 from __future__ import annotations
 
 import functools
-import http.client
-import io
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
-    from muniment_plugins.providers.recorder.wire import Came, Client
+    from muniment_plugins.providers.recorder import spelled
+    from muniment_plugins.providers.recorder.client import Client
+    from muniment_plugins.providers.recorder.wire import Came
+else:
+    try:
+        import _muniment_spelled as spelled
+    except ImportError:  # in the recorder's own process
+        from muniment_plugins.providers.recorder import spelled
 
 __all__ = ["patch"]
 
@@ -33,11 +38,9 @@ def patch(module: Any, client: Client, wire: Any) -> None:
         inside.pool = True
         try:
             answer = original(pool, *arguments, **{**options, "preload_content": False})
-            return _read(wire, errors, answer)
-        except errors.base as error:
-            return wire.Came(0, [], [], errors.named(error))  # type: ignore[no-any-return]
         finally:
             inside.pool = False
+        return _read(wire, errors.names(wire, pool, arguments[1]), answer, arguments[0])
 
     @functools.wraps(original)
     def urlopen(
@@ -56,81 +59,52 @@ def patch(module: Any, client: Client, wire: Any) -> None:
         pairs = [(str(name), _text(value)) for name, value in given.items()]
         sent = wire.Sent(method, _whole(self, url), pairs, data)
         known = (method, url, None if body is None else data, headers, *rest)
-        came = client.exchange(sent, lambda: perform(self, known, options))
-        if not came.status and came.fault is not None:
-            raise errors.made(came.fault, self, url)
-        told = wire.Came(
-            came.status, wire.framed(came, method), came.chunks, came.fault
-        )
-        return _answer(errors, self, method, url, told, options)
+        names = errors.names(wire, self, url)
+        came = client.exchange(sent, lambda: perform(self, known, options), names)
+        return _answer(errors, came, method, url, options)
 
     module.HTTPConnectionPool.urlopen = urlopen
 
 
-def _read(wire: Any, errors: _Errors, answer: Any) -> Came:
+def _read(wire: Any, names: Any, answer: Any, method: str) -> Came:
     headers = list(answer.headers.items())
+    came: Came = wire.Came(answer.status, headers, [], None)
+    if wire.is_stream(came, method):
+        return came._replace(more=_chunks(answer), close=answer.close)
     chunks: list[bytes] = []
     fault = None
     try:
         chunks.extend(answer.stream(_AT_ONCE, decode_content=True))
-    except errors.base as error:
-        fault = errors.named(error)
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is recorded
+        fault = names.told(error)
     answer.release_conn()
-    return wire.Came(answer.status, headers, chunks, fault)  # type: ignore[no-any-return]
+    return came._replace(chunks=chunks, fault=fault)
 
 
-def _answer(
-    errors: _Errors, pool: Any, method: str, url: str, came: Came, options: Any
-) -> Any:
-    headers = http.client.HTTPMessage()
-    for name, value in came.headers:
-        headers.add_header(name, value)
-    fault = None if came.fault is None else errors.made(came.fault, pool, url)
+def _chunks(answer: Any) -> Iterator[bytes]:
+    """Yield what comes of *answer* when it comes."""
+    if getattr(answer, "chunked", False) or not hasattr(answer, "read1"):
+        yield from answer.stream(_AT_ONCE, decode_content=True)
+    else:
+        while data := answer.read1(_AT_ONCE, decode_content=True):
+            yield data
+    answer.release_conn()
+
+
+def _answer(errors: _Errors, came: Came, method: str, url: str, options: Any) -> Any:
+    original = spelled.read_from(came, method)
     return errors.response(
-        body=io.BufferedReader(_Body(came.chunks, fault)),
-        headers=errors.headers(came.headers),
+        body=original,
+        headers=errors.headers(original.headers.items()),
         status=came.status,
-        reason=http.client.responses.get(came.status, ""),
+        reason=original.reason,
         version=11,
         preload_content=options.get("preload_content", True),
         decode_content=False,
-        original_response=_Original(headers),
+        original_response=original,
         request_method=method,
         request_url=url,
     )
-
-
-class _Body(io.RawIOBase):
-    """The chunks of an answer as a file, with the fault at its end."""
-
-    def __init__(self, chunks: Iterable[bytes], fault: Exception | None) -> None:
-        self._data = io.BytesIO(b"".join(chunks))
-        self._fault = fault
-
-    def readable(self) -> bool:
-        """Say yes."""
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        """Give what there is, then raise what cut it off."""
-        count = self._data.readinto(buffer)
-        if not count and len(buffer) and self._fault is not None:
-            raise self._fault
-        return count
-
-
-class _Original:
-    """What cookies are read from."""
-
-    def __init__(self, headers: http.client.HTTPMessage) -> None:
-        self.msg = headers
-
-    def isclosed(self) -> bool:
-        """Say that nothing more will come over any wire."""
-        return True
-
-    def close(self) -> None:
-        """Do nothing."""
 
 
 class _Errors:
@@ -153,25 +127,45 @@ class _Errors:
             found.add(name, value)
         return found
 
-    def named(self, error: Any) -> tuple[str, str]:
+    def names(self, wire: Any, pool: Any, url: str) -> Any:
+        """Return how errors of a request to *pool* are told, and made again."""
+
+        def made(fault: tuple[str, str]) -> BaseException | None:
+            outer = fault[0].partition("/")[0]
+            kind = getattr(self.exceptions, outer, None)
+            ours = isinstance(kind, type) and issubclass(kind, self.base)
+            return self._made(fault, pool, url) if ours else None
+
+        def other(fault: tuple[str, str]) -> BaseException:
+            return self._made(fault, pool, url)
+
+        return wire.Names(self._named, made, other)
+
+    def _named(self, error: Any) -> tuple[str, str] | None:
         """Return class and message; behind it, the class of what it gives as reason."""
+        if not isinstance(error, self.base):
+            return None
         reason = getattr(error, "reason", None)
         names = [type(error).__name__]
         names += [type(reason).__name__] if isinstance(reason, Exception) else []
         return "/".join(names), str(error)
 
-    def made(self, fault: tuple[str, str], pool: Any, url: str) -> Exception:
+    def _made(self, fault: tuple[str, str], pool: Any, url: str) -> Exception:
         """Return the error again, without what its constructors would want."""
         outer, _, inner = fault[0].partition("/")
-        error = self._bare(outer, fault[1])
-        error.pool, error.url = pool, url
-        error.reason = self._bare(inner, fault[1]) if inner else None
+        error = self._bare(outer, fault[1], pool)
+        error.url = url
+        error.reason = self._bare(inner, fault[1], pool) if inner else None
         return error  # type: ignore[no-any-return]
 
-    def _bare(self, name: str, message: str) -> Any:
+    def _bare(self, name: str, message: str, pool: Any) -> Any:
         kind = getattr(self.exceptions, name, self.exceptions.ProtocolError)
         error = kind.__new__(kind)
         Exception.__init__(error, message)
+        if isinstance(getattr(kind, "pool", None), property):  # it only reads `conn`
+            error.conn = pool.ConnectionCls(pool.host, pool.port)
+        else:
+            error.pool = pool
         return error
 
 

@@ -30,8 +30,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from muniment.errors import CannotTellError, RefusedError, RunEnded, UsageError
+from muniment_plugins.providers.recorder.bypass import require_record, state
 from muniment_plugins.providers.recorder.describing import program_of, secret_values
 from muniment_plugins.providers.recorder.serving import Server
+from muniment_plugins.providers.secret_names import Names
 
 if TYPE_CHECKING:
     from asyncio.subprocess import Process
@@ -121,6 +123,8 @@ class RecordedProgram:
         run: Lane,
         volatile: Iterable[str] = (),
         program: Mapping[str, str] | None = None,
+        keep: Iterable[str] = (),
+        redact: Iterable[str] = (),
         **_: object,
     ) -> dict[str, object]:
         """Run the command to its end.
@@ -134,13 +138,17 @@ class RecordedProgram:
         self.require_command()
         if program is not None and program != program_of(self.command):
             self._tell(_changed(program["file"], program_of(self.command)))
-        server = Server(run, volatile, secret_values())
+        require_record(run)
+        names = Names.of(keep, redact)
+        server = Server(run, volatile, secret_values(names), names)
         with run.unguarded(*_GUARDS), _private_directory() as directory:
             address = await server.listen(directory)
             try:
                 code = await self._ended(server, address, run.mode)
             finally:
                 await server.close()
+                for line in state(run, server.unrecorded, self.command, names):
+                    self._tell(line)
         for event, what in server.tried:
             with suppress(RefusedError):  # the guard of the replay keeps it
                 sys.audit(event, what)
@@ -149,6 +157,7 @@ class RecordedProgram:
     async def _ended(self, server: Server, address: str, mode: str) -> int:
         """Return the exit code of the command, negative where a signal ended it."""
         process = await self._started(address, mode)
+        server.unrecorded.pid = process.pid
         waiting = asyncio.ensure_future(process.wait())
         try:
             with _forwarding(process, mode):
@@ -177,11 +186,6 @@ class RecordedProgram:
             ) from error
 
     def _result(self, server: Server, code: int) -> dict[str, object]:
-        if not server.greeted:
-            self._tell(
-                "no Python of the program told that it is recorded: calls of other "
-                "programs, and of `python -I`, `-E` and `-S`, are not"
-            )
         if code == -signal.SIGINT or code == 128 + signal.SIGINT:
             raise KeyboardInterrupt
         self.exit_code = code if code >= 0 else 128 - code

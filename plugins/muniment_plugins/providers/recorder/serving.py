@@ -21,7 +21,9 @@ from secrets import token_urlsafe
 from typing import TYPE_CHECKING, cast
 
 from muniment_plugins.providers.recorder.frames import received
+from muniment_plugins.providers.recorder.unrecorded import Hello, Unrecorded
 from muniment_plugins.providers.recorder.wire import pack
+from muniment_plugins.providers.secret_names import NAMES, Names
 
 if TYPE_CHECKING:
     from asyncio import StreamReader, StreamWriter
@@ -37,9 +39,14 @@ class Server:
     """Answers the exchanges of one program, and of those that it starts."""
 
     def __init__(
-        self, lane: Lane, volatile: Iterable[str] = (), secrets: Iterable[str] = ()
+        self,
+        lane: Lane,
+        volatile: Iterable[str] = (),
+        secrets: Iterable[str] = (),
+        names: Names = NAMES,
     ) -> None:
         self._lane = lane
+        self._names = names
         self._volatile = tuple(volatile)
         self._secrets = tuple(secrets)
         self._token = token_urlsafe(16)
@@ -47,8 +54,8 @@ class Server:
         self._tasks: set[asyncio.Task[None]] = set()
         self.stopped: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Fails with what the program must not go on after."""
-        self.greeted = 0
-        """How many processes said that they are recorded."""
+        self.unrecorded = Unrecorded()
+        """What the program did past its record."""
         self.tried: list[tuple[str, str]] = []
         """What reached for the network in a replay: audit event and address."""
         self._exchanging: Exchanging | None = None
@@ -65,7 +72,9 @@ class Server:
                 Exchanging,
             )
 
-            self._exchanging = Exchanging(self._lane, self._volatile, self._secrets)
+            self._exchanging = Exchanging(
+                self._lane, self._volatile, self._secrets, self._names
+            )
         return self._exchanging
 
     async def listen(self, directory: Path) -> str:
@@ -115,7 +124,11 @@ class Server:
             await self.prepare().exchange(frame["ask"], parts, reader, writer)
             return
         if "hello" in frame:
-            self.greeted += 1
+            pid, parent = frame["hello"]
+            command = tuple(part.decode("utf-8", "surrogateescape") for part in parts)
+            self.unrecorded.greet(Hello(int(pid), int(parent), command))
+        if "noticed" in frame:
+            self.unrecorded.notice(*frame["noticed"])
         if "tried" in frame:
             event, what = frame["tried"]
             self.tried.append((str(event), str(what)))

@@ -1,9 +1,16 @@
-"""How a program and its recorder speak; this is the side of the program.
+"""How a program and its recorder speak.
 
     → {"token": "…", "ask": {"method": "POST", "url": "…", "headers": […]}}   body
     ← {"perform": true}                       unless the ledger answers
     → {"came": {"status": 200, "headers": […]}}                               chunks
     ← {"answer": {"status": 200, "headers": […], "fault": null}}              chunks
+
+A body of unknown length is a stream; each chunk is said before it is handed on:
+
+    → {"came": {"status": 200, "headers": […], "streams": true}}
+    ← {"answer": {"streams": true}}
+    → {}                                       ← {}                           chunk
+    → {"end": null}  or {"left": true}         ← {}
 
 Rules:
 
@@ -11,6 +18,8 @@ Rules:
   One that ends early says that nobody waits for the answer any more.
 - A frame is a JSON object behind its length (4 bytes, network order); ``parts`` are the
   lengths of the bytes that follow it.
+- An error is told by its class and message, and raised as it is; in a replay one of the
+  same class is. What is no `Exception`, such as Ctrl-C, only *stopped* the exchange.
 - A program whose recorder is gone makes no calls: they would not be recorded.
 - This runs in the program's own interpreter: the standard library only, loaded late.
 """
@@ -18,30 +27,45 @@ Rules:
 from __future__ import annotations
 
 import json
+import re
 import struct
-from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-if TYPE_CHECKING:
-    import socket
-    from asyncio import StreamReader, StreamWriter
+import sys
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
+from typing import Any, NamedTuple
 
 __all__ = [
     "FRAMING",
     "LENGTH",
+    "PERFORMING",
     "Came",
-    "Client",
+    "Fault",
+    "Names",
     "RecorderGone",
     "Sent",
+    "class_name",
     "cut",
     "framed",
+    "gone",
+    "is_stream",
+    "made",
     "pack",
 ]
 
 LENGTH = struct.Struct("!I")
 
+_BODILESS = (204, 304)
+_FIRST_ERROR = 400
+_ERRNO = re.compile(r"\[Errno (-?\d+)\] (.*)", re.DOTALL)
 FRAMING = ("connection", "content-encoding", "content-length", "transfer-encoding")
 """Headers that speak of the bytes of an answer, which is made anew here."""
+
+PERFORMING: ContextVar[bool] = ContextVar("muniment_performing", default=False)
+"""Whether a recorded exchange is being sent: what it connects is recorded with it."""
+
+
+Fault = tuple[str, str]
+"""Class and message of an error."""
 
 
 class RecorderGone(ConnectionError):
@@ -64,8 +88,36 @@ class Came(NamedTuple):
     """0 where there is no answer."""
     headers: list[tuple[str, str]]
     chunks: list[bytes]
-    fault: tuple[str, str] | None
+    fault: Fault | None
     """Class and message of the library's error."""
+    more: Any = None
+    """What gives the chunks of a stream; they are not among *chunks*."""
+    close: Any = None
+    """Ends the stream."""
+
+
+class Names(NamedTuple):
+    """How a library's errors are told, and made again; None for those of others."""
+
+    named: Callable[[BaseException], Fault | None]
+    made: Callable[[Fault], BaseException | None]
+    other: Callable[[Fault], BaseException]
+    """For a class that is not in this process."""
+
+    def told(self, error: BaseException) -> Fault:
+        """Return class and message of *error*."""
+        return self.named(error) or (class_name(error), str(error))
+
+    def again(self, fault: Fault) -> BaseException:
+        """Return the error that was told as *fault*."""
+        return self.made(fault) or made(*fault) or self.other(fault)
+
+
+def class_name(error: BaseException) -> str:
+    """Return the name by which the class of *error* is found again."""
+    kind = type(error)
+    where = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
+    return f"{where}{kind.__qualname__}"
 
 
 def pack(frame: dict[str, Any], parts: Sequence[bytes] = ()) -> bytes:
@@ -84,6 +136,15 @@ def cut(sizes: Sequence[int], data: bytes) -> list[bytes]:
     return parts
 
 
+def is_stream(came: Came, method: str) -> bool:
+    """Tell whether nobody knows how long the body of *came* will be."""
+    bodiless = method == "HEAD" or came.status in _BODILESS
+    refused = came.status >= _FIRST_ERROR  # errors have an end
+    return not (bodiless or refused) and not any(
+        k.lower() == "content-length" for k, _ in came.headers
+    )
+
+
 def framed(came: Came, method: str) -> list[tuple[str, str]]:
     """Return the headers for an answer that is made anew of its chunks.
 
@@ -97,138 +158,21 @@ def framed(came: Came, method: str) -> list[tuple[str, str]]:
     return [*kept, ("content-length", length)]
 
 
-class Client:
-    """What the program's libraries exchange their requests through."""
-
-    def __init__(self, address: str) -> None:
-        """Speak to the recorder at *address*, ``TOKEN@/PATH`` or ``TOKEN@HOST:PORT``."""
-        self._token, _, self._place = address.partition("@")
-
-    def exchange(self, sent: Sent, perform: Callable[[], Came]) -> Came:
-        """Return the answer to *sent*; *perform* asks the server, if it has to be."""
-        with self._connected() as stream:
-            _send(stream, self._question(sent))
-            frame, parts = _received(stream)
-            if "perform" in frame:
-                _send(stream, _told(perform()))
-                frame, parts = _received(stream)
-        return _came(frame, parts)
-
-    async def aexchange(
-        self, sent: Sent, perform: Callable[[], Awaitable[Came]]
-    ) -> Came:
-        """Do as `exchange` does, and let the loop go on meanwhile."""
-        import asyncio  # noqa: PLC0415 - the program has it, if it comes here
-
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:  # a loop of another library, which waits for us
-            return await self._patient(sent, perform)
-        reader, writer = await self._aconnected()
-        try:
-            writer.write(self._question(sent))
-            frame, parts = await _areceived(reader)
-            if "perform" in frame:
-                writer.write(_told(await perform()))
-                frame, parts = await _areceived(reader)
-        finally:
-            writer.close()
-        return _came(frame, parts)
-
-    async def _patient(
-        self, sent: Sent, perform: Callable[[], Awaitable[Came]]
-    ) -> Came:
-        with self._connected() as stream:
-            _send(stream, self._question(sent))
-            frame, parts = _received(stream)
-            if "perform" in frame:
-                _send(stream, _told(await perform()))
-                frame, parts = _received(stream)
-        return _came(frame, parts)
-
-    def tell(self, **frame: Any) -> None:
-        """Say what needs no answer, but wait until it was heard."""
-        with self._connected() as stream:
-            _send(stream, pack({"token": self._token, **frame}))
-            _received(stream)
-
-    def _question(self, sent: Sent) -> bytes:
-        ask = {"method": sent.method, "url": sent.url, "headers": sent.headers}
-        return pack({"token": self._token, "ask": ask}, [sent.body])
-
-    def _connected(self) -> socket.socket:
-        import socket  # noqa: PLC0415 - a program without calls needs none
-
-        try:
-            if self._place.startswith("/"):
-                stream = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-                stream.connect(self._place)
-                return stream
-            host, _, port = self._place.rpartition(":")
-            return socket.create_connection((host, int(port)))
-        except OSError as error:
-            raise _gone() from error
-
-    async def _aconnected(self) -> tuple[StreamReader, StreamWriter]:
-        import asyncio  # noqa: PLC0415 - the program has it, if it comes here
-
-        try:
-            if self._place.startswith("/"):
-                return await asyncio.open_unix_connection(self._place)
-            host, _, port = self._place.rpartition(":")
-            return await asyncio.open_connection(host, int(port))
-        except OSError as error:
-            raise _gone() from error
+def made(name: str, message: str) -> BaseException | None:
+    """Return an error of the class *name*, where this process has loaded it."""
+    module, _, qualname = name.rpartition(".")
+    found: Any = sys.modules.get(module or "builtins")
+    kind = getattr(found, qualname, None)
+    if not isinstance(kind, type) or not issubclass(kind, BaseException):
+        return None
+    numbered = _ERRNO.match(message)
+    if numbered is not None and issubclass(kind, OSError):
+        return kind(int(numbered[1]), numbered[2])
+    error = kind.__new__(kind)
+    error.args = (message,) if message else ()
+    return error
 
 
-def _told(came: Came) -> bytes:
-    head = {"status": came.status, "headers": came.headers, "fault": came.fault}
-    return pack({"came": head}, came.chunks)
-
-
-def _came(frame: dict[str, Any], parts: list[bytes]) -> Came:
-    head = frame["answer"]
-    headers = [(name, value) for name, value in head["headers"]]
-    fault = head["fault"]
-    return Came(head["status"], headers, parts, None if fault is None else tuple(fault))
-
-
-def _send(stream: socket.socket, data: bytes) -> None:
-    try:
-        stream.sendall(data)
-    except OSError as error:
-        raise _gone() from error
-
-
-def _received(stream: socket.socket) -> tuple[dict[str, Any], list[bytes]]:
-    (size,) = LENGTH.unpack(_exactly(stream, LENGTH.size))
-    frame = json.loads(_exactly(stream, size))
-    sizes = frame["parts"]
-    return frame, cut(sizes, _exactly(stream, sum(sizes)))
-
-
-def _exactly(stream: socket.socket, size: int) -> bytes:
-    data = bytearray()
-    while len(data) < size:
-        try:
-            more = stream.recv(min(size - len(data), 1 << 20))
-        except OSError as error:
-            raise _gone() from error
-        if not more:
-            raise _gone()
-        data += more
-    return bytes(data)
-
-
-async def _areceived(reader: StreamReader) -> tuple[dict[str, Any], list[bytes]]:
-    try:
-        (size,) = LENGTH.unpack(await reader.readexactly(LENGTH.size))
-        frame = json.loads(await reader.readexactly(size))
-        sizes = frame["parts"]
-        return frame, cut(sizes, await reader.readexactly(sum(sizes)))
-    except (EOFError, OSError) as error:
-        raise _gone() from error
-
-
-def _gone() -> RecorderGone:
+def gone() -> RecorderGone:
+    """Return the error of a program whose recorder is gone."""
     return RecorderGone("muniment does not record this program any more")
