@@ -9,9 +9,10 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
-from urllib.parse import quote
 
 import click
+
+from muniment_cli.escapes import clean
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -74,11 +75,12 @@ def _ask(ctx: click.Context, query: str, prefix: str) -> list[CompletionItem]:
         rows = _rows(place, query, prefix)
     except (MunimentError, OSError, sqlite3.Error):
         return []  # a shell that completes has nobody to complain to
-    return [CompletionItem(cast("str", row[0])) for row in rows]
+    names = (cast("str", row[0]) for row in rows)
+    return [CompletionItem(name) for name in names if clean(name) == name]
 
 
 def _rows(place: Path, query: str, prefix: str) -> list[tuple[object, ...]]:
-    uri = f"file:{quote(str(place))}?mode=ro"
-    with closing(sqlite3.connect(uri, uri=True, timeout=0.2)) as connection:
-        connection.execute("PRAGMA trusted_schema=OFF")
+    from muniment.database import open_reader
+
+    with closing(open_reader(place, 0.2)) as connection:
         return connection.execute(query, (prefix, prefix + "\U0010ffff")).fetchall()

@@ -5,22 +5,31 @@
 
 Rules:
 
-- An error is one line on stderr: ``error: place: message [rule]; remedy``. ``--debug``
-  adds the traceback.
+- An error is one line on stderr: ``error: place: message [rule]; remedy``; with
+  ``--json`` or ``--jsonl`` it is one JSON document there. ``--debug`` adds the traceback.
 - Nothing but the answer goes to stdout.
 - What nobody expected is called what it is: a bug in muniment, exit code 3.
+- An answer that cannot be printed, as on a full disk, is an error like any other. A
+  stream that was closed beforehand is not printed to.
 """
 
 from __future__ import annotations
 
+import errno
+import json
 import os
 import sys
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, cast
 
 import click
 
 from muniment_cli.group import command_line
+
+if TYPE_CHECKING:
+    from muniment.errors import MunimentError
 
 __all__ = ["conduct"]
 
@@ -29,10 +38,16 @@ BROKEN_PIPE = 141
 COMPLETION_VARIABLE = "_MUNIMENT_COMPLETE"
 
 
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+"""What the system says of something that takes no more."""
+
+
 def conduct(arguments: Sequence[str] | None = None) -> int:
     """Run the command line *arguments* and return its exit code."""
     args = list(sys.argv[1:] if arguments is None else arguments)
-    debug = "--debug" in (args[: args.index("--")] if "--" in args else args)
+    own = args[: args.index("--")] if "--" in args else args
+    debug, as_json = "--debug" in own, bool({"--json", "--jsonl"} & {*own})
+    _open_what_is_closed()
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
@@ -41,12 +56,23 @@ def conduct(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         _close_quietly()
         return BROKEN_PIPE
+    except OSError as error:
+        code = _report(error, debug=debug, as_json=as_json)
+        _close_quietly()
     except Exception as error:  # noqa: BLE001 - each becomes a line and a code
-        code = _report(error, debug=debug)
+        code = _report(error, debug=debug, as_json=as_json)
     except KeyboardInterrupt:
         _say("interrupted")
         code = INTERRUPTED
     return code
+
+
+def _open_what_is_closed() -> None:
+    """Give what was closed before the start a stream that nobody reads."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            stream = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - to the end
+            setattr(sys, name, stream)
 
 
 def _invoke(args: list[str]) -> int:
@@ -65,37 +91,56 @@ def _invoke(args: list[str]) -> int:
     return result if type(result) is int else 0
 
 
-def _report(error: Exception, *, debug: bool) -> int:
-    from muniment.errors import MunimentError
-
+def _report(error: Exception, *, debug: bool, as_json: bool) -> int:
     if debug:
         import traceback
 
-        traceback.print_exception(error)
-    if isinstance(error, MunimentError):
-        _say(str(error))
-        return error.exit_code
+        from muniment_cli.output import clean
+
+        click.echo(clean("".join(traceback.format_exception(error))), err=True)
+    if type(error).__name__ == "NoArgsIsHelpError":
+        context = cast("click.UsageError", error).ctx
+        click.echo("" if context is None else context.get_help())
+        return 0
     if isinstance(error, click.exceptions.Abort):
         _say("interrupted")
         return INTERRUPTED
+    said = _as_ours(error)
+    if as_json:
+        names = ("message", "rule", "place", "remedy", "exit_code")
+        document = {"error": {name: getattr(said, name) for name in names}}
+        with suppress(OSError):
+            click.echo(json.dumps(document), err=True)
+    else:
+        _say(str(said))
+    return said.exit_code
+
+
+def _as_ours(error: Exception) -> MunimentError:
+    """Return what an error says in our form: those of click, and bugs of ours."""
+    from muniment.errors import CannotTellError, MunimentError, UsageError
+
+    if isinstance(error, MunimentError):
+        return error
     if isinstance(error, click.ClickException):
-        return _report_usage(error)
-    _say(
-        f"{type(error).__name__}: {error} [cli/bug]; "
-        "this is a bug in muniment; --debug shows more"
+        context = getattr(error, "ctx", None)
+        text = error.format_message().rstrip(".")
+        more = "" if context is None else f"see `{context.command_path} --help`"
+        if isinstance(error, click.UsageError):
+            return UsageError(text, rule="cli/usage", remedy=more)
+        return CannotTellError(text, rule="cli/usage", remedy=more)
+    if isinstance(error, OSError) and error.errno in _FULL:
+        return CannotTellError(
+            f"it could not be written ({os.strerror(error.errno)})",
+            rule="cli/unwritable",
+            place=error.filename or "the answer",
+            remedy="make room, or write it elsewhere",
+        )
+    return CannotTellError(
+        f"{type(error).__name__}: {error}",
+        rule="cli/bug",
+        remedy="this is a bug in muniment; --debug shows more",
     )
-    return MunimentError.exit_code
-
-
-def _report_usage(error: click.ClickException) -> int:
-    hint = ""
-    if isinstance(error, click.UsageError) and error.ctx is not None:
-        if type(error).__name__ == "NoArgsIsHelpError":
-            click.echo(error.ctx.get_help())
-            return 0
-        hint = f"; see `{error.ctx.command_path} --help`"
-    _say(f"{error.format_message().rstrip('.')} [cli/usage]{hint}")
-    return 2 if isinstance(error, click.UsageError) else 3
 
 
 def _say(message: str) -> None:
@@ -103,7 +148,7 @@ def _say(message: str) -> None:
 
     try:
         complain("error", message)
-    except BrokenPipeError:
+    except OSError:
         _close_quietly()
 
 
@@ -128,5 +173,5 @@ def _close_quietly() -> None:
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
-        except (BrokenPipeError, ValueError):
+        except (OSError, ValueError):
             os.dup2(nothing, stream.fileno())

@@ -206,7 +206,7 @@ def _replay(ledger: Ledger, result: Result) -> None:
     _heading(
         3,
         "Replay",
-        "The run again, from its events alone: no provider, sockets and files shut.",
+        "The run again, from its events alone: no provider, and watched.",
     )
     report = replay(ledger, result.run_id)
     again = report.result_digest == result.result_digest
@@ -216,7 +216,7 @@ def _replay(ledger: Ledger, result: Result) -> None:
             {
                 "verdict": (report.verdict.replace("_", " "), _mark(report.ok)),
                 "compared": f"{report.compared} facts and effects; the code ran again",
-                "kept from": ", ".join(report.guards),
+                "watched": ", ".join(report.guards),
                 "result": f"{_short(result.result_digest)}, the same digest again",
             }
         )

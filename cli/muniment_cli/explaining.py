@@ -1,18 +1,19 @@
 """Why a run is as it is, and which command to give next.
 
-Rules: what is said comes from the run's events; the advice is a command that can be
-given as it stands.
+Rules: what is said comes from the run's events. The advice is a command that can be
+given as it stands, and works: a resume is offered to who can write, and where a run that
+can go on is waiting for it. What only a person knows is said beside the facts.
 """
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
 from muniment_cli.output import count
+from muniment_cli.pasting import again_of, hindrance, naming_ledger
 from muniment_cli.showing import content_json, resolved, short
 from muniment_cli.timeline import Step, steps_of
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from muniment.events import Event
     from muniment.ledger import Ledger
 
-__all__ = ["Explanation", "explain"]
+__all__ = ["Explanation", "explain", "ways_on"]
 
 _STATED = 3
 """How many facts about failures are said; more of them say the same."""
@@ -54,6 +55,17 @@ class Explanation:
     next: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     """A command, and what it does."""
 
+    def offer(
+        self, ledger: Ledger, verb: str, run: str, does: str, options: str = ""
+    ) -> None:
+        """Advise *verb* of *run*; where a word of it is not known, say which."""
+        again = again_of(ledger, run)
+        command = f"muniment {verb} {run}{options}{again.suffix}"
+        if again.typed:
+            self.facts.append((f"to {verb}", f"type `{command}`, with {again.typed}"))
+        else:
+            self.next.append((command, does))
+
     def to_json(self) -> dict[str, JsonValue]:
         """Return the explanation as plain JSON; a repeated name is numbered."""
         facts: dict[str, JsonValue] = {}
@@ -70,12 +82,58 @@ class Explanation:
         }
 
 
-def explain(ledger: Ledger, run: str) -> Explanation:
-    """Return why *run* is as it is."""
+def explain(ledger: Ledger, run: str, url: str | None = None) -> Explanation:
+    """Return why *run* is as it is; its commands name the ledger as *url* does, if any."""
     from muniment.reading import events_of_run
 
     events = list(events_of_run(ledger.store.database, run))
-    last = [event for event in events if event.type in _ENDS][-1]
+    last = next((one for one in reversed(events) if one.type in _ENDS), events[0])
+    said = _explained(ledger, run, events, last)
+    odd = [event for event in events if event.fault]
+    said.facts += [(f"malformed, event {one.seq}", one.fault) for one in odd[:_STATED]]
+    _without_what_is_gone(ledger, events, said)
+    said.next = [(naming_ledger(one, url), what) for one, what in said.next]
+    return said
+
+
+def ways_on(ledger: Ledger, run: str, url: str | None) -> Iterator[str]:
+    """Yield a line for each way to go on with *run*, in which this process was stopped."""
+    from muniment.reading import events_of_run
+
+    events = list(events_of_run(ledger.store.database, run))
+    waiting = [step for step in steps_of(events) if step.kind and step.outcome is None]
+    said = Explanation(run, "interrupted", "")
+    _going_on(said, ledger, waiting, alive=False)
+    yield from (f"{name}: {what}" for name, what in said.facts)
+    yield from (f"`{naming_ledger(line, url)}` {does}" for line, does in said.next)
+
+
+def _without_what_is_gone(
+    ledger: Ledger, events: list[Event], said: Explanation
+) -> None:
+    """Advise nothing that needs a content which was erased, or is missing."""
+    refs = {
+        ref
+        for event in events
+        for value in event.raw.values()
+        if isinstance(value, dict) and isinstance(ref := value.get("$blob"), str)
+    }
+    with ledger.store.database.reading() as driver:
+        held = sum(ledger.store.blobs.holds(driver.execute, ref) for ref in refs)
+    if held == len(refs):
+        return
+    gone = f"{count(len(refs) - held, 'content')} of {len(refs)}; a replay needs all"
+    needing = ("muniment replay ", "muniment resume ")
+    said.facts = [one for one in said.facts if one[0] not in {"to replay", "to resume"}]
+    said.facts.append(("gone", gone))
+    said.next = [one for one in said.next if not one[0].startswith(needing)]
+    erasures = "muniment events --type blob.erased"
+    said.next.append((erasures, "says who erased what, and why"))
+
+
+def _explained(
+    ledger: Ledger, run: str, events: list[Event], last: Event
+) -> Explanation:
     judged = next((one for one in events if one.type == "replay.judged"), None)
     if last.type == "run.completed" and judged is not None:
         return _judged(ledger, run, judged)
@@ -95,33 +153,11 @@ def _completed(ledger: Ledger, run: str, events: list[Event]) -> Explanation:
     for event in failed:
         said.facts.append((f"verdict, event {event.seq}", _verdict(ledger, event)))
         said.next.append((f"muniment events show {event.seq}", "prints the verdict"))
-    said.next += [
-        (f"muniment runs show {run}", "prints its facts, effects and result"),
-        (f"muniment replay {run}{_behind(ledger, run)}", "derives the result again"),
-    ]
+    said.next.append(
+        (f"muniment runs show {run}", "prints its facts, effects and result")
+    )
+    said.offer(ledger, "replay", run, "derives the result again")
     return said
-
-
-def _behind(ledger: Ledger, run: str) -> str:
-    """Return what has to stand behind *run*.
-
-    That is the command line of a program that `muniment record` recorded, and the file
-    of one that a script ran.
-    """
-    from muniment.errors import MunimentError
-    from muniment.reading import events_of_run
-    from muniment_plugins.providers.recorder.rebuilding import rebuild
-
-    program = next(events_of_run(ledger.store.database, run)).raw.get("program")
-    known = program if isinstance(program, dict) else {}
-    module, _, name = str(known.get("import")).partition(":")
-    if module == "__main__" and name.isidentifier() and known.get("file"):
-        return f" --program {shlex.quote(str(known['file']))}:{name}"
-    try:
-        recorded = rebuild(ledger, run)
-    except MunimentError:
-        return " -- COMMAND"  # its command line is erased
-    return "" if recorded is None else f" -- {shlex.join(recorded.recorded)}"
 
 
 def _verdict(ledger: Ledger, event: Event) -> str:
@@ -144,10 +180,8 @@ def _judged(ledger: Ledger, run: str, judged: Event) -> Explanation:
             said.facts.append(("diverged", str(Divergence.from_json(one))))
     if len(listed) > 1:
         said.facts.append(("findings", f"{len(listed)}, this is the first"))
-    said.next = [
-        (f"muniment runs show {of}", "prints the run that was replayed"),
-        (f"muniment replay {of}{_behind(ledger, of)}", "judges it again"),
-    ]
+    said.next = [(f"muniment runs show {of}", "prints the run that was replayed")]
+    said.offer(ledger, "replay", of, "judges it again")
     return said
 
 
@@ -167,9 +201,8 @@ def _failed(ledger: Ledger, run: str, events: list[Event], last: Event) -> Expla
     for seq, name, words in stated:
         said.facts.append((name, words))
         said.next.append((f"muniment events show {seq}", "prints it"))
-    again = f"{run}{_behind(ledger, run)}"
     if steps:
-        said.next.append((f"muniment resume {again}", "performs what failed again"))
+        _offer_resume(said, ledger, "performs what failed again")
     elif status == "refused":
         said.next.append(
             (f"muniment runs show {run}", "prints what happened before the refusal")
@@ -180,8 +213,22 @@ def _failed(ledger: Ledger, run: str, events: list[Event], last: Event) -> Expla
         said.next.append(
             (f"muniment runs show {run}", "prints what happened before it")
         )
-    said.next.append((f"muniment replay {again}", "runs into the same failure again"))
+    said.offer(ledger, "replay", run, "runs into the same failure again")
     return said
+
+
+def _offer_resume(
+    said: Explanation, ledger: Ledger, does: str, options: str = ""
+) -> None:
+    """Advise to go on, where this user can; say who can, where not."""
+    if not ledger.home.pins(ledger.id):
+        why = "a resume goes live, and none of the ledger's keys is pinned here"
+    else:
+        why = hindrance(ledger, merely_found=False)
+    if why:
+        said.facts.append(("to resume", f"not here: {why.removeprefix('none: ')}"))
+    else:
+        said.offer(ledger, "resume", said.run, does, options)
 
 
 def _stated(ledger: Ledger, events: list[Event]) -> Iterator[tuple[int, str, str]]:
@@ -229,7 +276,7 @@ def _unfinished(
     waiting = [step for step in steps_of(events) if step.kind and step.outcome is None]
     for step in waiting:
         said.facts += _about(ledger, step)
-    said.next += list(_going_on(ledger, run, waiting, alive=alive))
+    _going_on(said, ledger, waiting, alive=alive)
     return said
 
 
@@ -255,19 +302,17 @@ def _owner(last: Event) -> tuple[str, bool | None]:
 
 
 def _going_on(
-    ledger: Ledger, run: str, waiting: list[Step], *, alive: bool | None
-) -> Iterator[tuple[str, str]]:
+    said: Explanation, ledger: Ledger, waiting: list[Step], *, alive: bool | None
+) -> None:
     if alive:
-        yield f"muniment events tail -f --run {run}", "follows it"
+        said.next.append((f"muniment events tail -f --run {said.run}", "follows it"))
         return
     over = " --take-over" if alive is None else ""
-    end = _behind(ledger, run)
-    yield f"muniment resume {run}{over}{end}", "goes on; what completed is not repeated"
+    does = "goes on; what completed is not repeated"
     if any(_doubtful(ledger, step) for step in waiting):
-        yield (
-            f"muniment resume {run}{over} --repeat-doubtful{end}",
-            "performs the effects again whose outcome is unknown",
-        )
+        over += " --repeat-doubtful"
+        does = "performs the effects again whose outcome is unknown, and goes on"
+    _offer_resume(said, ledger, does, over)
 
 
 def _doubtful(ledger: Ledger, step: Step) -> bool:

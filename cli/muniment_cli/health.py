@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from muniment.errors import MunimentError
+from muniment.homes import refuse_no_home
 from muniment_cli.output import count
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def check_ledger(ledger: Ledger) -> Iterator[Check]:
     home = ledger.home
     pins = home.pins(ledger.id)
     yield (
-        Check("pin", "ok", ", ".join(sorted(pins)))
+        Check("pin", "ok", ", ".join(_newest_first(ledger, pins)))
         if pins
         else Check(
             "pin",
@@ -96,6 +97,11 @@ def check_ledger(ledger: Ledger) -> Iterator[Check]:
     yield _newest(ledger)
     yield _head(ledger)
     yield _anchor(ledger)
+
+
+def _newest_first(ledger: Ledger, pins: frozenset[str]) -> list[str]:
+    known = [one.keyid for one in ledger.store.keyring().entries if one.keyid in pins]
+    return [*reversed(known), *sorted(pins.difference(known))]
 
 
 def isolation_level(plugins: Plugins) -> str | None:
@@ -190,6 +196,10 @@ def _newest(ledger: Ledger) -> Check:
 
 
 def _home(home: TrustHome) -> Check:
+    try:
+        refuse_no_home(home.path)
+    except MunimentError as error:
+        return Check("trust home", "warn", error.message, error.remedy)
     if not home.path.exists():
         return Check("trust home", "ok", f"{home.path} (nothing there yet)")
     mode = stat.S_IMODE(home.path.stat().st_mode)
@@ -209,7 +219,7 @@ def _keys(directory: Path) -> Iterator[Check]:
     files = sorted(directory.glob("*.pem")) if directory.is_dir() else []
     for path in files:
         try:
-            keyid = load_private(path).public.keyid
+            keyid = load_private(path, follow=False).public.keyid
         except MunimentError as error:
             yield Check("key", "bad", f"{path}: {error.message}", error.remedy)
         else:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["read_request", "read_root", "write_request"]
 
 ENVIRONMENT = "MUNIMENT_PASSPHRASE"
+_MOST = 1 << 20
 _WRITTEN = "give the file that `muniment keys request -o FILE` wrote"
 
 
@@ -34,7 +35,10 @@ def read_root(path: Path) -> PrivateKey:
         return load_private(path, os.environ.get(ENVIRONMENT))
     except CannotTellError as error:
         if error.rule == "key/missing":
-            error.remedy = "name the file that you moved away from the trust home"
+            error.remedy = (
+                "name the file that you moved away from the trust home; `muniment status` "
+                "says what is still there"
+            )
         if error.rule != "key/passphrase" or not sys.stdin.isatty():
             raise
     asked: str = click.prompt(f"Passphrase of {path}", hide_input=True, err=True)
@@ -46,7 +50,8 @@ def read_request(path: Path) -> JsonValue:
     from muniment.canonical import parse
 
     try:
-        return parse(path.read_bytes())
+        with path.open("rb") as file:
+            return parse(file.read(_MOST))
     except OSError as error:
         raise CannotTellError(
             f"the request cannot be read ({error.strerror})",

@@ -5,8 +5,8 @@ Rules:
 - Answers go to stdout, everything else to stderr.
 - Colour where stdout is a terminal, and neither ``--no-color`` nor ``NO_COLOR`` says
   otherwise. Without a terminal tables are plain columns, never cut.
-- What stands in a ledger is data: control characters are shown, never sent to the
-  terminal, and no markup in it is interpreted.
+- What stands in a ledger is data: what a terminal would act on is escaped
+  (`muniment_cli.escapes`), in JSON always, and no markup in it is interpreted.
 - rich is imported when a terminal is there to see it.
 """
 
@@ -25,6 +25,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, cast
 
 import click
+
+from muniment_cli.escapes import clean, escaped_json
 
 if TYPE_CHECKING:
     from rich.align import AlignMethod
@@ -79,16 +81,6 @@ def fitted(line: str) -> str:
     if not interactive() or len(line) <= most:
         return line
     return line[: most - 1] + "…"
-
-
-def clean(text: object) -> str:
-    """Return *text* with control characters shown instead of obeyed."""
-    return "".join(
-        char
-        if char.isprintable() or char == "\n"
-        else char.encode("unicode_escape").decode()
-        for char in str(text)
-    )
 
 
 def say(text: object = "", style: str = "") -> None:
@@ -334,7 +326,7 @@ def _terminal_width() -> int:
 
 def _write_json(text: str) -> None:
     # A lone surrogate stands in no ledger; in a path it may, and must not end a stream.
-    click.echo(text.encode("utf-8", "backslashreplace"))
+    click.echo(escaped_json(text).encode("utf-8", "backslashreplace"))
 
 
 def _text(cell: Cell) -> str:

@@ -2,8 +2,11 @@
 
 Rules:
 
-- The checkpoint's keys are given, or are those of the ledger at hand. A fingerprint that
-  is given stands for the pins: it says which keys of that ledger to believe.
+- Where the ledger is at hand, the proof agrees with it: keys and their intervals, the
+  signer's role, the root. Keys that are given narrow down which of its keys to believe;
+  a fingerprint stands for the pins.
+- Without the ledger, the given key is believed for the tree head; the role of whoever
+  signed the event then stays unchecked, which is said.
 - Keys that merely stand in a ledger that nobody pinned prove nothing about who signed:
   exit 3, or 0 with trust on first use, which says so. A pinned root vouches for every
   checkpoint key; without it, the one that signed must be pinned.
@@ -12,7 +15,7 @@ Rules:
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -22,10 +25,12 @@ from muniment_cli.output import fields, hint, show_json
 
 if TYPE_CHECKING:
     from muniment.inclusion import Included
+    from muniment.keyentries import KeyEntry
     from muniment.keys import PublicKey
 
 __all__ = ["verify_proof"]
 
+_MOST = 1_000_001  # one more than a proof may have: that is refused by its rule
 _FINGERPRINT = re.compile(r"SHA256:[A-Za-z0-9+/]{43}")
 
 
@@ -40,16 +45,20 @@ def verify_proof(
     """Check the proof in *path* and say what it shows; return the exit code."""
     from muniment.inclusion import check_inclusion, origin_of_proof
 
-    data = path.read_bytes()
+    with path.open("rb") as file:
+        data = file.read(_MOST)
     origin = origin_of_proof(data)
     pins = {one for one in given if _FINGERPRINT.fullmatch(one)}
     keys = [_read_key(one) for one in given if one not in pins]
     trusted = {key.keyid for key in keys}
-    if pins or not keys:
-        known, vouched = _keys_of_ledger(session, origin, path, pins)
-        keys += known
+    beside = _beside(session, origin, data, keys, pins, path)
+    if beside is not None:
+        found, vouched = beside
         trusted |= vouched
-    found = check_inclusion(data, origin, keys, str(path))
+    elif keys:
+        found = check_inclusion(data, origin, keys, str(path))
+    else:
+        raise _lacking(session, origin, path, pins)
     pinned = found.checkpoint_key in trusted
     if as_json:
         show_json(_document(found, pinned=pinned))
@@ -72,11 +81,15 @@ def _said(found: Included, *, pinned: bool) -> list[tuple[str, tuple[str, str] |
         ("event", f"{found.seq} of {found.size}: {member.get('type')}"),
         ("time", f"{member.get('time')} (claimed)"),
         ("ledger", str(member.get("ledger", found.origin))),
-        ("signed by", found.signer),
+        ("signed by", f"{found.signer} ({_role(found)})"),
         ("under", f"the tree head of {found.size} events by {found.checkpoint_key}"),
         ("integrity", ("intact", "green")),
         ("authenticity", trusted),
     ]
+
+
+def _role(found: Included) -> str:
+    return "enrolled for it" if found.enrolled else "role unchecked: no ledger here"
 
 
 def _document(found: Included, *, pinned: bool) -> dict[str, object]:
@@ -88,6 +101,7 @@ def _document(found: Included, *, pinned: bool) -> dict[str, object]:
         "integrity": "intact",
         "ok": pinned,
         "origin": found.origin,
+        "role": "enrolled" if found.enrolled else "unchecked",
         "seq": found.seq,
         "signer": found.signer,
         "size": found.size,
@@ -126,36 +140,63 @@ def _read_key(text: str) -> PublicKey:
         ) from None
 
 
-def _keys_of_ledger(
+def _lacking(
     session: Session, origin: str, path: Path, given: Collection[str]
-) -> tuple[list[PublicKey], set[str]]:
-    """Return the checkpoint keys of the ledger at hand, and which are vouched for."""
-    from muniment.checkpoint import origin as origin_of
-
+) -> CannotTellError:
     names = "; a fingerprint names a key, and checks no signature" if given else ""
-    lacking = CannotTellError(
+    try:
+        place = f"{path}, {session.place()}"
+    except CannotTellError:
+        place = str(path)
+    return CannotTellError(
         f"the proof is for {origin}, and that ledger is not at hand{names}",
         rule="tlog-proof/no-key",
-        place=str(path),
+        place=place,
         remedy="give its checkpoint key with --key, or the ledger with --ledger",
     )
+
+
+def _beside(
+    session: Session,
+    origin: str,
+    data: bytes,
+    keys: Sequence[PublicKey],
+    given: Collection[str],
+    path: Path,
+) -> tuple[Included, set[str]] | None:
+    """Check the proof beside its ledger; return also which keys are vouched for.
+
+    None where that ledger is not at hand.
+    """
+    from muniment.checkpoint import origin as origin_of
+    from muniment.proving import check_proof
+
     try:
         place = session.place()
     except CannotTellError:
-        raise lacking from None
+        return None
+    if keys and not place.exists():
+        return None
     with session.open() as ledger:
         if origin_of(ledger.id) != origin:
-            lacking.place = f"{path}, {place}"
-            raise lacking
-        pins = given or ledger.home.pins(ledger.id)
+            return None
         entries = ledger.store.keyring().entries
-    if given and not any(one.keyid in given for one in entries):
+        _require_known(entries, given, str(place))
+        pins = given or ledger.home.pins(ledger.id)
+        found = check_proof(ledger.store, data, keys, str(path))
+    by_root = any(one.keyid in pins for one in entries if "root" in one.roles)
+    notaries = {one.keyid for one in entries if "checkpoint" in one.roles}
+    return found, notaries if by_root else notaries & set(pins)
+
+
+def _require_known(
+    entries: Iterable[KeyEntry], given: Collection[str], place: str
+) -> None:
+    strangers = set(given) - {one.keyid for one in entries}
+    if strangers:
         raise WrongError(
-            "none of the given keys is a key of this ledger",
+            f"{min(strangers)} is no key of this ledger",
             rule="key/pin",
-            place=str(place),
+            place=place,
             remedy="ask its keeper for the root's fingerprint",
         )
-    keys = [one.public for one in entries if "checkpoint" in one.roles]
-    by_root = any(one.keyid in pins for one in entries if "root" in one.roles)
-    return keys, {key.keyid for key in keys if by_root or key.keyid in pins}

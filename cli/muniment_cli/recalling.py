@@ -1,23 +1,26 @@
 """The program of a recorded run, found again.
 
-Rules: one that is named is taken; else plugins are asked, else it is imported by its
-recorded name, from the working directory, from the directory that the ledger belongs
-to, or from where its file stands below them. A program that takes a command line (it has
-``commanded``) is given the one behind ``--``.
+Rules: one that is named is taken; else plugins are asked, else it is found where
+`muniment.program_files` says, never beside the ledger. While it is imported, nothing is
+run or written. A program that takes a command line (it has ``commanded``) is given the
+one after ``--``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from muniment_cli.output import complain
-from muniment_cli.targets import Program, load_source, search_here
+from muniment_cli.targets import Program, load_source
 
 if TYPE_CHECKING:
+    from muniment.errors import UsageError
+    from muniment.events import Event
     from muniment.ledger import Ledger
 
-__all__ = ["recalled"]
+__all__ = ["folders_of", "recalled", "require_commanded"]
 
 
 def recalled(
@@ -38,31 +41,73 @@ def recalled(
 
     Raises:
         CannotTellError: it cannot be imported; the message says what to give.
+        RefusedError: it is not the one that was recorded, or its file runs something
+            by itself.
         UsageError: a command line is given to a program that takes none.
 
     """
-    from muniment.errors import UsageError
+    from muniment.imports import importing
     from muniment.reading import events_of_run
     from muniment.resuming import program_of
 
     if named is not None and not command:
-        return load_source(named).target().program
+        with importing(named):
+            return load_source(named).target().program
     started = next(events_of_run(ledger.store.database, run))
-    described = started.raw.get("program")
-    file = described.get("file") if isinstance(described, dict) else None
-    search_here(ledger.path.parent.parent, file)
     program = program_of(ledger, run, started, None, trust_source)
     commanded = getattr(program, "commanded", None)
     if commanded is not None and named is None:
         return cast("Program", commanded(command, _warn))
     if command:
-        raise UsageError(
-            "the program takes no command line",
-            rule="replay/no-command",
-            place=f"run {run}",
-            remedy="leave out what stands behind `--`",
-        )
+        raise _takes_none(run)
     return program
+
+
+def folders_of(named: str | None, started: Event) -> list[str]:
+    """Return the folders that the program of a run stands in, which it may read.
+
+    What nobody named opens nothing beside its package: where the working directory is
+    in a package, what lies beside that package is somebody else's.
+    """
+    from muniment.program_files import root_of, stands_in
+
+    here = Path.cwd()
+    found = [here]
+    place = (named or "").rpartition(":")[0] or named or ""
+    described = started.raw.get("program")
+    if place.endswith(".py"):
+        found.append(root_of(Path(place)))
+    elif isinstance(described, dict) and (file := stands_in(described, here)):
+        root = root_of(file)
+        if not root.is_relative_to(here):
+            found.append(root / file.relative_to(root).parts[0])
+    return [str(one) for one in found]
+
+
+def require_commanded(started: Event, run: str) -> None:
+    """Refuse a command line for a run of another program, before anything is started.
+
+    Raises:
+        UsageError: the run is not one that `muniment record` began.
+
+    """
+    from muniment.programs import describe
+    from muniment_plugins.providers.recorder.program import RecordedProgram
+
+    known, ours = started.raw.get("program"), describe(RecordedProgram())
+    if not isinstance(known, dict) or known.get("import") != ours["import"]:
+        raise _takes_none(run)
+
+
+def _takes_none(run: str) -> UsageError:
+    from muniment.errors import UsageError
+
+    return UsageError(
+        "the program takes no command line",
+        rule="replay/no-command",
+        place=f"run {run}",
+        remedy="leave out what stands behind `--`",
+    )
 
 
 def _warn(message: str) -> None:

@@ -28,7 +28,7 @@ def keys_here(ledger: Ledger) -> dict[str, str]:
 
     directory = ledger.home.keys_directory(ledger.id)
     files = sorted(directory.glob("*.pem")) if directory.is_dir() else []
-    return {load_private(path).public.keyid: path.name for path in files}
+    return {load_private(path, follow=False).public.keyid: path.name for path in files}
 
 
 def old_key(ledger: Ledger, key: str | None, role: str | None) -> KeyEntry:
@@ -82,12 +82,21 @@ def rotate_root(
 ) -> int:
     """Make *root*, the committed next root, the root; say what to move away."""
     from muniment import custody
+    from muniment.errors import MunimentError
 
     recovery = ledger.home.recovery_directory(ledger.id, create=True)
     following = recovery / "next-root.pem"
     if following.exists():
         following = recovery / f"next-root-{ledger.head.size}.pem"
-    changed = custody.rotate_root(ledger, root, following)
+    try:
+        changed = custody.rotate_root(ledger, root, following)
+    except MunimentError as error:
+        if error.rule == "key/next-root":
+            error.remedy = (
+                "give the file of the next root; to replace another key by the root, "
+                "name that key or its --role"
+            )
+        raise
     ledger.checkpoint()
     keyid = root.public.keyid
     if as_json:
@@ -101,8 +110,9 @@ def rotate_root(
         ]
     )
     hint(
-        f"\nThe root is now the key in {root_file}. Move the new next root off this "
-        "machine,\nand tell those who pin: the old fingerprint stays good for the "
-        "history, the new one is better."
+        f"\nThe root is now the key in {root_file}, and pinned here. Move the new next "
+        "root off this machine,\nand let everybody who verifies run "
+        f"`muniment keys trust {keyid}`.\nWho pinned the old root accepts the new one "
+        "by it, until then."
     )
     return 0

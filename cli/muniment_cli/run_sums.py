@@ -84,7 +84,7 @@ def show_stats(session: Session, run: str | None, as_json: bool) -> int:
     with session.open() as ledger:
         tallies = ledger.project(EffectTally, run=run)
     if as_json:
-        show_json([{**_members(one), "open": one.open} for one in tallies])
+        show_json([_members(one) for one in tallies])
     else:
         _show_tallies(tallies)
     return 0

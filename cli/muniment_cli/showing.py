@@ -27,6 +27,7 @@ __all__ = [
     "milliseconds",
     "resolved",
     "short",
+    "signed_data",
     "status_style",
     "summary",
     "untagged",
@@ -55,8 +56,6 @@ def status_style(status: str) -> tuple[str, str]:
 
 def event_json(event: Event) -> dict[str, JsonValue]:
     """Return *event* as plain JSON; the data is what was signed."""
-    from muniment.keys import PublicKey
-
     return {
         "seq": event.seq,
         "type": event.type,
@@ -69,23 +68,49 @@ def event_json(event: Event) -> dict[str, JsonValue]:
         "tenant": event.tenant,
         "hash": event.hash,
         "prev": event.prev,
-        "keyid": PublicKey(event.key).keyid,
+        "keyid": _keyid(event.key),
         "subject": [{"name": one.name, "digest": one.digest} for one in event.subject],
-        "data": event.raw,
+        "data": signed_data(event),
+        **({"malformed": event.fault} if event.fault else {}),
     }
+
+
+def signed_data(event: Event) -> JsonValue:
+    """Return the data as it was signed, also where it had to be mended to be read."""
+    if not event.fault:
+        return event.raw
+    try:
+        return json.loads(event.payload)["predicate"]["data"]  # type: ignore[no-any-return]
+    except (ValueError, KeyError, TypeError):
+        return {"$bytes": base64.b64encode(event.payload).decode()}
+
+
+def _keyid(key: bytes) -> str | None:
+    from muniment.errors import MunimentError
+    from muniment.keys import PublicKey
+
+    try:
+        return PublicKey(key).keyid
+    except MunimentError:
+        return None  # of a row that holds no key
 
 
 def content_json(ledger: Ledger, ref: BlobRef) -> JsonValue:
     """Return the content behind *ref* as JSON, or what says that it is gone."""
     from muniment.canonical import parse
-    from muniment.errors import ErasedError
+    from muniment.errors import ErasedError, MunimentError, WrongError
 
     try:
         content = ledger.get_blob(ref)
     except ErasedError:
         return {"$erased": ref.digest}
+    except MunimentError as error:
+        return {"$missing": ref.digest, "why": error.message}
     if ref.media.startswith("application/json"):
-        return parse(content)
+        try:
+            return parse(content)
+        except WrongError:
+            return {"$bytes": base64.b64encode(content).decode()}
     if ref.media.startswith("text/"):
         return content.decode("utf-8", "replace")
     return {"$bytes": base64.b64encode(content).decode()}
@@ -109,6 +134,8 @@ def short(value: JsonValue, width: int = 60) -> str:
         return f"({value.get('size')} bytes)"
     if isinstance(value, dict) and "$erased" in value:
         return "(erased)"
+    if isinstance(value, dict) and "$missing" in value:
+        return "(missing)"
     plain = untagged(value)
     text = plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)
     line = " ".join(text.split())

@@ -38,6 +38,7 @@ _WORDS: dict[bool | None, Cell] = {
     False: ("refuted", "bold red"),
     None: ("says none", "yellow"),
 }
+_UNDECIDED: Cell = ("undecided", "yellow")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,11 @@ class Verdict:
     interval: tuple[float, float] | None = None
     level: str | None = None
     integrity: str | None = None
+    adjusted: float | None = None
+    runs: dict[str, int] | None = None
+    """How many runs of this claim, and of this experiment, the ledger holds with it."""
+    why: str | None = None
+    """Why it was not judged, or left undecided."""
 
     def __str__(self) -> str:
         """Return its name, and of what it was said."""
@@ -67,10 +73,13 @@ class Verdict:
             "passed": self.passed,
             "judged": self.judged,
             "p_value": self.p_value,
+            "p_adjusted": self.adjusted,
             "improvement_pct": self.improvement,
             "interval_95": None if self.interval is None else [*self.interval],
             "level": self.level,
             "integrity": self.integrity,
+            "denominator": None if self.runs is None else {**self.runs},
+            "why": self.why,
         }
 
 
@@ -113,10 +122,16 @@ def verdicts_of(ledger: Ledger, run: str) -> tuple[Verdict, ...]:
         for event in ledger.events(run=run, type="hypothesis.unjudged")
     ]
     found = {(one.hypothesis, one.condition): one for one in [*unjudged, *said]}
-    planned = {
-        pair: Verdict(*pair, None, judged=False) for pair in _planned(ledger, run)
-    }
-    return tuple({**planned, **found}.values())
+    stated = next(ledger.events(run=run, type="experiment.registered", limit=1), None)
+    if stated is None:
+        return tuple(found.values())
+    from muniment_plugins.harness.unjudged import planned, unjudged_of
+
+    left = unjudged_of(ledger, list(ledger.events(run=run)))
+    for pair, why in left.items():
+        found[pair] = Verdict(*pair, None, judged=False, why=why)
+    order = {pair: found[pair] for pair in planned(ledger.resolve(stated))}
+    return tuple({**order, **found}.values())
 
 
 def _reached(ledger: Ledger, event: Event) -> Verdict:
@@ -135,22 +150,10 @@ def _reached(ledger: Ledger, event: Event) -> Verdict:
         None if low is None or high is None else (low, high),
         cast("str | None", data.get("level")),
         cast("str | None", data.get("integrity")),
+        _number(untagged(data.get("p_adjusted"))),
+        cast("dict[str, int] | None", data.get("denominator")),
+        cast("str | None", told.get("undecided")),
     )
-
-
-def _planned(ledger: Ledger, run: str) -> Iterator[tuple[str, str]]:
-    """Yield what an experiment was to judge: hypotheses, and under which conditions."""
-    for event in ledger.events(run=run, type="experiment.registered", limit=1):
-        from muniment_plugins.harness.verifiers import judged_by
-
-        data = resolved(ledger, event)
-        conditions = [str(one) for one in _listed(data.get("conditions"))]
-        for one in _listed(data.get("hypotheses")):
-            named = one if isinstance(one, dict) else {}
-            judge = named.get("verifier")
-            compares = isinstance(judge, dict) and judge.get("compares")
-            for condition in judged_by(compares, conditions):
-                yield str(named.get("name")), condition
 
 
 def study_of(ledger: Ledger, run: str) -> Study | None:
@@ -237,17 +240,31 @@ def _show_verdicts(verdicts: tuple[Verdict, ...]) -> None:
     columns: dict[str, list[Cell]] = {
         "hypothesis": [one.hypothesis for one in verdicts],
         "condition": [one.condition for one in verdicts],
-        "verdict": [
-            _WORDS[one.passed] if one.judged else ("not judged", "yellow")
-            for one in verdicts
-        ],
+        "verdict": [_word(one) for one in verdicts],
         "p-value": [_figure(one.p_value) for one in verdicts],
         "improvement": [_percent(one.improvement) for one in verdicts],
         "95 % interval": [_interval(one.interval) for one in verdicts],
         "integrity": list(_integrities(verdicts)),
+        "run of its claim": [_count(one.runs) for one in verdicts],
     }
     kept = {name: cells for name, cells in columns.items() if any(cells)}
     table([*kept], zip(*kept.values(), strict=True), upright=True, sparse=True)
+    for one in verdicts:
+        if one.why is not None:
+            say(f"{one}: {one.why}", "yellow")
+
+
+def _word(verdict: Verdict) -> Cell:
+    if not verdict.judged:
+        return ("not judged", "yellow")
+    open_still = verdict.passed is None and verdict.why is not None
+    return _UNDECIDED if open_still else _WORDS[verdict.passed]
+
+
+def _count(runs: dict[str, int] | None) -> str:
+    """Return which run of its claim it is, where it is not the only one."""
+    number = 0 if runs is None else max(runs.values(), default=0)
+    return "" if number <= 1 else f"no. {number}"
 
 
 def _integrities(verdicts: tuple[Verdict, ...]) -> Iterator[Cell]:

@@ -42,7 +42,7 @@ def _edit(place: Place) -> Path:
 
 def _cut(place: Place) -> Path:
     """Make the verdict of the last run, and everything after it, not have been."""
-    path = _copy(place, "cut.db")
+    path = _known(place, _copy(place, "cut.db"))
     with closing(_unlocked(path)) as database:
         (seq,) = database.execute(
             "SELECT max(seq) FROM event WHERE type = 'verdict.reached'"
@@ -60,14 +60,9 @@ def _cut(place: Place) -> Path:
 def _rebuild(place: Place) -> Path:
     """Put a ledger in its place that is sound in itself, under other keys."""
     from muniment.ledger import Ledger
-    from muniment.trust import TrustHome
     from muniment_cli.demo import PLUGINS, experiment
 
-    path = _copy(place, "rebuilt.db")
-    home = TrustHome(place.home)
-    with Ledger.open(place.ledger, home=home, readonly=True) as original:
-        # The owner knows this copy, as he would know a ledger that he moved.
-        home.remember(home.location(path), original.id)
+    path = _known(place, _copy(place, "rebuilt.db"))
     path.unlink()
     path.with_name(f"{path.name}-wal").unlink(missing_ok=True)
     path.with_name(f"{path.name}-shm").unlink(missing_ok=True)
@@ -95,6 +90,17 @@ def _copy(place: Place, name: str) -> Path:
         closing(sqlite3.connect(path)) as target,
     ):
         source.backup(target)
+    return path
+
+
+def _known(place: Place, path: Path) -> Path:
+    """Let the owner know this copy, as he would know a ledger that he moved."""
+    from muniment.ledger import Ledger
+    from muniment.trust import TrustHome
+
+    home = TrustHome(place.home)
+    with Ledger.open(place.ledger, home=home, readonly=True) as original:
+        home.remember(home.location(path), original.id)
     return path
 
 

@@ -21,13 +21,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Protocol, cast
 
-from muniment.errors import CannotTellError, UsageError
+from muniment.errors import CannotTellError, RefusedError, UsageError
+from muniment.imports import RULE
+from muniment.program_files import module_name, root_of
 
 if TYPE_CHECKING:
-    from muniment.canonical import JsonValue
     from muniment.ledger import Ledger
 
-__all__ = ["Source", "Target", "is_async", "load_source", "search_here"]
+__all__ = ["Source", "Target", "is_async", "load_source"]
 
 Program = Callable[..., object]
 
@@ -136,32 +137,9 @@ def load_source(text: str) -> Source:
             place=text,
             remedy=_FILE_OR_MODULE,
         )
-    search_here()
+    if str(Path.cwd()) not in sys.path:
+        sys.path.append(str(Path.cwd()))
     return Source(place, name, _import(place, place))
-
-
-def search_here(project: Path | None = None, file: JsonValue = None) -> None:
-    """Let programs be imported from here, and from where *file* of a record stands.
-
-    Args:
-        project: the directory that a ledger belongs to.
-        file: the path of a program's file as its run recorded it, relative to where
-            the command was given.
-
-    """
-    bases = [Path.cwd()] + ([] if project is None else [project])
-    found = list(bases)
-    if isinstance(file, str) and not Path(file).is_absolute():
-        relative = Path(file)
-        if ".." not in relative.parts:
-            found += [
-                _root_of(base / relative)
-                for base in bases
-                if (base / relative).exists()
-            ]
-    for one in found:
-        if str(one) not in sys.path:
-            sys.path.append(str(one))
 
 
 def _split(text: str) -> tuple[str, str]:
@@ -169,14 +147,6 @@ def _split(text: str) -> tuple[str, str]:
     place, colon, name = text.rpartition(":")
     drive = len(place) == 1 and name[:1] in ("\\", "/")
     return (place, name) if colon and not drive else (text, "")
-
-
-def _root_of(file: Path) -> Path:
-    """Return the directory that *file* is imported from: above all its packages."""
-    directory = file.absolute().parent
-    while (directory / "__init__.py").exists():
-        directory = directory.parent
-    return directory
 
 
 def _import_file(file: Path) -> ModuleType:
@@ -187,8 +157,8 @@ def _import_file(file: Path) -> ModuleType:
             place=str(file),
             remedy=_FILE_OR_MODULE,
         )
-    root = _root_of(file)
-    name = ".".join(file.absolute().relative_to(root).with_suffix("").parts)
+    root = root_of(file)
+    name = module_name(file, root)
     if not all(part.isidentifier() for part in name.split(".")):
         raise UsageError(
             f"{name!r} is not the name of a module",
@@ -222,6 +192,8 @@ def _import(name: str, place: str) -> ModuleType:
             ) from error
         raise _broken(error, place) from error
     except Exception as error:
+        if isinstance(error, RefusedError) and error.rule == RULE:
+            raise
         raise _broken(error, place) from error
 
 

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Step", "offset", "show_tree", "steps_of", "timeline_rows", "tree_json"]
 
+_DEEPEST = 32
+"""No scope is drawn as more branches, one below the other."""
+
 
 @dataclass(frozen=True, slots=True)
 class Step:
@@ -112,9 +115,14 @@ def show_tree(title: str, events: list[Event]) -> None:
 
 
 def _node(nodes: dict[str, Tree], scope: str) -> Tree:
-    """Return the node of *scope*, made below its parent where there is none."""
+    """Return the node of *scope*, made below its parent where there is none.
+
+    What is nested deeper than anybody can see stands below the run, by its whole path.
+    """
     if scope not in nodes:
         above, _, segment = scope.rpartition("/")
+        if scope.count("/") >= _DEEPEST:
+            above, segment = "", scope
         nodes[scope] = _node(nodes, above).add(styled((f"{segment}/", "bold")))
     return nodes[scope]
 

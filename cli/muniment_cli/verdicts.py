@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from muniment_cli.output import Cell, fields, hint, say, show_json
+from muniment_cli.output import Cell, fields, hint, say, show_json, styled
 from muniment_cli.showing import resolved, short, status_style
 from muniment_cli.studies import Study, Verdict, show_study, study_of, verdicts_of
 
@@ -28,6 +28,7 @@ __all__ = ["Outcome", "dry_outcome", "progress_of_run", "recorded", "show_outcom
 
 _ENDED = ("completed", "dry")
 _TICK = 0.2
+_UNDECIDED = 3  # what was to be checked could not be
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,11 @@ class Outcome:
         return [one for one in self.verdicts if one.passed is False]
 
     @property
+    def open(self) -> list[Verdict]:
+        """The verdicts that could not be reached."""
+        return [one for one in self.verdicts if one.passed is None]
+
+    @property
     def levels(self) -> list[str]:
         """How strongly the code was held that the verdicts stand on; each word once."""
         return sorted({one.level for one in self.verdicts if one.level})
@@ -60,17 +66,20 @@ class Outcome:
         """Why the exit code is not 0."""
         if self.exit_code == 0:
             return None
-        if not self.refuted or self.error is not None:
-            return self.error or f"the run is {self.status}"
-        return f"refuted: {', '.join(map(str, self.refuted))}"
+        if self.refuted and self.error is None:
+            return f"refuted: {', '.join(map(str, self.refuted))}"
+        if self.exit_code == _UNDECIDED:
+            return f"undecided: {', '.join(map(str, self.open))}"
+        return self.error or f"the run is {self.status}"
 
     @property
     def exit_code(self) -> int:
         """What the shell is told."""
         if self.status == "refused":
             return 4
-        ended_well = self.status in ("completed", "dry") and not self.refuted
-        return 0 if ended_well else 1
+        if self.refuted or self.status not in ("completed", "dry"):
+            return 1
+        return _UNDECIDED if self.open else 0
 
     def to_json(self) -> dict[str, JsonValue]:
         """Return the outcome as plain JSON."""
@@ -168,7 +177,8 @@ def show_outcomes(outcomes: list[Outcome], *, as_json: bool) -> int:
             if position:
                 say()
             _show(one)
-    return max(one.exit_code for one in outcomes)
+    codes = {one.exit_code for one in outcomes}
+    return 1 if 1 in codes else max(codes)
 
 
 def _show(one: Outcome) -> None:
@@ -224,7 +234,7 @@ def progress_of_run(ledger: Ledger) -> Generator[None]:
                 while not stop.wait(_TICK):
                     for event in ledger.events(from_seq=seen):
                         seen, last = event.seq + 1, event.type
-                    spinner.update(text=f"{seen - start} events  {last}")
+                    spinner.update(text=styled(f"{seen - start} events  {last}"))
             except MunimentError:
                 return  # a display never ends the work that it shows
 

@@ -31,7 +31,8 @@ def command(session: Session, dest: str, as_json: bool) -> int:
         inside = Path(dest).is_dir() or dest.endswith(("/", os.sep))
         target = Path(dest) / ledger.path.name if inside else Path(dest)
         with progress("copying") as advance:
-            copied = copy_ledger(ledger.path, target, advance)
+            elsewhere = ledger.home.blobs_of(ledger.path)
+            copied = copy_ledger(ledger.path, target, advance, elsewhere)
     if as_json:
         show_json(copied)
     else:

@@ -15,7 +15,7 @@ from muniment_cli.output import clean, count, fields, hint, say, show_json
 
 if TYPE_CHECKING:
     from muniment.forks import Comparison, Side
-    from muniment.keys import PublicKey
+    from muniment.keyring import Keyring
     from muniment.store import Store
 
 __all__ = ["command"]
@@ -44,8 +44,8 @@ def command(session: Session, a: str, b: str, as_json: bool) -> int:
 
     with ExitStack() as open_stores:
         sides = [_side(open_stores, one) for one in (a, b)]
-        keys = _further_keys(session, sides)
-        found = compare_histories(sides[0], sides[1], keys)
+        further = _further_keys(session, sides)
+        found = compare_histories(sides[0], sides[1], further)
         longer = a if _size(sides[0]) == found.newer.size else b
     if as_json:
         show_json(_document(found))
@@ -99,17 +99,16 @@ def _note(data: bytes, path: Path) -> bytes:
     return data
 
 
-def _further_keys(session: Session, sides: list[Store | bytes]) -> list[PublicKey]:
+def _further_keys(session: Session, sides: list[Store | bytes]) -> Keyring | None:
     """Return the keys of the ledger at hand, where both sides are notes."""
     if not all(isinstance(one, bytes) for one in sides):
-        return []
+        return None
     try:
         session.place()
     except CannotTellError:
-        return []
+        return None
     with session.open() as ledger:
-        entries = ledger.store.keyring().entries
-        return [one.public for one in entries if "checkpoint" in one.roles]
+        return ledger.store.keyring()
 
 
 def _size(side: Store | bytes) -> int:

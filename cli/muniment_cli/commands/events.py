@@ -17,6 +17,7 @@ import click
 
 from muniment_cli.completing import complete_runs, complete_types
 from muniment_cli.context import Session, pass_session
+from muniment_cli.escapes import escaped_json
 from muniment_cli.group import DefaultGroup
 from muniment_cli.options import examples, json_option, jsonl_option
 from muniment_cli.output import (
@@ -24,6 +25,7 @@ from muniment_cli.output import (
     fields,
     fitted,
     hint,
+    interactive,
     say,
     show_json,
     show_jsonl,
@@ -183,7 +185,7 @@ def show_event(
     with session.open() as ledger:
         event = ledger.event(seq)
         if raw:
-            sys.stdout.buffer.write(event.payload)
+            _write_raw(event.payload)
         elif envelope:
             click.echo(_envelope(event))
         elif as_json:
@@ -191,6 +193,14 @@ def show_event(
         else:
             _show_whole(ledger, event)
     return 0
+
+
+def _write_raw(payload: bytes) -> None:
+    """Write the signed bytes; to a terminal JSON of equal value that it cannot obey."""
+    if interactive():
+        click.echo(escaped_json(payload.decode("utf-8", "backslashreplace")))
+    else:
+        sys.stdout.buffer.write(payload)
 
 
 @command.command(
@@ -256,7 +266,12 @@ def _following(
 def _line(event: Event) -> tuple[str, ...]:
     run = (event.run or "")[:SHORT_RUN].ljust(SHORT_RUN)
     kind = event.type.ljust(19)
-    return f"{event.seq:>6}", when(event.time), run, kind, summary(event.raw)
+    return f"{event.seq:>6}", when(event.time), run, kind, _said(event)
+
+
+def _said(event: Event) -> str:
+    said = summary(event.raw)
+    return f"(malformed: {event.fault})  {said}" if event.fault else said
 
 
 def _show_rows(events: list[Event]) -> None:
@@ -266,7 +281,7 @@ def _show_rows(events: list[Event]) -> None:
             when(event.time),
             (event.run or "")[:SHORT_RUN],
             event.type,
-            summary(event.raw),
+            _said(event),
         ]
         for event in events
     ]
@@ -300,31 +315,39 @@ def _contents(ledger: Ledger, event: Event) -> dict[str, JsonValue]:
 def _whole(ledger: Ledger, event: Event) -> dict[str, JsonValue]:
     return {
         "event": event_json(event),
-        "statement": json.loads(event.payload),
+        "statement": _statement(event),
         "contents": _contents(ledger, event),
     }
 
 
-def _show_whole(ledger: Ledger, event: Event) -> None:
-    from muniment.keys import PublicKey
+def _statement(event: Event) -> JsonValue:
+    try:
+        return json.loads(event.payload)  # type: ignore[no-any-return]
+    except ValueError:
+        return None
 
+
+def _show_whole(ledger: Ledger, event: Event) -> None:
+    signer = event_json(event)["keyid"]
     fields(
         [
             ("event", f"{event.seq}  {event.type}  v{event.version}"),
+            *([("malformed", (event.fault, "bold red"))] if event.fault else []),
             ("time", f"{event.time} (claimed)"),
             ("hash", event.hash),
-            ("signed by", PublicKey(event.key).keyid),
+            ("signed by", str(signer or "no key that can be read")),
         ]
     )
     say()
-    say(_pretty(json.loads(event.payload)))
+    statement = _statement(event)
+    say(_pretty(event_json(event)["data"] if statement is None else statement))
     for name, content in _contents(ledger, event).items():
         if not isinstance(content, dict):
             continue
         say()
         say(f"{name}: {content['size']} bytes, {content['media']}", "bold")
         value = content["value"]
-        gone = isinstance(value, dict) and "$erased" in value
+        gone = isinstance(value, dict) and ("$erased" in value or "$missing" in value)
         say(
             short(value)
             if gone

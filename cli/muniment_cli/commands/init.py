@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,14 +36,21 @@ __all__ = ["command"]
 @click.option(
     "--signer", metavar="URI", help="Sign events with this key: file:PATH, env:NAME."
 )
+@click.option(
+    "--blobs",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Where large contents go, instead of beside the ledger.",
+)
 @json_option
 @pass_session
-def command(
+def command(  # noqa: PLR0913, PLR0917 - click passes them by name
     session: Session,
     directory: Path | None,
     continues: str | None,
     reason: str | None,
     signer: str | None,
+    blobs: Path | None,
     as_json: bool,
 ) -> int:
     """Make a ledger in DIRECTORY/.muniment (here, without one), and its keys.
@@ -63,7 +72,8 @@ def command(
         past = predecessor(continues, reason or "", session.home)
     place = _place(session, directory)
     try:
-        ledger = Ledger.create(place, signer=signer, continues=past)
+        with _contents_in(session, place, blobs):
+            ledger = Ledger.create(place, signer=signer, continues=past)
     except RefusedError as error:
         if error.rule == "ledger/exists":
             error.remedy = (
@@ -75,6 +85,30 @@ def command(
         ledger.checkpoint()
         _tell(ledger, as_json=as_json)
     return 0
+
+
+@contextmanager
+def _contents_in(session: Session, place: Path, folder: Path | None) -> Generator[None]:
+    """Keep in the trust home where large contents go; not where no ledger is made."""
+    if folder is None:
+        yield
+        return
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(
+            f"large contents cannot be kept there ({error.strerror})",
+            rule="blob/directory",
+            place=str(folder),
+            remedy="name a directory that can be written",
+        ) from None
+    before = session.home.blobs_of(place)
+    session.home.keep_blobs(place, folder)
+    try:
+        yield
+    except BaseException:
+        session.home.keep_blobs(place, before)
+        raise
 
 
 def _place(session: Session, directory: Path | None) -> Path:

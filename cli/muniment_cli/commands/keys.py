@@ -231,7 +231,10 @@ def trust(session: Session, fingerprint: str, as_json: bool) -> int:
         else:
             say(f"pinned {entry.keyid} ({', '.join(entry.roles)}) for {ledger.id}")
         if "root" not in entry.roles:
-            hint("this is no root: `verify` says pinned once all signing keys are")
+            hint("this is no root: it vouches for what it signs, not for the ledger")
+        elif entry.until is not None:
+            (now,) = ledger.store.keyring().current("root")
+            hint(f"the root is another since: `muniment keys trust {now.keyid}`")
     return 0
 
 

@@ -7,7 +7,6 @@ has to say is one line on stderr, at the end.
 from __future__ import annotations
 
 import asyncio
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -43,8 +42,21 @@ __all__ = ["command"]
 @click.option(
     "--volatile",
     multiple=True,
-    metavar="HEADER",
-    help="A header that differs between equal requests; it is not recorded.",
+    metavar="NAME",
+    help="A header, `query.NAME` or `body.MEMBER` that differs between equal requests; "
+    "it is not recorded.",
+)
+@click.option(
+    "--keep",
+    multiple=True,
+    metavar="NAME",
+    help="A header, parameter, member or option that is no secret, whatever it is called.",
+)
+@click.option(
+    "--redact",
+    multiple=True,
+    metavar="NAME",
+    help="One that is a secret; a replay and a resume know these names from the run.",
 )
 @click.option("-q", "--quiet", is_flag=True, help="Do not say which run it is.")
 @click.argument(
@@ -61,6 +73,8 @@ def command(  # noqa: PLR0913, PLR0917 - click hands over one for each option
     labels: tuple[str, ...],
     tenant: str,
     volatile: tuple[str, ...],
+    keep: tuple[str, ...],
+    redact: tuple[str, ...],
     quiet: bool,
     command_line: tuple[str, ...],
 ) -> int:
@@ -79,7 +93,7 @@ def command(  # noqa: PLR0913, PLR0917 - click hands over one for each option
 
     require_executable(command_line[0])
     program = RecordedProgram(command_line, _warn)
-    params = described(command_line, volatile)
+    params = described(command_line, volatile, keep, redact)
     with session.open(write=True) as ledger:
         _require_plugin(ledger)
         before = ledger.head.size
@@ -95,7 +109,7 @@ def command(  # noqa: PLR0913, PLR0917 - click hands over one for each option
             )
         except (Killed, KeyboardInterrupt) as end:
             if not quiet:
-                _say_interrupted(ledger, before, cast("list[str]", params["command"]))
+                _say_interrupted(ledger, before, session.ledger_url)
             return getattr(end, "code", 130)
         if not quiet:
             _say(ledger, done)
@@ -133,11 +147,13 @@ def _say(ledger: Ledger, done: Done) -> None:
     hint(f"run {done.run_id}: {done.status}, {told}")
 
 
-def _say_interrupted(ledger: Ledger, before: int, recorded: Sequence[str]) -> None:
+def _say_interrupted(ledger: Ledger, before: int, url: str | None) -> None:
+    from muniment_cli.explaining import ways_on
+
     for event in ledger.events(type="run.started", from_seq=before):
-        line = shlex.join(recorded)
         hint(f"run {event.run}: interrupted")
-        hint(f"`muniment resume {event.run} -- {line}` goes on with it")
+        for line in ways_on(ledger, cast("str", event.run), url):
+            hint(line)
 
 
 def _code(done: Done, program: RecordedProgram) -> int:

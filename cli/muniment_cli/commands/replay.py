@@ -1,16 +1,14 @@
 """``muniment replay``: a run's results derived again, from its events alone.
 
-Rules: the program runs in a child process without keys, and without network where the
-machine permits; this process only reads the verdict, prints it, and records it as a new
-run where there is a key and write access.
+Rules: this process verifies the run's events, reads, and judges. The program runs in a
+child process that has neither the ledger nor its keys, behind the layers that the machine
+gives; the report says which. The verdict is recorded as a new run where there is a key
+and write access.
 """
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-import sys
 from typing import TYPE_CHECKING, cast
 
 import click
@@ -27,16 +25,14 @@ from muniment_cli.showing import VERDICT_COLOURS, short
 
 if TYPE_CHECKING:
     from muniment.canonical import JsonValue
-    from muniment.errors import MunimentError
-    from muniment.replaying import ReplayReport, Verdict
+    from muniment.judge import Judge, Mode
+    from muniment.ledger import Ledger
+    from muniment.replaying import ReplayReport
     from muniment_cli.replay_child import Order
+    from muniment_cli.replay_parent import Heard
 
 __all__ = ["command"]
 
-Document = dict[str, "JsonValue"]
-
-_CHILD = "from muniment_cli.replay_child import main; main()"
-_SECRET = ("MUNIMENT_KEY",)
 _ALSO = 4
 """How many findings are shown beside the first."""
 
@@ -68,6 +64,24 @@ _ALSO = 4
     is_flag=True,
     help="Run recorded source of what cannot be imported outside the capsule, too.",
 )
+@click.option(
+    "--trust-program",
+    is_flag=True,
+    help="Run the recorded program also where layers are missing that should hold it.",
+)
+@click.option(
+    "--readable",
+    multiple=True,
+    metavar="PATH",
+    help="Let the program read this file or folder, too.",
+)
+@click.option(
+    "--require-isolation",
+    type=click.Choice(["none", "process", "os-partial", "os-strong"]),
+    default="none",
+    show_default=True,
+    help="Refuse where the program would be held less strongly.",
+)
 @click.option("--no-record", is_flag=True, help="Do not record the verdict.")
 @json_option
 @pass_session
@@ -78,104 +92,115 @@ def command(  # noqa: PLR0913, PLR0917 - click hands over one for each option
     mode: str,
     program: str | None,
     trust_source: bool,
+    trust_program: bool,
+    readable: tuple[str, ...],
+    require_isolation: str,
     no_record: bool,
     as_json: bool,
 ) -> int:
     """Derive a run's results again from its events, and compare.
 
-    The program runs again with network, subprocesses and file writes shut; effects are
-    answered from the record. A program that `muniment record` recorded is given its
-    command line again, behind `--`; it is kept from the network.
+    The run's own events are verified first. The program runs again in a process without
+    network, ledger and keys, which may read its folder and installed packages and write
+    in a directory of its own; effects are answered from the record. Where the machine
+    lacks a layer of this, the report says so, and a program that nobody named with
+    `--program` wants `--trust-program`. A program that `muniment record` recorded
+    is given its command line again, behind `--`; it is kept from the network and from
+    the trust home, and from nothing else.
 
     Functions of an experiment that cannot be imported any more run in the capsule, from
-    their recorded source; with `--trust-source` in the process that replays. Exit code 0 when the verdict accepts the run, 1 when it
-    diverged, 3 when that cannot be told.
+    their recorded source; with `--trust-source` in the process that replays. Exit code
+    0 when the verdict accepts the run, 1 when it diverged or its events do not verify,
+    3 when that cannot be told, 4 when it would be held less strongly than required.
     """
-    with session.open() as ledger:
-        place, chosen = ledger.path, ledger.run_id(run)
-    order: Order = {
-        "ledger": str(place),
-        "run": chosen,
-        "mode": mode,
-        "program": program,
-        "command": list(command_line),
-        "trust_source": trust_source,
-    }
-    answer = _asked(order)
-    report = _report(cast("Document", answer["report"]))
+    from muniment.excerpt import excerpt
+    from muniment.judge import Judge
+    from muniment_cli.replay_parent import Child
+    from muniment_cli.scratch import scratch_directory
+
+    with scratch_directory() as scratch:
+        own = {} if command_line else {"TMPDIR": scratch}
+        environment = {**os.environ, **own}
+        typed = bool(command_line)
+        with Child(environment, command=typed) as child, session.open() as ledger:
+            judge = Judge(ledger, ledger.run_id(run), cast("Mode", mode))
+            order = _order(ledger, judge, program, command_line, readable, scratch)
+            order["trust_source"] = trust_source
+            record = excerpt(ledger, judge.record)
+            heard = child.conduct(
+                judge, order, record, require_isolation, trust_program
+            )
+    report = _report(judge, heard)
     unrecorded = "--no-record" if no_record else ""
     if not no_record:
         report, unrecorded = _recorded(session, report)
-    network = "shut" if answer["network"] is False else "guarded only"
     if as_json:
-        show_json({**report.to_json(), "network": network})
+        show_json(report.to_json())
     else:
-        _show(report, network, unrecorded)
+        _show(report, unrecorded, command=bool(command_line))
     return report.exit_code
 
 
-def _asked(order: Order) -> Document:
-    """Let a child replay, and return its answer.
+def _order(
+    ledger: Ledger,
+    judge: Judge,
+    program: str | None,
+    command_line: tuple[str, ...],
+    more: tuple[str, ...],
+    scratch: str,
+) -> Order:
+    from muniment.opening import DEFAULT_PLACE
+    from muniment_cli.recalling import folders_of, require_commanded
+    from muniment_plugins.capsule.confinement import plan
+    from muniment_plugins.capsule.readable import interpreter, readable
+
+    if command_line:
+        require_commanded(judge.record.events[0], judge.recording.run_id)
+    path, home = ledger.path, str(ledger.home.path)
+    beside = [f"{path}{end}" for end in ("", "-wal", "-shm", "-journal", ".blobs")]
+    own = folders_of(program, judge.record.events[0])
+    hidden = [*beside, str(path.with_name("cache.db"))]
+    if path.parent.name == DEFAULT_PLACE.parent.name:
+        hidden = [str(path.parent)]  # nothing of a program's stands there
+    places = readable([*interpreter(), *own, *more], hidden, [home])
+    return {
+        "ledger": str(path),
+        "ledger_id": ledger.id,
+        "run": judge.recording.run_id,
+        "mode": judge.mode,
+        "program": program,
+        "command": list(command_line),
+        "trust_source": False,
+        "plan": {} if command_line else plan(places, scratch),
+        "names": {} if command_line else places.names,
+        "scratch": scratch,
+        "home": home,
+    }
+
+
+def _report(judge: Judge, heard: Heard) -> ReplayReport:
+    """Return the verdict, unless what the layers denied may be the reason for it.
 
     Raises:
-        MunimentError: what the child refused or could not tell.
+        CannotTellError: it may.
 
     """
+    from dataclasses import replace
+
     from muniment.errors import CannotTellError
+    from muniment.guarding import GUARDS
 
-    environment = {k: v for k, v in os.environ.items() if k not in _SECRET}
-    child = subprocess.run(  # noqa: S603 - this interpreter, with our own text
-        [sys.executable, "-P", "-c", _CHILD, json.dumps(order)],
-        stdout=subprocess.PIPE,
-        env=environment,
-        check=False,
-    )
-    try:
-        answer = cast("Document", json.loads(child.stdout))
-    except ValueError:
+    report = judge.report(GUARDS if heard.guards is None else heard.guards)
+    guarded = any(one.what == "guard" for one in report.findings)
+    if heard.denied and not report.ok and not guarded:
         raise CannotTellError(
-            f"the process that replayed it ended with code {child.returncode}",
-            rule="replay/child",
-            place=f"run {order['run']}",
-            remedy="look at what it printed; the program may have ended the process",
-        ) from None
-    refusal = answer.get("refusal")
-    if isinstance(refusal, dict):
-        raise _refusal(refusal)
-    return answer
-
-
-def _refusal(refusal: Document) -> MunimentError:
-    from muniment.errors import CannotTellError, RefusedError, UsageError, WrongError
-
-    kinds: dict[int, type[MunimentError]] = {
-        1: WrongError,
-        2: UsageError,
-        3: CannotTellError,
-        4: RefusedError,
-    }
-    return kinds[cast("int", refusal["exit_code"])](
-        cast("str", refusal["message"]),
-        rule=cast("str", refusal["rule"]),
-        place=cast("str", refusal["place"]),
-        remedy=cast("str", refusal["remedy"]),
-    )
-
-
-def _report(document: Document) -> ReplayReport:
-    from muniment.divergence import Divergence
-    from muniment.replaying import ReplayReport
-
-    findings = cast("list[Document]", document["findings"])
-    return ReplayReport(
-        run_id=cast("str", document["run"]),
-        mode=cast("str", document["mode"]),
-        verdict=cast("Verdict", document["verdict"]),
-        compared=cast("int", document["compared"]),
-        guards=tuple(cast("list[str]", document["guards"])),
-        findings=tuple(Divergence.from_json(one) for one in findings),
-        result_digest=cast("str | None", document["result_digest"]),
-    )
+            f"it ended otherwise, and was kept from {', '.join(heard.denied[:3])}",
+            rule="replay/denied",
+            place=f"run {report.run_id}",
+            remedy="let it read that with --readable PATH, or replay it in Python "
+            "(muniment.replay), without the layers",
+        )
+    return replace(report, isolation=heard.isolation)
 
 
 def _recorded(session: Session, report: ReplayReport) -> tuple[ReplayReport, str]:
@@ -194,16 +219,19 @@ def _recorded(session: Session, report: ReplayReport) -> tuple[ReplayReport, str
         return report, error.message
 
 
-def _show(report: ReplayReport, network: str, unrecorded: str) -> None:
+def _show(report: ReplayReport, unrecorded: str, *, command: bool) -> None:
     colour = VERDICT_COLOURS.get(report.verdict, "yellow")
     pairs: list[tuple[str, Cell]] = [
         ("run", report.run_id),
         ("verdict", (report.verdict.replace("_", " "), colour)),
         ("mode", report.mode),
+        ("verified", str(report.verified)),
         ("compared", _compared(report.compared)),
-        ("guarded", ", ".join(report.guards)),
-        ("network", network),
+        ("watched for", ", ".join(report.guards)),
+        *_held(report, command=command),
     ]
+    gaps = [one for one in report.findings if one.what == "unrecorded"]
+    pairs += [("not recorded", f"{one.field}: event {one.seq}") for one in gaps]
     first = report.first_divergence
     if first is not None:
         where = [f'scope "{first.scope}"'] if first.scope else []
@@ -211,12 +239,12 @@ def _show(report: ReplayReport, network: str, unrecorded: str) -> None:
         pairs += [
             ("diverged", f"{first.what} {', '.join(where)}".strip()),
             ("  field", first.field or "(the whole)"),
-            ("  expected", _value(first.expected)),
-            ("  got", _value(first.got)),
+            ("  expected", _value(first.window[0])),
+            ("  got", _value(first.window[1])),
         ]
-        others = [one for one in report.findings if one is not first]
+        others = [one for one in report.findings if one not in (first, *gaps)]
         pairs += [("also", fitted(str(one))) for one in others[:_ALSO]]
-    if len(report.findings) > 1 + _ALSO:
+    if len(report.findings) - len(gaps) > 1 + _ALSO:
         pairs.append(("findings", f"{len(report.findings)}; --json lists them"))
     if report.result_digest is not None:
         pairs.append(("result digest", report.result_digest))
@@ -230,6 +258,20 @@ def _show(report: ReplayReport, network: str, unrecorded: str) -> None:
         hint(f"`muniment events show {first.seq}` prints what was recorded")
     if first is not None and first.what == "guard":
         hint("what reaches outside belongs into run.effect: it is answered here")
+
+
+def _held(report: ReplayReport, *, command: bool) -> list[tuple[str, Cell]]:
+    """Return how strongly the program was held, and what did not hold it."""
+    known = report.isolation or {}
+    layers = cast("list[str]", known["layers"])
+    lacking = cast("dict[str, str]", known["missing"])
+    named = ", ".join(layers) or "no layer"
+    pairs: list[tuple[str, Cell]] = [("isolation", f"{known['level']}: {named}")]
+    pairs += [("missing", f"{name} ({why})") for name, why in lacking.items()]
+    if command:
+        what = "files and processes: what the command writes, it writes again"
+        pairs.append(("not kept from", what))
+    return pairs
 
 
 def _compared(number: int) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import shlex
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -64,8 +63,10 @@ def command(  # noqa: PLR0913, PLR0917 - click hands over one for each option
 
     Effects that completed are answered from the record, not performed again. A failed
     run performs again the effect that it failed by. A program that `muniment record`
-    recorded is given its command line again, behind `--`.
+    recorded is given its command line again, behind `--`. It goes live, and wants a
+    ledger whose root is pinned.
     """
+    from muniment.resuming import require_pinned
     from muniment_cli.recalling import recalled
     from muniment_cli.verdicts import progress_of_run, recorded, show_outcomes
     from muniment_plugins.providers.recorder.program import Killed
@@ -76,6 +77,7 @@ def command(  # noqa: PLR0913, PLR0917 - click hands over one for each option
     decide: Callable[[str, object], str] | None = _repeat if repeat_doubtful else None
     with session.open(write=True) as ledger:
         chosen = ledger.run_id(run)
+        require_pinned(ledger, chosen)
         with aside:
             called = recalled(ledger, chosen, program, command_line)
             # A program that prints by itself and a spinner do not go together.
@@ -86,7 +88,7 @@ def command(  # noqa: PLR0913, PLR0917 - click hands over one for each option
                 with shown:
                     done = _resumed(ledger, chosen, called, take_over, decide)
             except (Killed, KeyboardInterrupt) as end:
-                return _cut_off(chosen, called, end)
+                return _cut_off(ledger, chosen, end, session.ledger_url)
         ended = recorded(ledger, done.run_id, done.result_digest)
         return show_outcomes([ended], as_json=as_json)
 
@@ -107,12 +109,13 @@ def _resumed(
     return ledger.resume(run, program, take_over=take_over, decide=decide)
 
 
-def _cut_off(run: str, program: Program, end: BaseException) -> int:
+def _cut_off(ledger: Ledger, run: str, end: BaseException, url: str | None) -> int:
     """Say how to go on, and return what a shell says of *end*."""
-    recorded = getattr(program, "recorded", ())
-    line = f" -- {shlex.join(recorded)}" if recorded else ""
+    from muniment_cli.explaining import ways_on
+
     hint(f"run {run}: interrupted")
-    hint(f"`muniment resume {run}{line}` goes on with it")
+    for line in ways_on(ledger, run, url):
+        hint(line)
     return getattr(end, "code", 130)
 
 

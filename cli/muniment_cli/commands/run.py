@@ -97,7 +97,7 @@ def command(  # noqa: PLR0913, PLR0917 - click hands over one for each option
     aside = redirect_stdout(sys.stderr) if as_json else nullcontext()
     with session.open(write=not dry) as ledger:
         with aside, _meant(ledger), progress_of_run(ledger):
-            outcomes = _outcomes(ledger, target, wanted)
+            outcomes = _outcomes(ledger, target, wanted, session.ledger_url)
         return show_outcomes(outcomes, as_json=as_json)
 
 
@@ -114,9 +114,12 @@ def _meant(ledger: Ledger) -> Generator[None]:
             os.environ[LEDGER_VARIABLE] = before
 
 
-def _outcomes(ledger: Ledger, target: str, wanted: Wanted) -> list[Outcome]:
+def _outcomes(
+    ledger: Ledger, target: str, wanted: Wanted, url: str | None
+) -> list[Outcome]:
     """Import the target, run what it names, and return how that ended."""
     from muniment.errors import CannotTellError
+    from muniment_cli.explaining import ways_on
     from muniment_cli.targets import load_source
     from muniment_cli.verdicts import dry_outcome, recorded
 
@@ -133,7 +136,8 @@ def _outcomes(ledger: Ledger, target: str, wanted: Wanted) -> list[Outcome]:
         done = _executed(ledger, found.program, wanted)
     except KeyboardInterrupt:
         for event in ledger.events(type="run.started", from_seq=before):
-            hint(f"`muniment resume {event.run}` goes on with the run")
+            for line in ways_on(ledger, cast("str", event.run), url):
+                hint(line)
         raise
     except CannotTellError as error:
         begun = list(ledger.events(type="run.started", from_seq=before))

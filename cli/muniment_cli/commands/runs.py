@@ -135,6 +135,8 @@ def _records(
     from muniment.records import RunRecord
 
     for event in started:
+        if event.run is None:
+            continue  # it says of itself that it is no start of a run
         if name and not fnmatch.fnmatchcase(str(event.raw.get("name")), name):
             continue
         given = event.raw.get("labels")
@@ -322,7 +324,7 @@ def explain_run(session: Session, run: str, as_json: bool) -> int:
     from muniment_cli.explaining import explain
 
     with session.open() as ledger:
-        said = explain(ledger, ledger.run_id(run))
+        said = explain(ledger, ledger.run_id(run), session.ledger_url)
     if as_json:
         show_json(said.to_json())
         return 0

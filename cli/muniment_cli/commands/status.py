@@ -10,6 +10,7 @@ from muniment_cli.context import Session, pass_session
 from muniment_cli.health import isolation_level, open_runs
 from muniment_cli.options import examples, json_option
 from muniment_cli.output import Cell, age, count, fields, hint, show_json
+from muniment_cli.pasting import hindrance
 
 if TYPE_CHECKING:
     from muniment.ledger import Ledger
@@ -58,19 +59,7 @@ def _facts(session: Session, ledger: Ledger) -> dict[str, object]:
 
 
 def _hindrance(session: Session, ledger: Ledger) -> str:
-    """Return why this user cannot append; nothing where they can."""
-    import os
-
-    kept = ledger.home.keys_directory(ledger.id) / "writer.pem"
-    if not kept.exists() and not os.environ.get("MUNIMENT_KEY"):
-        return "none: this user can only read"
-    if session.merely_found and not ledger.home.pins(ledger.id):
-        return "here, but the ledger was merely found, and no key of it is pinned"
-    places = (ledger.path, ledger.path.parent)
-    forbidden = [str(one) for one in places if not os.access(one, os.W_OK)]
-    if forbidden:
-        return f"here, but {' and '.join(forbidden)} cannot be written to"
-    return ""
+    return hindrance(ledger, merely_found=session.merely_found)
 
 
 def _show(session: Session, ledger: Ledger, facts: dict[str, object]) -> None:
@@ -81,7 +70,7 @@ def _show(session: Session, ledger: Ledger, facts: dict[str, object]) -> None:
         [
             ("ledger", ledger.id),
             ("file", str(ledger.path)),
-            ("root", _root(facts)),
+            ("root", _root(ledger, facts)),
             ("key", (hindrance, "yellow") if hindrance else _APPENDS),
             ("head", f"{size}, the last {age(last.time)}: {last.type}"),
             ("anchored", _anchored(ledger)),
@@ -97,18 +86,27 @@ def _show(session: Session, ledger: Ledger, facts: dict[str, object]) -> None:
 _APPENDS = "here: this user can append"
 
 
-def _root(facts: dict[str, object]) -> Cell:
-    pins = facts["pinned"]
-    if isinstance(pins, list) and pins:
-        return [(str(facts["root"]), ""), ("  pinned", "green")]
-    return [(str(facts["root"]), ""), ("  not pinned", "yellow")]
+def _root(ledger: Ledger, facts: dict[str, object]) -> Cell:
+    pins, root = ledger.home.pins(ledger.id), str(facts["root"])
+    earlier = [
+        one.keyid
+        for one in ledger.store.keyring().entries
+        if "root" in one.roles and one.keyid in pins
+    ]
+    if root in pins:
+        return [(root, ""), ("  pinned", "green")]
+    if earlier:
+        return [(root, ""), (f"  follows the pinned {earlier[-1]}", "green")]
+    return [(root, ""), ("  not pinned", "yellow")]
 
 
 def _anchored(ledger: Ledger) -> Cell:
-    covered, size = ledger.store.last_checkpoint()[0], ledger.head.size
-    notes = count(len(ledger.home.anchors(ledger.id)), "signed head")
-    text = f"to {covered:,} of {size:,}, {notes} kept by this user"
-    return text if covered == size else (text, "yellow")
+    from muniment_cli.anchoring import anchored
+
+    text = anchored(ledger)
+    whole = f"to {ledger.head.size} of {ledger.head.size}," in text
+    said = text.removeprefix("anchored ")
+    return said if whole else (said, "yellow")
 
 
 def _verified(ledger: Ledger) -> Cell:

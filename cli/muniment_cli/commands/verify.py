@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from muniment.errors import MunimentError
+from muniment.errors import MunimentError, UsageError
 from muniment_cli.context import Session, pass_session
 from muniment_cli.options import examples, json_option
 from muniment_cli.output import (
@@ -42,6 +43,7 @@ _STYLES = {
     epilog=examples(
         "muniment verify",
         "muniment verify copy.db --key root.pub --anchor head.note",
+        "muniment verify copy.db --pin SHA256:bbXpuKG6zhzdmnxq256TlqzFBzRl2f6OOg722cYNbU8",
         "muniment verify event-7.tlog-proof --key checkpoint.pub",
     )
 )
@@ -59,9 +61,14 @@ _STYLES = {
     help="Trust this key instead of the pins: fingerprint, PEM, ssh-ed25519, a file.",
 )
 @click.option(
+    "--pin",
+    metavar="FINGERPRINT",
+    help="Trust this root, whole as its keeper told you; keep it where all holds.",
+)
+@click.option(
     "--trust-on-first-use",
     is_flag=True,
-    help="Exit 0 also where no key is pinned; it says so.",
+    help="Exit 0 also where no key is pinned; it says so, and remembers.",
 )
 @click.option(
     "--require",
@@ -77,6 +84,7 @@ def command(  # noqa: PLR0913 - click hands over one for each option
     target: str | None,
     fast: bool,
     keys: tuple[str, ...],
+    pin: str | None,
     trust_on_first_use: bool,
     require: str | None,
     anchor: str | None,
@@ -86,8 +94,10 @@ def command(  # noqa: PLR0913 - click hands over one for each option
 
     Integrity: the bytes, chain, tree and signatures agree. Authenticity: the keys are
     those that you accepted. Completeness: nothing that was remembered is missing.
-    Reads only; needs no network; accepts no key.
+    Needs no network; changes no ledger. What an intact ledger looked like is kept in
+    the trust home, so that the next verification notices what is missing since.
     """
+    keys += () if pin is None else (_whole(pin),)
     if target is not None and _is_proof(Path(target)):
         from muniment_cli.proofs import verify_proof
 
@@ -110,13 +120,14 @@ def command(  # noqa: PLR0913 - click hands over one for each option
             trust_on_first_use=trust_on_first_use,
             require_complete=require == "complete",
             progress=advance,
+            remember=True,
         )
-    _remember(session, report)
+    _remember(session, report, pin)
     if as_json:
         show_json(report.to_json())
     else:
         _show(report)
-        named = "" if target is None else f"--ledger {shlex.quote(place)} "
+        named = "" if target is None else f"{shlex.quote(target)} "
         _advise(report, complete=require == "complete", given=bool(keys), named=named)
     return report.exit_code
 
@@ -135,17 +146,32 @@ def _is_proof(path: Path) -> bool:
     from muniment.inclusion import HEADER
 
     try:
+        if not path.is_file():  # what is none may wait for ever
+            return False
         with path.open("rb") as file:
             return file.read(len(HEADER)) == HEADER
     except OSError:
         return False  # the verifier says what is the matter with it
 
 
-def _remember(session: Session, report: Report) -> None:
-    """Note when a known ledger was last verified, for `muniment status`."""
+def _whole(fingerprint: str) -> str:
+    """Refuse what is no whole fingerprint: a pin is compared, never looked up."""
+    if re.fullmatch(r"SHA256:[A-Za-z0-9+/]{43}", fingerprint) is None:
+        raise UsageError(
+            f"{fingerprint!r} is not a whole fingerprint",
+            rule="key/fingerprint",
+            remedy="give SHA256: and 43 characters, as `muniment init` printed them",
+        )
+    return fingerprint
+
+
+def _remember(session: Session, report: Report, pin: str | None) -> None:
+    """Pin what was to be pinned; note when a known ledger was last verified."""
     home = session.home
     ledger = report.ledger
     try:
+        if pin is not None and ledger is not None and report.ok:
+            home.pin(ledger, pin)
         known = ledger is not None and home.ledger_at(report.target) == ledger
         if ledger is not None and known and not report.fast and home.pins(ledger):
             home.note_verified(ledger, report.size, ok=report.ok)
@@ -159,9 +185,10 @@ def _show(report: Report) -> None:
         [
             ("ledger", name),
             ("file", report.target),
-            ("integrity", _verdict(report.integrity, _work(report))),
+            ("integrity", _verdict(report.integrity_said, _work(report))),
             ("authenticity", _verdict(report.authenticity, "")),
             ("completeness", _verdict(report.completeness, report.anchored)),
+            *([("compared", said)] if (said := report.compared_said) else []),
             *([("erased", _erased(report))] if report.erased else []),
             *(("open run", run) for run in report.open_runs),
             *(("note", note) for note in report.notes),
@@ -172,9 +199,10 @@ def _show(report: Report) -> None:
 
 
 def _verdict(word: str, more: str) -> Cell:
+    style = _STYLES.get(word.partition(",")[0], "")
     if not more:
-        return (word, _STYLES.get(word, ""))
-    return [(f"{word:<15}", _STYLES.get(word, "")), (more, "")]
+        return (word, style)
+    return [(f"{word}; " if "," in word else f"{word:<15}", style), (more, "")]
 
 
 def _work(report: Report) -> str:
@@ -201,6 +229,16 @@ def _show_finding(finding: Finding) -> None:
         say(f"  → {finding.remedy}")
 
 
+def _unknown(report: Report) -> str:
+    """Say why the end of the log was not compared, and what would help."""
+    if any(note.startswith("this is an older copy") for note in report.notes):
+        return "more events of this ledger are remembered than this copy has."
+    return (
+        "nothing here remembers how long the log was; give a note that you kept with "
+        "--anchor."
+    )
+
+
 def _advise(report: Report, *, complete: bool, given: bool, named: str) -> None:
     """Say what is missing; *named* is how the ledger is named to a command."""
     if report.findings:
@@ -213,11 +251,8 @@ def _advise(report: Report, *, complete: bool, given: bool, named: str) -> None:
         )
         hint(
             f"\n{lacking}: get its root's fingerprint from whoever keeps it,\n"
-            f"then `muniment {named}keys trust FINGERPRINT`, or --key FINGERPRINT here."
+            f"then `muniment verify {named}--pin FINGERPRINT`, or --key each time."
         )
     elif report.completeness == "unchecked":
         word = "required, and " if complete else ""
-        hint(
-            f"\nCompleteness is {word}unchecked: nothing here remembers how long the "
-            "log was; give a note that you kept with --anchor."
-        )
+        hint(f"\nCompleteness is {word}unchecked: {_unknown(report)}")

@@ -1,0 +1,95 @@
+r"""What a replay's two processes say to each other: frames of JSON, over pipes.
+
+    00 00 00 00 00 00 00 19   ["fact","","note.added",…]
+
+Rules:
+
+- A frame is its length in eight bytes, and JSON. The parent takes none that is longer
+  than the record can account for, and believes nothing that it says.
+- The child's side blocks; the parent's never does.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import orjson
+
+__all__ = ["Incoming", "frame", "receive", "send"]
+
+_HEAD = 8
+_CHUNK = 1 << 16
+
+
+def frame(value: object) -> bytes:
+    """Return *value* as a frame."""
+    data = orjson.dumps(value)
+    return len(data).to_bytes(_HEAD, "big") + data
+
+
+def send(pipe: int, value: object) -> None:
+    """Write a frame, all of it."""
+    view = memoryview(frame(value))
+    while view:
+        view = view[os.write(pipe, view) :]
+
+
+def receive(pipe: int) -> object:
+    """Read a frame; the other side is trusted.
+
+    Raises:
+        EOFError: the other side is gone.
+
+    """
+    length = int.from_bytes(_exactly(pipe, _HEAD), "big")
+    return orjson.loads(_exactly(pipe, length))
+
+
+def receive_bytes(pipe: int) -> bytes:
+    """Read bytes behind their length."""
+    return _exactly(pipe, int.from_bytes(_exactly(pipe, _HEAD), "big"))
+
+
+def _exactly(pipe: int, size: int) -> bytes:
+    parts = bytearray()
+    while len(parts) < size:
+        part = os.read(pipe, min(size - len(parts), 1 << 20))
+        if not part:
+            raise EOFError("the other side is gone")
+        parts += part
+    return bytes(parts)
+
+
+class Incoming:
+    """Frames out of what arrives in pieces, from somebody who is not trusted."""
+
+    def __init__(self, longest: int) -> None:
+        self._longest = longest
+        self._parts = bytearray()
+
+    def take(self, pipe: int) -> bool:
+        """Take what a non-blocking *pipe* has; False once nothing more can come."""
+        try:
+            part = os.read(pipe, _CHUNK)
+        except BlockingIOError:
+            return True
+        self._parts += part
+        return bool(part)
+
+    def frames(self) -> Iterator[object]:
+        """Yield what is whole.
+
+        Raises:
+            ValueError: a frame is longer than any may be, or no JSON.
+
+        """
+        while len(self._parts) >= _HEAD:
+            length = int.from_bytes(self._parts[:_HEAD], "big")
+            if length > self._longest:
+                raise ValueError(f"a frame of {length} bytes, over {self._longest}")
+            if len(self._parts) < _HEAD + length:
+                return
+            data = bytes(self._parts[_HEAD : _HEAD + length])
+            del self._parts[: _HEAD + length]
+            yield orjson.loads(data)
