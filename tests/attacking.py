@@ -17,10 +17,12 @@ __all__ = ["again", "check", "first", "small", "tampering"]
 def small(name: str = "one") -> Forge:
     """Return a ledger with every kind of thing in it."""
     forge = Forge(name).open()
+    forge.append("x.noted", {"text": "Zoë", "ünï": 1.5, "list": [1, {"a": [2.0e-7]}]})
     forge.append(
-        "note.added", {"text": "Zoë", "ünï": 1.5, "list": [1, {"a": [2.0e-7]}]}
+        "run.started",
+        {"name": "x", "seed": "00", "params": forge.blob(b"[1]")},
+        run=RUN,
     )
-    forge.append("run.started", {"name": "x", "params": forge.blob(b"[1]")}, run=RUN)
     reference = forge.blob(b'"prompt"')
     forge.append("llm.requested", {"request": reference, "n": 1}, run=RUN, scope="a")
     about = [
@@ -29,7 +31,7 @@ def small(name: str = "one") -> Forge:
     ]
     forge.append("spec.issued", {"again": reference}, run=RUN, subject=about)
     forge.checkpoint()
-    forge.append("claim.stated", {"large": forge.blob(b"x" * 2_000_000, file=True)})
+    forge.append("x.claimed", {"large": forge.blob(b"x" * 2_000_000, file=True)})
     forge.enrol("second", ["writer"])
     forge.append("note.added", {"text": "by another"}, signer=forge.key("second"))
     forge.append(
@@ -37,11 +39,12 @@ def small(name: str = "one") -> Forge:
         {"keyid": keyid(forge.key("second")), "reason": "done"},
         signer=forge.key("root"),
     )
-    forge.end_run(RUN, "run.failed", error_type="E")
+    forge.end_run(RUN, "run.failed", error_type="E", message=reference)
     forge.append("run.resumed", {"generation": 1}, run=RUN)
     forge.end_run(RUN)
     gone = forge.blob(b"my secret")
-    forge.append("run.started", {"params": gone}, run="OPEN")
+    opened = {"name": "y", "seed": "00", "params": gone}
+    forge.append("run.started", opened, run="OPEN")
     forge.append("blob.erased", {"blobs": [gone["$blob"]], "reason": "asked"})
     forge.blobs[-1] = (*forge.blobs[-1][:2], None)
     forge.checkpoint()

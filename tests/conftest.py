@@ -7,6 +7,8 @@ test waits for has a limit that only a fault reaches.
 from __future__ import annotations
 
 import signal
+import sys
+from collections import Counter
 from collections.abc import Iterator
 from math import inf
 from pathlib import Path
@@ -23,6 +25,17 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # tests that interrupt a program would wait for ever.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """End with one table of what was not tried, and what it takes to try it."""
+    skipped = terminalreporter.stats.get("skipped", [])
+    wants = Counter(str(report.longrepr[2]) for report in skipped)
+    if wants:
+        terminalreporter.section("not tried for want of", sep="-")
+    for want, count in sorted(wants.items(), key=lambda pair: (-pair[1], pair[0])):
+        terminalreporter.line(f"{count:5}  {want.removeprefix('Skipped: ')}")
+
+
 settings.register_profile(
     "patient", deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
@@ -38,6 +51,14 @@ def patience() -> None:
     """
     supervisor.GRACE_S = 60.0
     store.CHECKPOINT_SECONDS = inf
+
+
+@pytest.fixture(autouse=True)
+def own_path() -> Iterator[None]:
+    """Take from ``sys.path`` what a command put there: the next test has other files."""
+    before = [*sys.path]
+    yield
+    sys.path[:] = before
 
 
 @pytest.fixture(autouse=True)

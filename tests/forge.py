@@ -6,10 +6,10 @@ file, so that the verifier is tested against a second opinion.
 
 from __future__ import annotations
 
-import base64
 import copy
 import hashlib
 import json
+import re
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing, suppress
@@ -21,17 +21,37 @@ from typing import Any
 import rfc8785
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from forged import (
+    Row,
+    b64,
+    entry,
+    keyid,
+    leaf_hash,
+    make_key,
+    named,
+    pae,
+    path,
+    raw,
+    root,
+    signed,
+    tiles,
+)
+from muniment.formats import FORMATS
 from muniment.layout import APPLICATION_ID, LAYOUT_VERSION, SCHEMA
 
 __all__ = [
     "RUN",
     "Forge",
     "Row",
+    "entry",
     "keyid",
+    "leaf_hash",
     "make_key",
+    "pae",
     "raw",
     "rehash",
     "root",
+    "signed",
 ]
 
 _EPOCH = datetime(2026, 11, 20, 7, 23, 41, 96123, tzinfo=UTC)
@@ -39,103 +59,18 @@ _TIME = "%Y-%m-%dT%H:%M:%S.%fZ"
 RUN = "01JD3Z8M6Q4W0V9K2T7N5RYXCB"
 
 
-def make_key(name: str) -> Ed25519PrivateKey:
-    """Return the private key that *name* stands for."""
-    return Ed25519PrivateKey.from_private_bytes(hashlib.sha256(name.encode()).digest())
-
-
-def raw(key: Ed25519PrivateKey) -> bytes:
-    """Return the 32 public bytes."""
-    return key.public_key().public_bytes_raw()
-
-
-def b64(data: bytes) -> str:
-    """Return standard padded base64."""
-    return base64.b64encode(data).decode()
-
-
-def keyid(key: Ed25519PrivateKey) -> str:
-    """Return what ``ssh-keygen -lf`` prints."""
-    wire = b"\0\0\0\x0bssh-ed25519\0\0\0\x20" + raw(key)
-    return "SHA256:" + b64(hashlib.sha256(wire).digest()).rstrip("=")
-
-
-def pae(payload: bytes) -> bytes:
-    """Return DSSE's pre-authentication encoding."""
-    kind = b"application/vnd.in-toto+json"
-    return b"DSSEv1 %d %b %d %b" % (len(kind), kind, len(payload), payload)
-
-
-def leaf_hash(payload: bytes, signature: bytes, public: bytes) -> bytes:
-    """Return the RFC 6962 hash of the Rekor v2 entry."""
-    spki = bytes.fromhex("302a300506032b6570032100") + public
-    verifier: dict[str, Any] = {
-        "keyDetails": "PKIX_ED25519_PH",
-        "publicKey": {"rawBytes": b64(spki)},
+def referred(data: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the subjects that stand for the references in *data*."""
+    tags = {
+        name: str(value.get("$blob"))
+        for name, value in data.items()
+        if isinstance(value, dict)
     }
-    digest = b64(hashlib.sha512(pae(payload)).digest())
-    record: dict[str, Any] = {
-        "data": {"algorithm": "SHA2_512", "digest": digest},
-        "signature": {"content": b64(signature), "verifier": verifier},
-    }
-    entry: dict[str, Any] = {
-        "apiVersion": "0.0.2",
-        "kind": "hashedrekord",
-        "spec": {"hashedRekordV002": record},
-    }
-    return hashlib.sha256(b"\0" + rfc8785.dumps(entry)).digest()
-
-
-def root(hashes: list[bytes]) -> bytes:
-    """Return the RFC 6962 root, by its definition."""
-    if not hashes:
-        return hashlib.sha256(b"").digest()
-    if len(hashes) == 1:
-        return hashes[0]
-    half = 1 << (len(hashes) - 1).bit_length() - 1
-    return hashlib.sha256(b"\1" + root(hashes[:half]) + root(hashes[half:])).digest()
-
-
-def tiles(hashes: list[bytes]) -> list[tuple[int, int, bytes]]:
-    """Return every complete tile above the leaves."""
-    found, level, below = [], 1, hashes
-    while len(below) >= 256:
-        below = [root(below[i : i + 256]) for i in range(0, len(below) & ~255, 256)]
-        found += [(level, index, value) for index, value in enumerate(below)]
-        level += 1
-    return found
-
-
-def entry(key: Ed25519PrivateKey, roles: list[str], context: str) -> dict[str, Any]:
-    """Return the enrolment of a key."""
-    possession = {
-        role: b64(
-            key.sign(
-                f"muniment/key-possession/v1\n{context}\n{keyid(key)}\n{role}\n".encode()
-            )
-        )
-        for role in roles
-    }
-    public = b64(raw(key))
-    return {
-        "keyid": keyid(key),
-        "possession": possession,
-        "public": public,
-        "roles": roles,
-    }
-
-
-@dataclass(frozen=True)
-class Row:
-    """A row of `event`."""
-
-    seq: int
-    type: str
-    run: str | None
-    payload: bytes
-    signature: bytes
-    key: bytes
-    hash: bytes
+    return [
+        {"digest": {"sha256": tag[7:]}, "name": name}
+        for name, tag in tags.items()
+        if re.fullmatch("sha256:[0-9a-f]{64}", tag)
+    ]
 
 
 @dataclass
@@ -154,12 +89,12 @@ class Forge:
         """Return the key of this ledger for *role*."""
         return make_key(f"{self.name}/{role}")
 
-    def open(self, **changes: Any) -> Forge:
-        """Add the genesis."""
+    def open(self, *, event: int = FORMATS["event"], **changes: Any) -> Forge:
+        """Add the genesis; *event* is the version of the format that it states."""
         nonce = hashlib.sha256(self.name.encode()).hexdigest()
         context = f"nonce:{nonce}"
         data = {
-            "formats": {"checkpoint": 1, "event": 1, "layout": 1},
+            "formats": {"checkpoint": 1, "event": event, "layout": 1},
             "keys": [
                 entry(self.key(role), [role], context)
                 for role in ("root", "writer", "checkpoint")
@@ -202,11 +137,12 @@ class Forge:
             }
             self.ordinals[place] += 1
         own = hashlib.sha256(rfc8785.dumps(data)).hexdigest()
+        about = list(subject or []) + referred(data)
         return {
             "_type": "https://in-toto.io/Statement/v1",
             "predicate": {"data": data, "muniment": inner | chain},
             "predicateType": f"urn:muniment:event:{kind}:v1",
-            "subject": subject or [{"digest": {"sha256": own}, "name": "data.json"}],
+            "subject": about or [{"digest": {"sha256": own}, "name": "data.json"}],
         }
 
     def append(
@@ -230,17 +166,17 @@ class Forge:
     ) -> Row:
         """Sign and add any bytes."""
         chain = statement["predicate"]["muniment"]
-        signature = signer.sign(pae(payload))
-        leaf = leaf_hash(payload, signature, raw(signer))
-        row = Row(
-            len(self.rows),
-            chain["type"],
-            chain.get("run"),
-            payload,
-            signature,
-            raw(signer),
-            leaf,
-        )
+        return self.put(payload, signer, chain["type"], chain.get("run"))
+
+    def put(
+        self,
+        payload: bytes,
+        signer: Ed25519PrivateKey,
+        kind: str = "note.added",
+        run: str | None = None,
+    ) -> Row:
+        """Sign any bytes and add a row for them, hashed as any other."""
+        row = signed(len(self.rows), payload, signer, kind, run)
         self.rows.append(row)
         return row
 
@@ -293,6 +229,25 @@ class Forge:
         line = f"— {origin} {b64(mark + signer.sign(text))}\n"
         return text + b"\n" + line.encode()
 
+    def proof(
+        self, index: int, signer: Ed25519PrivateKey | None = None, *, bare: bool = False
+    ) -> str:
+        """Return a ``.tlog-proof`` of event *index* under all events."""
+        row, extra = self.rows[index], ""
+        if not bare:
+            envelope: dict[str, Any] = {
+                "payload": b64(row.payload),
+                "payloadType": "application/vnd.in-toto+json",
+                "signatures": [{"keyid": named(row.key), "sig": b64(row.signature)}],
+            }
+            spki = b64(bytes.fromhex("302a300506032b6570032100") + row.key)
+            event = rfc8785.dumps({"envelope": envelope, "publicKey": spki})
+            extra = f"extra {b64(event)}\n"
+        hashes = [b64(one) for one in path([row.hash for row in self.rows], index)]
+        lines = "\n".join([f"index {index}", *hashes])
+        note = self.note(signer=signer).decode()
+        return f"c2sp.org/tlog-proof@v1\n{extra}{lines}\n\n{note}"
+
     def checkpoint(self) -> None:
         """Add a checkpoint of all events so far."""
         self.notes.append((len(self.rows), self.note()))
@@ -301,7 +256,9 @@ class Forge:
         """Return the rows of `subject`."""
         found: set[tuple[int, bytes]] = set()
         for row in self.rows:
-            with suppress(ValueError, KeyError, TypeError):  # forged beyond that
+            with suppress(
+                ValueError, KeyError, TypeError, RecursionError
+            ):  # forged beyond that
                 for one in json.loads(row.payload)["subject"]:
                     if one["name"] != "data.json":
                         found.add((row.seq, bytes.fromhex(one["digest"]["sha256"])))

@@ -27,6 +27,7 @@ __all__ = [
     "NOBODY",
     "PROGRAM",
     "SECCOMP",
+    "has_walls",
     "patched_worker",
     "reachable_python",
     "run_python",

@@ -17,10 +17,11 @@ from typing import Any
 
 import muniment
 from model_server import ModelServer
+from muniment.ledger import Ledger
 from muniment.records import RunFacts, RunRecord
 from muniment.verifier import verify
 
-__all__ = ["MUNIMENT", "PYTHON", "Desk", "Ended"]
+__all__ = ["MUNIMENT", "PYTHON", "Desk", "Ended", "new_desk"]
 
 PYTHON = sys.executable
 MUNIMENT = str(Path(sys.executable).with_name("muniment"))
@@ -126,3 +127,12 @@ class Desk:
         """Return everything that the ledger wrote, wherever it did."""
         files = (self.place / ".muniment").rglob("*")
         return b"".join(file.read_bytes() for file in files if file.is_file())
+
+
+def new_desk(place: Path, server: ModelServer) -> Desk:
+    """Return a desk with a ledger in the new folder *place*, before *server*."""
+    place.mkdir()
+    with Ledger.create(place / ".muniment" / "ledger.db"):
+        pass
+    variables = {"BASE": server.url, "PYTHONPATH": "", "NO_COLOR": "1"}
+    return Desk(place, server, variables)

@@ -1,10 +1,12 @@
-"""The documentation does what it says: blocks run, links resolve, tables are whole."""
+"""The documentation is whole: links resolve, commands exist, tables are complete.
+
+That its pages can be followed is tested in promises/test_d2_every_page_is_followed.py.
+"""
 
 from __future__ import annotations
 
 import importlib.util
 import inspect
-import os
 import re
 import shlex
 import subprocess
@@ -23,9 +25,8 @@ ROOT = Path(__file__).parents[1]
 PAGES = sorted(
     [ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")]
 )
-BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```(\w+)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"(?<!!)\[[^\]]+\]\(([^)\s]+)\)")
-MARK = "\x1e"
 
 
 def names(pages: list[Path]) -> list[str]:
@@ -38,49 +39,10 @@ def blocks(page: Path) -> list[tuple[str, str]]:
     return BLOCK.findall(page.read_text())
 
 
-RUNNING = [page for page in PAGES if any(lang == "python" for lang, _ in blocks(page))]
-
-
-def run_page(page: Path, folder: Path) -> list[str]:
-    """Run the Python blocks of *page* as one script; return what each printed."""
-    sources = [text for language, text in blocks(page) if language == "python"]
-    script = folder / "page.py"
-    script.write_text(f"\nprint({MARK!r}, end='')\n".join(sources))
-    done = subprocess.run(
-        [sys.executable, "-W", "error", script.name],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "MUNIMENT_HOME": str(folder / "trust")},
-    )
-
-    assert done.returncode == 0, done.stderr
-    return done.stdout.split(MARK)
-
-
-def shown(page: Path) -> list[str]:
-    """Return what *page* shows as output below each of its Python blocks."""
-    found: list[str] = []
-    for language, text in blocks(page):
-        if language == "python":
-            found.append("")
-        elif language == "output":
-            found[-1] = text
-    return found
-
-
 def pattern(text: str) -> str:
     """Return *text* as a pattern: ``…`` is anything, and so is a hash."""
     free = re.sub(r"\b[0-9a-f]{16,}\b", "…", text)
     return ".*?".join(re.escape(part) for part in free.split("…"))
-
-
-@pytest.mark.parametrize("page", RUNNING, ids=names(RUNNING))
-def test_blocks_run(page: Path, tmp_path: Path) -> None:
-    """The Python blocks of a page run in order, and print what the page shows."""
-    for expected, printed in zip(shown(page), run_page(page, tmp_path), strict=True):
-        assert re.fullmatch(pattern(expected), printed, re.DOTALL), printed
 
 
 @pytest.mark.parametrize("page", PAGES, ids=names(PAGES))
@@ -144,7 +106,7 @@ def shell_lines() -> list[str]:
             for page in PAGES
             for language, text in blocks(page)
             if language == "sh"
-            for line in text.splitlines()
+            for line in text.replace("\\\n", "").splitlines()
             if line.startswith("muniment ")
         }
     )
@@ -183,21 +145,6 @@ def test_commands_are_there(tmp_path: Path) -> None:
 
         assert done.returncode == 0, done.stderr
         assert done.stdout.startswith(f"Usage: muniment {name}")
-
-
-def test_the_tour_shows_what_the_readme_shows(tmp_path: Path) -> None:
-    """The excerpt of the tour in the README is what it prints, but for numbers."""
-    (excerpt,) = [text for lang, text in blocks(ROOT / "README.md") if lang == "text"]
-    done = subprocess.run(
-        [Path(sys.executable).with_name("muniment"), "demo"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-
-    anything = pattern(re.sub(r"[0-9a-f]*\d[0-9a-f]*", "…", excerpt))
-    assert re.search(anything, done.stdout, re.DOTALL), done.stdout
 
 
 def test_no_place_of_one_machine() -> None:

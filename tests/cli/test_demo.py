@@ -29,7 +29,7 @@ def test_the_tour_can_be_taken_twice(
         assert "caught as" in out
         for shown in (
             "total      [15, 15, 15]",
-            "verdict    acceptable",
+            "verdict   acceptable",
             "integrity     intact",
             "authenticity  pinned",
             "completeness  checked",
@@ -58,6 +58,19 @@ def test_what_to_try_next_can_be_pasted(
     codes = [main(shlex.split(one)[1:]) for one in given]
     assert codes == [0, 0, 0, 1]  # the last verifies a copy that was tampered with
     assert "error:" not in capsys.readouterr().err
+
+
+def test_the_readme_shows_what_the_tour_prints(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each line that the README shows of the tour is printed, numbers and digest too."""
+    readme = (Path(__file__).parents[2] / "README.md").read_text()
+    shown = readme.partition("From the tour:\n\n```text\n")[2].partition("```")[0]
+    lines = [line for line in shown.splitlines() if line not in ("", "…")]
+    assert len(lines) > 10
+    assert main(["demo", str(tmp_path / "tour")]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if line not in printed] == []
 
 
 @pytest.mark.parametrize(

@@ -344,3 +344,14 @@ def test_p_value_and_interval_stand_beside_the_verdict(shell: Any, work: Path) -
     assert 0 < better["p_value"] < 0.1
     low, high = better["interval_95"]
     assert low <= better["improvement_pct"] <= high
+
+
+def test_what_could_not_be_judged_is_no_success(shell: Any, work: Path) -> None:
+    """A hypothesis that the replicates cannot decide exits with 3, and says why."""
+    assert shell("init").code == 0
+    (work / "few.py").write_text(MODULE + COMPARED)
+    done = shell("run", "few.py:compared", "-p", "replicates=2", "--json")
+    (left,) = done.json["hypotheses"]
+    assert (left["passed"], bool(left["why"])) == (None, True)
+    assert (done.code, done.json["ok"]) == (3, False)
+    assert done.json["reason"] == "undecided: better (sorted)"

@@ -194,6 +194,7 @@ def test_forget_drops_the_place_only(shell: Any, made: Path) -> None:
     done = shell("forget", made, "--json")
     assert (done.code, done.json["forgotten"]) == (0, str(made))
     assert shell("verify", made).code == 0
+    assert shell("forget", made).code == 0  # what that verification saw there
     again = shell("forget", made)
     assert again.code == 2
     assert "trust/location" in again.err

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 import muniment
-from muniment_cli.isolation import leave_network
 from programs import TRIAGE, write_program
 
 pytestmark = pytest.mark.usefixtures("made")
@@ -98,21 +97,22 @@ def test_a_prefix_names_the_run(shell: Any, run: str) -> None:
 def test_people_see_the_first_divergence(shell: Any, run: str, file: Path) -> None:
     """A changed program is named by field, expected and got; the exit code is 1."""
     file.write_text(TRIAGE.replace('"query": number', '"query": number + 1'))
-    done = shell("replay", run)
+    given = ("--program", f"{file.name}:triage")
+    done = shell("replay", run, *given)
     assert done.code == 1
     lines = {line[:12].strip(): line[12:].strip() for line in done.out.splitlines()}
     assert lines["verdict"] == "unacceptable"
     assert lines["field"] == "request.query"
     assert (lines["expected"], lines["got"]) == ("0", "1")
     assert 'effect scope "map/0"' in lines["diverged"]
-    found = shell("replay", run, "--json", "--no-record").json["first_divergence"]
+    found = shell("replay", run, *given, "--json").json["first_divergence"]
     assert (found["field"], found["expected"], found["got"]) == ("request.query", 0, 1)
 
 
 def test_what_the_program_raises_is_said(shell: Any, run: str, file: Path) -> None:
     """A program that fails where it completed is named with its exception."""
     file.write_text(TRIAGE.replace("    return {", "    undefined_name\n    return {"))
-    done = shell("replay", run, "--no-record")
+    done = shell("replay", run, "--program", f"{file.name}:triage")
     assert done.code == 1
     assert "NameError: name 'undefined_name' is not defined" in done.out
 
@@ -122,11 +122,10 @@ def test_a_program_that_is_broken_now_is_no_bug_of_ours(
 ) -> None:
     """What importing it raises is said, with the file, the rule and the option."""
     file.write_text("x = (\n")
-    done = shell("replay", run, "--no-record")
+    done = shell("replay", run, "--program", f"{file.name}:triage")
     assert (done.code, done.out) == (3, "")
     assert "SyntaxError" in done.err
-    assert f"it stood in {file.name}" in done.err
-    assert f"`muniment replay {run} --program {file.name}:triage`" in done.err
+    assert f"{file.name}, line 1: importing it fails" in done.err
 
 
 def test_a_list_of_runs_says_what_a_replay_found(
@@ -135,7 +134,7 @@ def test_a_list_of_runs_says_what_a_replay_found(
     """A replay's run is named by its verdict; the run that it judged, by its id."""
     assert shell("replay", run).code == 0
     file.write_text(TRIAGE.replace('"text": "t"', '"text": "u"'))
-    assert shell("replay", run).code == 1
+    assert shell("replay", run, "--program", f"{file.name}:triage").code == 1
     lines = shell("runs", "--name", "replay of *").out.splitlines()[1:]
     assert [line.split("  ")[-1].strip() for line in lines] == [
         f"unacceptable replay of {run[:13]}",
@@ -149,8 +148,9 @@ def test_a_list_of_runs_says_what_a_replay_found(
 def test_an_observer_rejects_nothing(shell: Any, run: str, file: Path) -> None:
     """The mode decides what a difference means."""
     file.write_text(TRIAGE.replace('"text": "t"', '"text": "u"'))
-    assert shell("replay", run, "--mode", "strict").code == 1
-    assert shell("replay", run, "--mode", "observational").code == 0
+    given = ("--program", f"{file.name}:triage")
+    assert shell("replay", run, *given, "--mode", "strict").code == 1
+    assert shell("replay", run, *given, "--mode", "observational").code == 0
     assert shell("replay", run, "--mode", "none").code == 2
 
 
@@ -161,12 +161,16 @@ def test_a_failed_run_replays_to_its_failure(shell: Any, file: Path) -> None:
     assert shell("replay", failed).code == 0
 
 
-def test_the_program_is_found_from_elsewhere(
+def test_the_program_is_not_taken_from_beside_the_ledger(
     shell: Any, run: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made: Path
 ) -> None:
-    """It is looked for below the directory that the ledger belongs to."""
+    """Whoever is elsewhere names it; the refusal says how."""
     monkeypatch.chdir(tmp_path)
-    assert shell("--ledger", made, "replay", run).code == 0
+    done = shell("--ledger", made, "replay", run)
+    assert (done.code, done.out) == (4, "")
+    assert "[program/beside]" in done.err
+    named = done.err.rpartition("--program ")[2].partition("`")[0]
+    assert shell("--ledger", made, "replay", run, "--program", named).code == 0
 
 
 def test_a_program_that_is_gone_can_be_named(
@@ -193,7 +197,7 @@ def test_a_program_that_ends_its_process_is_reported(
 ) -> None:
     """A replay that dies is one line and exit code 3."""
     file.write_text(TRIAGE.replace('print("thinking")', "import os; os._exit(7)"))
-    done = shell("replay", run)
+    done = shell("replay", run, "--program", f"{file.name}:triage")
     assert done.code == 3
     assert "replay/child" in done.err
     assert "code 7" in done.err
@@ -203,7 +207,7 @@ def test_network_and_files_are_shut(shell: Any, run: str, file: Path) -> None:
     """A program that reaches out in a replay is caught at it."""
     reach = "import socket; socket.create_connection(('127.0.0.1', 9))"
     file.write_text(TRIAGE.replace('print("thinking")', reach))
-    done = shell("replay", run, "--json")
+    done = shell("replay", run, "--program", f"{file.name}:triage", "--json")
     assert done.code == 1
     assert "socket" in json.dumps(done.json["findings"])
 
@@ -217,15 +221,16 @@ def test_the_child_has_no_key(
     home = Path(os.environ["MUNIMENT_HOME"])
     key = next(home.glob("ledgers/*/keys/writer.pem"))
     monkeypatch.setenv("MUNIMENT_KEY", str(key))
-    assert shell("replay", run).code == 0
+    assert shell("replay", run, "--program", f"{file.name}:triage").code == 0
 
 
 def test_a_process_can_leave_the_network() -> None:
     """Where it says that it did, no route leads anywhere."""
     code = (
         "import socket\n"
-        "from muniment_cli.isolation import leave_network\n"
-        "left = leave_network()\n"
+        "from muniment_plugins.capsule.confinement import leave_network\n"
+        "from muniment_plugins.capsule.native import System\n"
+        "left = 'missing' not in leave_network(System())\n"
         "names = [name for _, name in socket.if_nameindex()]\n"
         "print(left, names == ['lo'] or not left)\n"
     )
@@ -233,7 +238,6 @@ def test_a_process_can_leave_the_network() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert done.stdout.split()[1] == "True"
-    assert callable(leave_network)
 
 
 def test_without_write_access_the_verdict_is_only_printed(

@@ -163,10 +163,8 @@ def test_advice_is_whole_on_a_narrow_terminal(
     assert told in out
 
 
-def test_the_advice_names_the_file_of_a_script(
-    shell: Any, work: Path, made: Path
-) -> None:
-    """What a script ran under ``__main__`` is not found by name, so its file is given."""
+def test_the_advice_for_a_script_is_its_run(shell: Any, work: Path, made: Path) -> None:
+    """What a script ran under ``__main__`` is found by its file: the id is enough."""
     assert made.exists()
     text = "import muniment\ndef twice(run): return 2\n"
     text += "if __name__ == '__main__':\n"
@@ -175,7 +173,7 @@ def test_the_advice_names_the_file_of_a_script(
     subprocess.run([sys.executable, "script.py"], check=True, cwd=work)
     (run,) = (one["id"] for one in shell("runs", "--json").json)
     (_, again) = shell("runs", "explain", run, "--json").json["next"]
-    assert again["command"] == f"muniment replay {run} --program script.py:twice"
+    assert again["command"] == f"muniment replay {run}"
     assert shell(*shlex.split(again["command"])[1:]).code == 0
 
 
@@ -231,7 +229,8 @@ def test_what_stopped_a_run_is_said_in_words(
     told = shell("runs", "explain", run, "--json").json
     assert said in told["because"]
     assert told["facts"]["stopped at"].startswith("event ")
-    assert told["next"][0]["command"] == f"muniment resume {run}"
+    typed = f"type `muniment resume {run} --program FILE:NAME`, with file and name"
+    assert told["facts"]["to resume"].startswith(typed)
     with muniment.open() as ledger:
         interrupted = next(ledger.events(type="run.interrupted"))
     assert "private" not in str(interrupted.raw)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -43,7 +44,7 @@ def test_what_is_erased_meanwhile_is_not_in_the_copy(
     """An erasure between snapshot and contents makes the copy begin again."""
     ref, erased, copy_contents = large(ledger), list[int](), copying._copy_contents
 
-    def erase_first(source: Path, target: Path, digests: list[bytes]) -> int:
+    def erase_first(source: Any, target: Any, digests: Any) -> int:
         found = copy_contents(source, target, digests)
         if not erased:
             erased.append(ledger.erase(ref, reason="asked for").seq)

@@ -24,7 +24,7 @@ from muniment.lanes import Lane
 from muniment.ledger import Ledger
 from muniment.plugins import Plugins
 from muniment.replaying import replay
-from muniment.runs import Answer
+from muniment.seams import Answer
 from muniment.signing import Signer
 from muniment.verifier import verify
 

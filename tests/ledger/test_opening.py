@@ -10,7 +10,7 @@ import pytest
 
 import muniment
 from muniment.batch import Draft
-from muniment.errors import CannotTellError, MunimentError, WrongError
+from muniment.errors import CannotTellError, MunimentError, StoreError, WrongError
 from muniment.event_types import EventTypes
 from muniment.keyentries import enrolment
 from muniment.keys import PrivateKey, load_private
@@ -68,30 +68,29 @@ def test_a_copied_ledger(ledger: Ledger, tmp_path: Path) -> None:
     assert verify(ledger.path).exit_code == 1
 
 
-def test_a_link_to_a_ledger(ledger: Ledger, tmp_path: Path) -> None:
-    """Through a link the ledger, its contents and its log are the real ones."""
+def test_a_link_on_the_way(ledger: Ledger, tmp_path: Path) -> None:
+    """Through a linked folder the ledger, its contents and its log are the real ones."""
     event = ledger.append("note.added", {"text": "a", "details": "x" * 1_100_000})
-    link = tmp_path / "link.db"
-    link.symlink_to(ledger.path)
-    with Ledger.open(link, plugins=()) as linked:
+    link = tmp_path / "link"
+    link.symlink_to(ledger.path.parent)
+    with Ledger.open(link / "ledger.db", plugins=()) as linked:
         assert linked.path == ledger.path
         assert linked.resolve(linked.event(event.seq))["details"] == "x" * 1_100_000
         assert _note(linked) == 2
+    ledger.close()
+    assert verify(link / "ledger.db").ok
+
+
+def test_a_link_to_a_ledger(ledger: Ledger, tmp_path: Path) -> None:
+    """In the place of the file itself no link is followed: name the file."""
+    ledger.close()
+    link = tmp_path / "link.db"
+    link.symlink_to(ledger.path)
+    with pytest.raises(StoreError, match="it is a link, not a file"):
+        Ledger.open(link, plugins=())
+    report = verify(link)
+    assert (report.exit_code, report.ok) == (3, False)
     assert list(tmp_path.glob("link.db*")) == [link]
-    ledger.close()
-    assert verify(link).ok
-
-
-def test_a_link_that_points_elsewhere(ledger: Ledger, tmp_path: Path) -> None:
-    """A known place that became a link to another ledger is another place."""
-    ledger.close()
-    with Ledger.create(tmp_path / "other.db", plugins=()) as other:
-        pass
-    ledger.path.unlink()
-    ledger.path.symlink_to(other.path)
-    with Ledger.open(ledger.path, plugins=()) as opened:
-        assert opened.id == other.id
-        assert opened.path == other.path
 
 
 def test_discovery(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -59,12 +59,15 @@ def test_a_script_replays_what_it_ran_itself(tmp_path: Path) -> None:
         ("one.py", SAME_SOURCE, "acceptable"),
         ("one.py", AGAIN.format(factor=3), "unacceptable"),
         ("two.py", SAME_SOURCE, "acceptable"),
-        ("two.py", AGAIN.format(factor=3), "replay/program"),
-        ("one.py", SAME_SOURCE.replace("add", "sum"), "replay/program"),
+        ("two.py", AGAIN.format(factor=3), "program/importing"),
+        ("one.py", SAME_SOURCE.replace("add", "sum"), "program/changed"),
     ],
 )
 def test_another_script(tmp_path: Path, name: str, text: str, verdict: str) -> None:
-    """The script itself counts, also changed; another one, where its source is equal."""
+    """The script itself counts, also changed; another one, where its source is equal.
+
+    Else the file that ran is imported: only as it was, and nothing runs meanwhile.
+    """
     run = script(tmp_path / "one.py", RECORD).stdout.strip()
     done = script(tmp_path / name, text, run)
     assert verdict in (done.stdout + done.stderr)
@@ -72,7 +75,7 @@ def test_another_script(tmp_path: Path, name: str, text: str, verdict: str) -> N
 
 def test_main_is_never_imported() -> None:
     """What is no program of the script that runs is asked for."""
-    with pytest.raises(CannotTellError, match="was __main__:nothing"):
+    with pytest.raises(CannotTellError, match="__main__:nothing cannot be imported"):
         find({"import": "__main__:nothing", "file": "a.py"}, "R")
     with pytest.raises(CannotTellError, match="replay/program"):
         find({"import": "__main__:", "file": "a.py"}, "R")

@@ -20,7 +20,8 @@ from hypothesis import strategies as st
 from muniment.canonical import JsonValue
 from muniment.events import Event
 from muniment.ledger import Ledger
-from muniment.projections import Cache, Projection, fold
+from muniment.projection_cache import Cache
+from muniment.projections import Projection, fold
 from muniment.trust import TrustHome
 
 
@@ -150,13 +151,30 @@ def test_a_cache_is_used(ledger: Ledger) -> None:
     assert starts == [0, 6]
 
 
-def test_garbage_is_replaced(ledger: Ledger) -> None:
-    """A cache that became garbage is a cache again after the next projection."""
+def test_a_damaged_cache_is_replaced(ledger: Ledger) -> None:
+    """A cache of ours that was damaged is a cache again after the next projections."""
+    ledger.project(Census)
     place = ledger.path.with_name("cache.db")
-    place.write_bytes(b"garbage" * 1000)
-    for _ in range(3):
+    whole = place.read_bytes()
+    place.write_bytes(whole[:100] + b"garbage" * 1000)
+    for number in range(3):
+        ledger.append("note.added", {"text": str(number)})
         assert ledger.project(Census) == _afresh(ledger)
-    assert place.read_bytes().startswith(b"SQLite format 3")
+    with closing(sqlite3.connect(place)) as connection:
+        assert connection.execute("SELECT count(*) FROM projection").fetchone() == (1,)
+
+
+def test_a_file_of_others_is_left_alone(ledger: Ledger) -> None:
+    """What is no cache of ours is neither written nor deleted, whatever it holds."""
+    place = ledger.path.with_name("cache.db")
+    with closing(sqlite3.connect(place)) as connection:
+        connection.execute("CREATE TABLE bookmarks (url TEXT)")
+        connection.commit()
+    for theirs in (place.read_bytes(), b"garbage" * 1000):
+        place.write_bytes(theirs)
+        assert ledger.project(Census) == _afresh(ledger)
+        assert not ledger.cache.clear()
+        assert place.read_bytes() == theirs
 
 
 @pytest.mark.parametrize("block", [lambda p: p.mkdir(), lambda p: p.symlink_to(p)])
@@ -211,7 +229,7 @@ def test_one_run_alone(ledger: Ledger) -> None:
 
 def test_the_state_keeps_its_types(tmp_path: Path) -> None:
     """What comes back from the cache has the types and the order that went in."""
-    cache = Cache(tmp_path / "cache.db", "sha256:0")
+    cache = Cache(tmp_path / "cache.db", "sha256:0", b"s" * 32)
     state = {"b": 1.0, "a": 2**70, "c": [None, True, "ü"]}
     cache.save(Census(), "", 3, "head", json.dumps(state).encode())
     size, head, found = cache.load(Census(), "")
@@ -223,6 +241,6 @@ def test_the_state_keeps_its_types(tmp_path: Path) -> None:
 @pytest.mark.skipif(os.name != "posix", reason="file modes are POSIX")
 def test_what_is_remembered_is_not_for_everybody(tmp_path: Path) -> None:
     """Only its owner reads the cache: it quotes a ledger that may be as private."""
-    cache = Cache(tmp_path / "cache.db", "sha256:0")
+    cache = Cache(tmp_path / "cache.db", "sha256:0", b"s" * 32)
     cache.save(Census(), "", 3, "head", b"{}")
     assert stat.S_IMODE((tmp_path / "cache.db").stat().st_mode) == 0o600

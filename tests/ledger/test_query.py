@@ -33,9 +33,6 @@ def filled(
 ) -> Iterator[tuple[Ledger, list[Event]]]:
     """Give a ledger with a little of everything, and all its events."""
     directory = tmp_path_factory.mktemp("query")
-    ledger = Ledger.create(
-        directory / "ledger.db", home=directory / "home", plugins=(), actor="ada"
-    )
 
     def program(run: Any, number: int) -> int:
         run.record("claim.stated", {"id": f"c{number}", "text": "t", "acceptance": {}})
@@ -47,6 +44,9 @@ def filled(
         patch.setattr(
             "muniment.batch.timestamp",
             lambda _: timestamp(NOW + timedelta(seconds=next(clock) // 3)),
+        )
+        ledger = Ledger.create(
+            directory / "ledger.db", home=directory / "home", plugins=(), actor="ada"
         )
         for number in range(12):
             ledger.append(

@@ -38,7 +38,7 @@ def test_a_replay_is_equal_and_touches_nothing(tmp_path: Path, name: str) -> Non
         report = replay(ledger, done.run_id, JOURNEYS[name](untouched))
         assert report.ok, report.findings
         assert report.result_digest == done.result_digest
-        assert report.guards == ("sockets", "subprocesses", "file writes")
+        assert report.guards == ("sockets", "subprocesses", "file writes", "signals")
         assert report.compared > 20
         assert ledger.head.size == size
     assert not untouched.log.exists()

@@ -7,6 +7,7 @@ from muniment.executing import Done
 from muniment.ledger import Ledger
 from muniment.records import RunFacts
 from muniment.replaying import ReplayReport
+from muniment.run_check import Checked
 from muniment.verifying.report import Finding, Report
 
 RUN = "01JD3Z8M6Q7YB0000000000000"
@@ -60,11 +61,19 @@ def test_a_replay_says_its_verdict_and_each_difference() -> None:
     """One line for the run, one for what was compared, one for each finding."""
     found = Divergence("effect", "", 4, "request.prompt", "hey", "hey!")
     report = ReplayReport(
-        RUN, "strict", "acceptable_with_warnings", 1, ("sockets",), (found,), None
+        RUN,
+        "strict",
+        "acceptable_with_warnings",
+        1,
+        ("sockets",),
+        (found,),
+        None,
+        verified=Checked(5, 6, proven=True),
     )
     assert str(report).splitlines() == [
         f"run {RUN}: acceptable with warnings (strict)",
-        "compared: 1, kept from sockets",
+        "verified: 5 events, 6 signatures, root and counts",
+        "compared: 1, watched for sockets",
         "effect at event 4: request.prompt was 'hey', is 'hey!'",
     ]
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import importlib
 import json
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -25,6 +27,7 @@ from muniment.keyentries import enrolment, genesis_context, next_root_commitment
 from muniment.keyring import Keyring
 from muniment.keys import PrivateKey
 from muniment.layout import LAYOUT_VERSION, SCHEMA
+from muniment.programs import describe
 from muniment.signing import Envelope, entry_hash, sign_payload, spki_base64
 from muniment.vocabulary import KERNEL_TYPES
 
@@ -180,3 +183,36 @@ def test_texts_that_may_be_personal() -> None:
         "verdict.reached.result",
         "verdict.reached.settings",
     }
+
+
+def test_what_ran_is_described_as_the_page_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The members of `program`, their paths and their digests are those of the page."""
+    text = "def main(run):\n    return 1\n"
+    jobs = tmp_path / "desk" / "jobs"
+    jobs.mkdir(parents=True)
+    (jobs / "__init__.py").write_text("")
+    (jobs / "triage.py").write_text(f"import json\n\n\n{text}")
+    monkeypatch.chdir(jobs.parent)
+    monkeypatch.syspath_prepend(str(jobs.parent))
+    described = describe(importlib.import_module("jobs.triage").main)
+
+    assert described == {
+        "file": "jobs/triage.py",
+        "files": {
+            "jobs/__init__.py": sha256_tag(b""),
+            "jobs/triage.py": sha256_tag(f"import json\n\n\n{text}".encode()),
+        },
+        "import": "jobs.triage:main",
+        "source": sha256_tag(text.encode()),
+    }
+    section = PAGE.read_text().partition("## Runs")[2].partition("\n## ")[0]
+    assert {f"| `{name}` |" in section for name in described} == {True}
+    monkeypatch.chdir(tmp_path.parent)
+    assert describe(json.dumps).keys() == {"file", "import", "source"}
+    monkeypatch.chdir(jobs)
+    outside = describe(importlib.import_module("jobs").triage.main)
+    assert outside["file"] == "triage.py"
+    monkeypatch.delitem(sys.modules, "jobs.triage")
+    monkeypatch.delitem(sys.modules, "jobs")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from muniment.batch import Draft
 from muniment.checkpoint import origin, read_checkpoint
 from muniment.errors import AppendRefused, MunimentError, UsageError, WrongError
 from muniment.event_types import EventTypes
+from muniment.events import timestamp
 from muniment.genesis import create_ledger
 from muniment.ledger import Ledger
 from muniment.merkle import Frontier
@@ -139,7 +141,10 @@ def test_time_never_runs_backwards(
 ) -> None:
     """A clock that was set back claims the time of the event before."""
     first = ledger.append("note.added", {"text": "a"})
-    monkeypatch.setattr("muniment.batch.timestamp", lambda _: "1999-01-01T00:00:00Z")
+    monkeypatch.setattr(
+        "muniment.batch.timestamp",
+        lambda moment: timestamp(moment - timedelta(hours=1)),
+    )
     assert ledger.append("note.added", {"text": "b"}).time == first.time
 
 

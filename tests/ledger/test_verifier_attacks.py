@@ -375,5 +375,5 @@ def test_honest_oddities_pass(file: Path) -> None:
         {"text": '"$blob"', "n": None, "b": [True, False], "e": {}, "l": []},
         {},
     ):
-        forge.append("note.added", data, actor='Zoë "x"', tenant="\\")
+        forge.append("x.noted", data, actor='Zoë "x"', tenant="\\")
     assert check(forge, file).findings == ()

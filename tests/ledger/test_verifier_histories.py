@@ -214,8 +214,8 @@ def test_weak_key(forge: Forge, file: Path, key: bytes) -> None:
 def test_event_left_out_of_a_run(file: Path) -> None:
     """A producer who leaves out an event of a run is found by counts and root."""
     forge = Forge("one").open()
-    forge.append("run.started", {}, run=RUN)
-    forge.append("claim.stated", {"id": "c1"}, run=RUN)
+    forge.append("run.started", {"name": "x", "seed": "00"}, run=RUN)
+    forge.append("claim.stated", {"id": "c1", "text": "t"}, run=RUN)
     shorter = forge.copy()
     del shorter.rows[-1:]
     end = json.loads(forge.end_run(RUN).payload)["predicate"]["data"]
@@ -233,9 +233,9 @@ def test_blobs(file: Path) -> None:
     """Missing, foreign, wrong, misplaced and undead contents are found."""
     base = Forge("one").open()
     reference = base.blob(b"[1]")
-    base.append("note.added", {"details": reference})
+    base.append("x.noted", {"details": reference})
     large = base.blob(b"y" * 100, file=True)
-    base.append("note.added", {"details": large, "other": reference})
+    base.append("x.noted", {"details": large, "other": reference})
     assert check(base, file).ok
     digest, seq, data = base.blobs[0]
     assert data is not None
@@ -276,7 +276,7 @@ def test_blob_reference_of_another_shape(file: Path) -> None:
         {"$blob": 5, "size": 1},
     ):
         forge = Forge("one").open()
-        forge.append("note.added", {"details": bad})
+        forge.append("x.noted", {"details": bad})
         assert first(check(forge, file)) == ("blob/reference", 1, 1)
 
 

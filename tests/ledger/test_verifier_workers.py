@@ -31,7 +31,7 @@ def test_workers_find_a_bad_signature(file: Path, bad: int) -> None:
     forge = Forge("one").open()
     for number in range(5000):
         stranger = make_key("stranger") if number + 1 == bad else None
-        row = forge.append("note.added", {"n": number}, signer=stranger)
+        row = forge.append("note.added", {"text": str(number)}, signer=stranger)
         if stranger is not None:
             mine = raw(forge.key("writer"))
             leaf = leaf_hash(row.payload, row.signature, mine)
@@ -50,7 +50,7 @@ def test_dead_workers(
     forge = Forge("one").open()
     for number in range(5000):
         stranger = make_key("stranger") if number + 1 == bad else None
-        row = forge.append("note.added", {"n": number}, signer=stranger)
+        row = forge.append("note.added", {"text": str(number)}, signer=stranger)
         if stranger is not None:
             mine = raw(forge.key("writer"))
             leaf = leaf_hash(row.payload, row.signature, mine)
@@ -70,7 +70,7 @@ def test_workers_of_a_daemon(file: Path) -> None:
     """A process without standard input and output verifies with workers all the same."""
     forge = Forge("one").open()
     for number in range(5000):
-        forge.append("note.added", {"n": number})
+        forge.append("note.added", {"text": str(number)})
     check(forge, file)
     code = (
         "import os, sys\n"

@@ -70,14 +70,19 @@ def begun() -> Callable[..., Case]:
 
 @pytest.fixture
 def experiment() -> Callable[..., Experiment]:
-    """Return what makes the guide's experiment, with other code or properties."""
+    """Return what makes the guide's experiment, with other code or properties.
 
-    def make(code: str = CODE, **changes: object) -> Experiment:
+    Where a *model* proposes the spec, nobody knows of its properties beforehand.
+    """
+
+    def make(code: str = CODE, *, model: bool = False, **changes: object) -> Experiment:
+        bounds = spec(**changes)
+        proposed = generate_spec(llm=lambda *_: bounds)
         return (
             Experiment.builder()
             .datasource(rows)
             .add_step(specify_claim(claim=Claim("sum-invariant", "A sum is a sum")))
-            .add_step(generate_spec(spec=spec(**changes)))
+            .add_step(proposed if model else generate_spec(spec=bounds))
             .add_step(bounded_synthesis(code=code))
             .add_step(execute_capsule())
             .add_step(run_metamorphic_tests())

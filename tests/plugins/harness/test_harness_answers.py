@@ -167,27 +167,29 @@ def test_3_17_acceptance_decides(ledger: Ledger) -> None:
         code = "def fit_and_eval(data): return {'rmse': data[0] * 1.0}"
         experiment = (
             builder(code, metric="rmse", min_improvement_pct=pct)
-            .treatment("half", {"data": [0.5]})
+            .datasource(lambda ctx: [1.0 + ctx["replicate"]])
+            .treatment("half", lambda ctx: {"data": [0.5 + ctx["replicate"] / 2]})
             .hypothesis("better", verifier=meets_claim)
             .build()
         )
-        result = experiment.run(replicates=4, ledger=ledger)
+        result = experiment.run(replicates=5, ledger=ledger)
         assert result.errors == ()
         (event,) = ledger.events(run=result.run_id, type="verdict.reached")
         fact = ledger.resolve(event)
-        assert fact["p_value"] == 1 / 16
+        assert fact["p_value"] == (1 / 32 if pct < 50 else 1)
         assert fact["inputs"] == [
             f"{condition}/replicate/{number}"
             for condition in ("baseline", "half")
-            for number in range(4)
+            for number in range(5)
         ]
         said = fact["result"]
         assert isinstance(said, Mapping)
         assert said["pct_improvement"] == 50.0
-        assert replay(ledger, result.run_id).verdict == "acceptable"
+        program = experiment.program
+        assert replay(ledger, result.run_id, program).verdict == "acceptable"
         return fact["passed"]
 
-    assert judged(50) is True
+    assert judged(49) is True
     assert judged(51) is False
 
 

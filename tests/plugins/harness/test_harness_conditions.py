@@ -25,11 +25,12 @@ from muniment_plugins.harness import (
 )
 from muniment_plugins.harness.building import ExperimentBuilder
 from muniment_plugins.harness.references import Function
+from muniment_plugins.harness.refusals import HarnessRefused
 from muniment_plugins.harness.verifiers import Hypothesis, Verifier
 from small import small
 
 CODE = "def fit_and_eval(data): return {'total': sum(data), 'n': len(data)}"
-NOISY = "def fit_and_eval(data): return {'total': data[0] * 1e-3, 'n': 1}"
+NOISY = "def fit_and_eval(data): return {'total': 1 + data[0] * 1e-3, 'n': 1}"
 
 pytestmark = pytest.mark.in_process
 
@@ -43,10 +44,10 @@ def builder(*more: Any, code: str = CODE) -> ExperimentBuilder:
 @pytest.mark.parametrize(
     ("changes", "metrics"),
     [
-        ({"code": NOISY}, {"total": [0.001], "n": [1], "perm_pass": [False]}),
+        ({"code": NOISY}, {"total": [1.001], "n": [1], "perm_pass": [False]}),
         (
             {"code": NOISY, "tolerance": 1.0},
-            {"total": [0.001], "n": [1], "perm_pass": [True]},
+            {"total": [1.001], "n": [1], "perm_pass": [True]},
         ),
         ({"data": [5, 6]}, {"total": [11], "n": [2], "perm_pass": [True]}),
         ({"spec": Spec()}, {"total": [10], "n": [5]}),
@@ -196,8 +197,8 @@ def test_a_step_of_ones_own(ledger: Ledger) -> None:
 
 def test_what_a_step_needs_has_to_be_there(ledger: Ledger) -> None:
     """A parameter that nobody gives is refused by name, one that is unknown at once."""
-    result = builder(needing()).build().run(ledger=ledger)
-    assert "needing needs something" in result.errors[0].message
+    with pytest.raises(HarnessRefused, match="needing needs something"):
+        builder(needing()).build()
     given = builder(needing()).initial_ctx({"something": 5}).build()
     assert given.run(ledger=ledger).metrics.baseline.metrics["n"] == [6]
     with pytest.raises(UsageError, match="Unknown parameters: other"):
@@ -214,7 +215,14 @@ def test_what_a_step_returns_has_to_have_a_form(ledger: Ledger) -> None:
 def test_declared_outputs_have_to_come(ledger: Ledger) -> None:
     """A replicate whose code does not return them fails."""
     assert builder().outputs(["total"]).build().run(ledger=ledger).ok
-    result = builder().outputs(["total", "rmse"]).build().run(ledger=ledger)
+    with pytest.raises(HarnessRefused, match="the code returns no rmse"):
+        builder().outputs(["total", "rmse"]).build()
+    code = "def fit_and_eval(data): return dict(total=1, n=1)"
+    written = builder().outputs(["rmse"]).treatment("written", {"code": code})
+    with pytest.raises(HarnessRefused, match="the code returns no rmse"):
+        written.build()
+    model = builder().initial_ctx({"llm": lambda *_: code}).outputs(["rmse"])
+    result = model.build().run(ledger=ledger)
     assert "the code returns no rmse" in result.errors[0].message
 
 

@@ -215,7 +215,7 @@ def test_a_refuted_hypothesis_is_no_failure(ledger: Ledger, experiment: Make) ->
 
 def test_an_emptily_asked_hypothesis_fails(ledger: Ledger, experiment: Make) -> None:
     """Zero properties give no metamorphic verdict, but a failure that is recorded."""
-    result = experiment(properties=[]).run(ledger=ledger)
+    result = experiment(model=True, properties=[]).run(ledger=ledger)
     assert result.metrics.hypotheses == ()
     assert result.errors[0].place == "baseline, hypothesis metamorphic"
     assert result.errors[0].rule == "harness/vacuous"

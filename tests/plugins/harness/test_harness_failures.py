@@ -16,7 +16,6 @@ from muniment_plugins.harness import (
     Experiment,
     ExperimentFailed,
     Spec,
-    execute_capsule,
     pipeline_step,
 )
 from muniment_plugins.harness.building import ExperimentBuilder
@@ -69,14 +68,15 @@ def test_many_kinds_of_failures_are_cut() -> None:
 
 def test_a_remedy_stands_beside_its_failure(tmp_path: Path) -> None:
     """What an error says to do is a member of the failure, and is said with it."""
-    built = Experiment.builder("early").datasource(errands.rows)
+    code = "def fit_and_eval(data): return dict(fine_pass=True)"
+    built = builder().initial_ctx({"code": code}).build()
     with harness_ledger(tmp_path / "ledger.db") as ledger:
-        result = built.add_step(execute_capsule()).build().run(ledger=ledger)
+        result = built.run(ledger=ledger)
     (failure,) = result.errors
-    assert failure.remedy == "put bounded_synthesis(code=… | llm=…) before this step"
+    assert failure.remedy == "name the metric without _pass"
     (said,) = summed_up([failure])
     assert said.startswith("baseline, execute_capsule (replicate 0): HarnessRefused: ")
-    assert said.endswith(f"there is no code yet [harness/order]; {failure.remedy}")
+    assert said.endswith(f"only a test may say [harness/metric]; {failure.remedy}")
 
 
 def test_a_timeout_says_which_limit_it_was(tmp_path: Path) -> None:

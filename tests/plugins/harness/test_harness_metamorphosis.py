@@ -43,7 +43,7 @@ def test_the_middle_element_is_found_out(begun: Begun) -> None:
 
 def test_tolerance_decides(begun: Begun) -> None:
     """A difference within the property's tolerance passes, beyond it fails."""
-    body = "{'m': data[0] * 1e-3}"
+    body = "{'m': 1 + data[0] * 1e-3}"
     prop: dict[str, object] = {"transform": "permute_rows"}
     assert outcome_of(begun, body, [1, 2], {**prop, "tolerance": 0.01})
     assert not outcome_of(begun, body, [1, 2], {**prop, "tolerance": 0.0001})

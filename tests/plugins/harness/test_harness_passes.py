@@ -140,7 +140,9 @@ def test_6_10_properties_that_are_none(ledger: Ledger, experiment: Make) -> None
     for one in ({"transform": "identity"}, {"name": "p"}, "p", {}):
         with pytest.raises(HarnessRefused, match=r"is no (text|mapping)"):
             Spec(properties=[one])  # type: ignore[list-item]
-    result = experiment(properties=[]).run(ledger=ledger)
+    with pytest.raises(HarnessRefused, match="no property will be tested"):
+        experiment(properties=[])
+    result = experiment(model=True, properties=[]).run(ledger=ledger)
     assert "no property was tested" in result.errors[0].message
     assert (result.metrics.hypotheses, result.exit_code) == ((), 1)
 

@@ -39,7 +39,8 @@ def unsourced(value: JsonValue) -> JsonValue:
 def test_the_form_of_plans_stays() -> None:
     """What plans say of an experiment is fixed: recorded ones replay in every version.
 
-    A member that is added says nothing here: it is left out while it has its default.
+    A member that is added says nothing here: it is left out while it has its default,
+    which is what the first edition did.
     """
     plan = builder().treatment("t", {"share": 1}).build().program.describe()
     claim: Any = {"id": "c", "text": "A claim", "acceptance": {}}
@@ -71,6 +72,7 @@ def test_the_form_of_plans_stays() -> None:
                 "tolerance": 1e-6,
                 "rtol": 0.0,
                 "permutations": 2,
+                "strict": True,
             },
         ],
         "hypotheses": [
@@ -83,6 +85,7 @@ def test_the_form_of_plans_stays() -> None:
         "context": {},
         "outputs": [],
         "pin": "content",
+        "edition": 2,
     }
 
 

@@ -19,8 +19,8 @@ from muniment_plugins.harness import (
     Experiment,
     metamorphic,
 )
+from muniment_plugins.harness.integrity import integrity_of
 from muniment_plugins.harness.levels import LEVELS, weakest
-from muniment_plugins.harness.registration import integrity_of
 from small import small
 
 CODE = "def fit_and_eval(data): return {'total': sum(data), 'n': len(data)}"

@@ -100,14 +100,13 @@ def test_a_recorded_verifier_judges_again(
     assert result.metrics.hypotheses[0].passed is True
     report = replay(ledger, result.run_id)
     assert (report.verdict, report.findings) == ("acceptable", ())
-    assert report.guards == ("sockets", "subprocesses", "file writes")
+    assert report.guards == ("sockets", "subprocesses", "file writes", "signals")
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         (OUTSIDE, "does not run by itself: .*LIMIT"),
-        (ASKING, "does not run by itself: Claim"),
         ("judge = verifier(lambda _b, now: {'passed': True})", "cannot be imported"),
     ],
 )
@@ -118,6 +117,14 @@ def test_what_does_not_stand_by_itself_cannot_be_told(
     result = gone(text)
     with pytest.raises(CannotTellError, match=message):
         replay(ledger, result.run_id)
+
+
+def test_a_recorded_verifier_is_told_the_claim(
+    ledger: Ledger, gone: Callable[..., Result]
+) -> None:
+    """A claim has its members in the capsule, too."""
+    report = replay(ledger, gone(ASKING).run_id)
+    assert (report.verdict, report.findings) == ("acceptable", ())
 
 
 def test_recorded_source_stays_in_its_bounds(

@@ -19,12 +19,13 @@ from muniment_plugins.harness import (
     metamorphic,
     verifier,
 )
-from muniment_plugins.harness.resampling import bootstrap_interval, paired_p_value
+from muniment_plugins.harness.first_statistics import bootstrap_interval
+from muniment_plugins.harness.resampling import paired_p_value
 from muniment_plugins.harness.samples import Samples, Trial, paired
 from muniment_plugins.harness.verifiers import Hypothesis, Verifier
 
-BEFORE = Samples({n: {"rmse": one} for n, one in enumerate([1.0, 1.2, 0.8, 1.0])})
-AFTER = Samples({n: {"rmse": one} for n, one in enumerate([0.8, 0.9, 0.7, 0.8])})
+BEFORE = Samples({n: {"rmse": one} for n, one in enumerate([1.0, 1.2, 0.8, 1.0] * 2)})
+AFTER = Samples({n: {"rmse": one} for n, one in enumerate([0.8, 0.9, 0.7, 0.8] * 2)})
 
 
 @verifier
@@ -66,15 +67,16 @@ NOTHING = Trial("baseline", Samples({}))
 
 def test_an_improvement_is_measured_and_tested() -> None:
     """The percentage, its interval, the p-value and what they stand on are told."""
-    fact = verdict({"metric": "rmse", "min_improvement_pct": 15.0})
+    fact = verdict({"metric": "rmse", "min_improvement_pct": 10.0})
     result = fact["result"]
     assert result["pct_improvement"] == pytest.approx(20.0)
     assert (fact["passed"], result["meets_claim"]) == (True, True)
-    assert fact["p_value"] == result["p_value"] == 1 / 16
+    assert fact["p_value"] == result["p_value"] == 1 / 256
     low, high = result["interval_95"]
     assert 10 < low < 20 < high < 30
-    assert (result["pairs"], result["seed"], result["direction"]) == (4, 7, "decrease")
-    assert verdict({"metric": "rmse", "min_improvement_pct": 25})["passed"] is False
+    assert (result["pairs"], result["seed"], result["direction"]) == (8, 7, "decrease")
+    assert verdict({"metric": "rmse", "min_improvement_pct": 30})["passed"] is False
+    assert verdict({"metric": "rmse", "min_improvement_pct": 19})["passed"] is None
     worse = verdict({"min_improvement_pct": 15}, BEFORE, AFTER)
     assert (worse["passed"], worse["p_value"]) == (False, 1.0)
     assert worse["result"]["pct_improvement"] == pytest.approx(-25.0)
@@ -89,12 +91,19 @@ def test_an_improvement_is_measured_and_tested() -> None:
         ({"min_value": 0.71}, False),
         ({"equals": 0.8}, False),
         ({"metric": "rmse", "max_value": 1, "min_value": 0.8}, False),
-        ({"min_improvement_pct": 20}, True),
-        ({"min_improvement_pct": 20.1}, False),
+        ({"min_improvement_pct": 10}, True),
+        ({"min_improvement_pct": 30.1}, False),
+        ({"min_improvement_pct": 20}, None),
         ({"min_improvement_pct": -100}, True),
+        ({"max_change_pct": 30}, True),
+        ({"max_change_pct": 10}, False),
+        ({"max_change_pct": 20}, None),
+        ({"max_value": 0.89, "min_improvement_pct": 20}, False),
     ],
 )
-def test_every_criterion_is_read(acceptance: dict[str, object], passed: bool) -> None:
+def test_every_criterion_is_read(
+    acceptance: dict[str, object], passed: bool | None
+) -> None:
     """Each documented key decides, over all replicates, and all keys have to hold."""
     assert verdict(acceptance)["passed"] is passed
 
@@ -137,6 +146,8 @@ def test_criteria_without_a_baseline(
         ({"max_value": 1, "metric": "k"}, {"k": ["a"]}, {}, "k is of type str and not"),
         ({"min_improvement_pct": 5}, BEFORE, {}, "cannot improve over itself"),
         ({"min_improvement_pct": 5}, {"mse": [1]}, {}, "no percentage can be told"),
+        ({"min_improvement_pct": 5}, AFTER, {"alpha": 1}, "alpha 1 is no level"),
+        ({"max_change_pct": 0}, AFTER, {}, "no change is as small as that"),
         ({"must_pass": True}, AFTER, {}, "no property: not tested"),
         ({"must_pass": ["a"]}, {"b_pass": [True]}, {}, "a_pass: not tested"),
         ({"must_pass": False}, {"b_pass": [True]}, {}, "names no property"),
@@ -156,13 +167,14 @@ def test_a_percentage_of_nothing_is_refused() -> None:
     """A baseline of 0 has no percentages."""
     nothing = Samples({0: {"rmse": 0.0}})
     with pytest.raises(HarnessRefused, match="no percentage can be told of rmse"):
-        verdict({"min_improvement_pct": 5}, AFTER, nothing)
+        verdict({"min_improvement_pct": 5}, Samples({0: {"rmse": 1.0}}), nothing)
 
 
 def test_settings_say_what_the_claim_leaves_open() -> None:
     """Metric, threshold and direction may stand in the verifier instead."""
-    after = Samples({n: {"score": one} for n, one in enumerate([1.2, 1.3, 0.9, 1.2])})
-    before = Samples({n: {"score": 1.0} for n in range(4)})
+    scores = [1.2, 1.3, 1.15, 1.2, 1.18]
+    after = Samples({n: {"score": one} for n, one in enumerate(scores)})
+    before = Samples({n: {"score": 1.0} for n in range(5)})
     settings = {"metric": "score", "min_improvement_pct": 10, "direction": "increase"}
     fact = verdict({}, after, before, **settings)
     assert fact["passed"] is True
@@ -172,12 +184,16 @@ def test_settings_say_what_the_claim_leaves_open() -> None:
 
 
 def test_a_level_may_be_asked_for() -> None:
-    """With alpha, an improvement that chance could have brought does not count."""
+    """Alpha says which p-value shows a claim; without one, the mean decides."""
     assert verdict({"min_improvement_pct": 15}, alpha=0.1)["passed"] is True
-    assert verdict({"min_improvement_pct": 15}, alpha=0.05)["passed"] is False
+    assert verdict({"min_improvement_pct": 15}, alpha=0.001)["passed"] is None
     one = [Samples({0: {"rmse": value}}) for value in (0.5, 1.0)]
     fact = verdict({"min_improvement_pct": 15}, *one, alpha=0.05)
-    assert (fact["passed"], fact["p_value"]) == (False, None)
+    assert (fact["passed"], fact["p_value"]) == (None, None)
+    assert fact["result"]["undecided"] == "one pair tells nothing of chance"
+    fact = verdict({"min_improvement_pct": 50}, *one, alpha=None)
+    assert (fact["passed"], fact["p_value"]) == (True, None)
+    assert verdict({"min_improvement_pct": 50.1}, *one, alpha=None)["passed"] is False
 
 
 def test_replicates_are_paired_by_number() -> None:

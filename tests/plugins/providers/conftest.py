@@ -12,8 +12,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))  # helpers import by plain na
 
 from model_prompts import KEY
 from model_server import ModelServer
-from muniment.ledger import Ledger
-from recording import Desk
+from recording import Desk, new_desk
 
 
 @pytest.fixture(autouse=True)
@@ -54,10 +53,6 @@ def places(server: ModelServer, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def desk(tmp_path: Path, server: ModelServer, monkeypatch: pytest.MonkeyPatch) -> Desk:
     """Give the test a ledger, a server, and the command line beside them."""
-    place = tmp_path / "desk"
-    place.mkdir()
-    monkeypatch.chdir(place)
-    with Ledger.create(place / ".muniment" / "ledger.db"):
-        pass
-    variables = {"BASE": server.url, "PYTHONPATH": "", "NO_COLOR": "1"}
-    return Desk(place, server, variables)
+    found = new_desk(tmp_path / "desk", server)
+    monkeypatch.chdir(found.place)
+    return found

@@ -104,7 +104,8 @@ def test_a_resume_that_is_killed_says_how_to_go_on(desk: Desk, name: str) -> Non
     assert (resumed.code, resumed.out) == (128 + getattr(signal, name), "")
     assert resumed.err.endswith(
         f"run {run}: interrupted\n"
-        f"`muniment resume {run} -- {PYTHON} agent.py` goes on with it\n"
+        f"`muniment resume {run} -- {PYTHON} agent.py` "
+        "goes on; what completed is not repeated\n"
     )
     assert "muniment_cli" not in resumed.err
     assert desk.facts(run).status == "interrupted"

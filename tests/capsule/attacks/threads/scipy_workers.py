@@ -8,9 +8,13 @@ import scipy.fft
 
 def fit_and_eval(data):
     import os
+    import time
 
-    scipy.fft.fft(np.ones((64, 4096)), workers=4)
-    tasks = len(os.listdir("/proc/self/task"))
-    if tasks < 2:
+    os.environ["DUCC0_NUM_THREADS"] = "4"  # newer ones take no more than this says
+    waves = np.ones((512, 4096))
+    own, all_of_us = time.thread_time(), time.process_time()
+    scipy.fft.fft(waves, workers=4)
+    elsewhere = (time.process_time() - all_of_us) - (time.thread_time() - own)
+    if elsewhere < 0.001:
         raise OSError
-    return {"through": tasks}
+    return {"through": elsewhere}

@@ -1,0 +1,33 @@
+"""What the tests of promises share: helpers beside them import by their plain names."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from first_hour import Newcomer
+from model_server import ModelServer
+from recording import Desk, new_desk
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
+    """Give the test a ledger, a model server, and the command line beside them."""
+    with ModelServer() as server:
+        found = new_desk(tmp_path / "desk", server)
+        monkeypatch.chdir(found.place)
+        yield found
+
+
+@pytest.fixture
+def newcomer(tmp_path: Path) -> Newcomer:
+    """Give a new user an empty directory, and a home where nothing is."""
+    folder, home = tmp_path / "desk", tmp_path / "newcomer"
+    folder.mkdir()
+    home.mkdir()
+    return Newcomer(folder, home)

@@ -1,0 +1,90 @@
+"""No journal that somebody put beside a database of ours deletes a file elsewhere."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import struct
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+MUNIMENT = str(Path(sys.executable).with_name("muniment"))
+COMMANDS = (
+    *("status", "runs", "events", "rebuild", "verify", "keys list", "doctor"),
+    *("runs show RUN", "runs explain RUN", "replay RUN", "run program.py"),
+    *("query SELECT-1", "erase RUN --reason x --yes", "backup copy.db"),
+)
+MAGIC = bytes([0xD9, 0xD5, 0x05, 0xF9, 0x20, 0xA1, 0x63, 0xD7])
+
+
+def plant(database: Path, victim: Path) -> Path:
+    """Put a hot journal beside *database* whose end names *victim* as its superior."""
+    (page,) = struct.unpack(">H", database.read_bytes()[16:18])
+    pages = database.stat().st_size // page
+    head = (MAGIC + struct.pack(">IIIII", 0, 1234, pages, 512, page)).ljust(512, b"\0")
+    name = os.fsencode(victim)
+    end = struct.pack(">I", (0x40000000 // page) + 1) + name
+    end += struct.pack(">II", len(name), sum(name)) + MAGIC
+    journal = database.with_name(f"{database.name}-journal")
+    journal.write_bytes(head + end)
+    return journal
+
+
+def shell(work: Path, *line: str) -> subprocess.CompletedProcess[str]:
+    """Run a command of muniment in a process of its own."""
+    return subprocess.run(
+        [MUNIMENT, *line], cwd=work, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    """Make a ledger with a run and a cache."""
+    place = tmp_path / "work"
+    place.mkdir()
+    (place / "program.py").write_text("def main(run):\n    return 1\n")
+    for line in (["init"], ["run", "program.py"], ["runs"]):
+        assert shell(place, *line).returncode == 0
+    return place
+
+
+def test_sqlite_alone_deletes_it(work: Path) -> None:
+    """The attack is one: without us, the file is gone."""
+    victim = work / "victim"
+    victim.write_text("precious")
+    plant(work / ".muniment" / "cache.db", victim)
+    with closing(sqlite3.connect(work / ".muniment" / "cache.db")) as connection:
+        connection.execute("SELECT count(*) FROM sqlite_master")
+    assert not victim.exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["cache.db", "ledger.db"])
+def test_no_command_does(work: Path, name: str) -> None:
+    """Whatever is asked of the ledger, the file that the journal names stays."""
+    victim, database = work / "victim", work / ".muniment" / name
+    known = json.loads(shell(work, "runs", "list", "--json").stdout)[0]["id"]
+    for command in COMMANDS:
+        victim.write_text("precious")
+        journal = plant(database, victim)
+        line = [known if one == "RUN" else one for one in command.split()]
+        line = [one.replace("SELECT-1", "SELECT 1") for one in line]
+        done = shell(work, *line)
+        assert "Traceback" not in done.stderr
+        assert victim.exists(), command
+        journal.unlink(missing_ok=True)
+
+
+def test_the_cache_still_remembers(work: Path) -> None:
+    """A journal costs what was written last, not the cache."""
+    cache = work / ".muniment" / "cache.db"
+    before = cache.read_bytes()
+    journal = plant(cache, work / "victim")
+    assert shell(work, "runs").returncode == 0
+    assert not journal.exists()
+    assert cache.read_bytes() == before

@@ -1,0 +1,95 @@
+"""``runs stats`` counts an effect as open while its outcome is unknown, and no longer.
+
+A process that is killed inside an effect leaves a request without an outcome. Once the
+effect was performed again, nothing of it is open.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from first_hour import Newcomer
+from muniment.events import Event
+from muniment.tallies import EffectTally
+
+DYING = """
+import os
+import signal
+import muniment
+
+
+def ask(request):
+    with open("asked", "a") as file:
+        file.write("x")
+    if os.path.getsize("asked") <= 2:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return {"said": "yes"}
+
+
+def triage(run):
+    run.effect("tool", {"name": "look"}, perform=lambda _: {"seen": 1})
+    return run.effect("llm", {"prompt": "?"}, perform=ask)
+
+
+if __name__ == "__main__":
+    with muniment.open(create=True) as ledger:
+        ledger.execute(triage)
+"""
+
+
+def stats(newcomer: Newcomer, *more: str) -> dict[str, tuple[int, int, int]]:
+    """Return requested, completed and open of each kind."""
+    listed = json.loads(newcomer.muniment("runs", "stats", "--json", *more).out)
+    return {
+        one["kind"]: (one["requested"], one["completed"], one["open"]) for one in listed
+    }
+
+
+@pytest.mark.slow
+def test_doubt_is_open_until_it_is_resolved(newcomer: Newcomer) -> None:
+    """Killed twice inside one effect, it is one that is open, and none at the end."""
+    (newcomer.folder / "triage.py").write_text(DYING)
+    assert newcomer.python("triage.py").code < 0
+    assert stats(newcomer) == {"llm": (1, 0, 1), "tool": (1, 1, 0)}
+    (run,) = json.loads(newcomer.muniment("runs", "--json").out)
+    again = ("resume", run["id"], "--repeat-doubtful")
+    assert newcomer.muniment(*again).code < 0
+    assert stats(newcomer)["llm"] == (2, 0, 1)
+    done = newcomer.muniment(*again)
+    assert done.code == 0, done.err
+    for more in ((), ("--run", run["id"])):
+        assert stats(newcomer, *more) == {"llm": (3, 1, 0), "tool": (1, 1, 0)}
+
+
+places = st.tuples(
+    st.sampled_from(["one", "two"]),
+    st.sampled_from(["", "a", "a/b"]),
+    st.integers(0, 2),
+)
+steps = st.tuples(places, st.sampled_from(["requested", "completed", "failed"]))
+
+
+@given(st.lists(steps, max_size=30))
+def test_an_effect_is_open_by_its_last_event(
+    told: list[tuple[tuple[str, str, int], str]],
+) -> None:
+    """Whatever was asked and answered, in any order, over all runs and scopes."""
+    fold, last = EffectTally(), dict[tuple[str, str, int], str]()
+    state = fold.initial()
+    for (run, scope, ordinal), verb in told:
+        event = SimpleNamespace(
+            type=f"llm.{verb}", run=run, scope=scope, ordinal=ordinal, raw={}
+        )
+        state = fold.apply(state, cast("Event", event))
+        last[run, scope, ordinal] = verb
+    asked = Counter(verb for _, verb in told)["requested"]
+    waiting = Counter(last.values())["requested"]
+    assert [one.open for one in fold.view(state)] == ([waiting] if asked else [])
+    assert sum(one.requested for one in fold.view(state)) == asked

@@ -1,0 +1,125 @@
+"""Ledgers of the first edition verify, list, replay and resume by today's code."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import muniment
+from editions import FIRST, Kept, first_edition, first_programs
+from muniment.records import RunRecord
+from muniment.verifier import verify
+
+MUNIMENT = str(Path(sys.executable).with_name("muniment"))
+
+
+def run(kept: Kept, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
+    """Run ``muniment`` beside the ledger."""
+    return subprocess.run(
+        [MUNIMENT, *arguments],
+        cwd=kept.path.parent.parent,
+        env={**os.environ, **more},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("name", FIRST)
+@pytest.mark.parametrize("fast", [False, True])
+def test_it_is_intact(name: str, fast: bool, tmp_path: Path) -> None:
+    """Nothing is wrong with it, and nothing is left out."""
+    kept = first_edition(name, tmp_path, owned=False)
+    report = verify(kept.path, keys=[kept.root], fast=fast)
+    assert (report.integrity, report.authenticity, report.exit_code) == (
+        "intact",
+        "pinned",
+        0,
+    ), str(report)
+    assert report.size == int(kept.facts["size"])
+
+
+@pytest.mark.parametrize("name", FIRST)
+def test_it_is_listed(name: str, tmp_path: Path) -> None:
+    """Each run is listed with the end that it had."""
+    kept = first_edition(name, tmp_path)
+    listed = run(kept, "runs", "list", "--json")
+    assert listed.returncode == 0, listed.stderr
+    assert kept.facts["completed"] in listed.stdout
+
+
+def test_every_end_is_read(tmp_path: Path) -> None:
+    """A run is what its last end says."""
+    kept = first_edition("kernel", tmp_path)
+    with muniment.open(kept.path, readonly=True) as ledger:
+        found = {
+            name: ledger.project(RunRecord, run=kept.facts[name]).status
+            for name in ("completed", "failed", "failed-twice", "interrupted", "open")
+        }
+        again = ledger.project(RunRecord, run=kept.facts["resumed"]).status
+    assert found == {
+        "completed": "completed",
+        "failed": "failed",
+        "failed-twice": "failed",
+        "interrupted": "interrupted",
+        "open": "open",
+    }
+    assert again == "completed"
+
+
+@pytest.mark.parametrize("name", ["completed", "failed", "resumed", "long"])
+def test_a_run_is_replayed(name: str, tmp_path: Path) -> None:
+    """The record answers the program that it was taken from."""
+    kept, programs = first_edition("kernel", tmp_path), first_programs()
+    program = programs.lengthy if name == "long" else programs.triage
+    with muniment.open(kept.path) as ledger:
+        report = muniment.replay(ledger, kept.facts[name], program=program)
+    assert report.verdict == "acceptable", report
+
+
+@pytest.mark.parametrize("name", ["failed", "interrupted", "open"])
+def test_a_run_is_resumed(name: str, tmp_path: Path) -> None:
+    """A run that did not complete goes on, and the ledger holds afterwards."""
+    kept, programs = first_edition("kernel", tmp_path), first_programs()
+    with muniment.open(kept.path) as ledger:
+        done = ledger.resume(
+            kept.facts[name],
+            programs.triage,
+            take_over=True,
+            decide=lambda *_: "repeat",
+        )
+    assert done.status == "completed"
+    report = verify(kept.path)
+    assert report.exit_code == 0, str(report)
+
+
+def test_an_experiment_is_replayed(tmp_path: Path) -> None:
+    """Code runs again in the capsule, and comes to the same."""
+    kept, programs = first_edition("experiment", tmp_path), first_programs()
+    with muniment.open(kept.path) as ledger:
+        report = muniment.replay(
+            ledger, kept.facts["completed"], program=programs.robust().program
+        )
+    assert report.verdict == "acceptable", report
+
+
+def test_a_recorded_program_is_replayed(tmp_path: Path) -> None:
+    """The program gets the answers that it got, and nobody is asked."""
+    kept = first_edition("recorded", tmp_path)
+    replayed = run(
+        kept,
+        *("replay", kept.facts["completed"], "--", "python3", "agent.py"),
+        BASE=kept.facts["base"],
+    )
+    assert replayed.returncode == 0, replayed.stdout + replayed.stderr
+    assert "acceptable" in replayed.stdout
+
+
+def test_contents_that_were_erased_are_gone(tmp_path: Path) -> None:
+    """An erasure of then is one of now."""
+    kept = first_edition("kernel", tmp_path)
+    assert verify(kept.path).erased
