@@ -213,6 +213,8 @@ _FROM_VARIABLES = {
     "dsse/signature-base64": "wrong",
     "replay/effect": "wrong",
     "replay/fact": "wrong",
+    "run/order": "finding",
+    "run/ordinal": "finding",
 } | {
     f"{what}/{fault}": "wrong"
     for what in ("checkpoint", "note", "tlog-proof")

@@ -13,11 +13,11 @@ from typing import Annotated
 import click
 
 import muniment
+from muniment import Answer
 from muniment.event_types import BLOB, EventData, EventType
 from muniment.hookspecs import hookimpl
 from muniment.kinds import EffectKind
 from muniment.ledger import Ledger
-from muniment.runs import Answer
 
 __all__ = [
     "GreetingReceived",
