@@ -4,12 +4,14 @@
 # make clean  removes what was built
 #
 # Needs Python 3.11 or newer, git and make; uses uv where there is one.
-# BASE=python3.12 chooses the interpreter, WORKERS=4 the test processes.
+# BASE=python3.12 chooses the interpreter, which gets an environment of its own;
+# WORKERS=4 the test processes, MARK='not slow' the tests.
 
 BASE ?= python3
 WORKERS ?= auto
+MARK ?=
 
-VENV := .venv
+VENV := .venv$(if $(filter-out python3,$(BASE)),-$(notdir $(BASE)))
 BIN := $(VENV)/bin
 PYTHON := $(BIN)/python
 UV := $(shell command -v uv 2>/dev/null)
@@ -32,7 +34,7 @@ demo: $(VENV)/.installed
 	$(BIN)/muniment demo
 
 test: $(VENV)/.dev
-	$(PYTHON) -m pytest -q -n $(WORKERS) --dist worksteal
+	$(PYTHON) -m pytest -q -n $(WORKERS) --dist worksteal $(if $(MARK),-m '$(MARK)')
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -46,10 +48,13 @@ bench: $(VENV)/.dev
 
 docs: $(VENV)/.dev
 	$(PYTHON) tools/docs.py
+	$(PYTHON) tools/operation_table.py
 	$(PYTHON) tools/api.py
+	$(PYTHON) tools/ledger_attacks.py
+	$(PYTHON) tools/move_table.py
 
 clean:
-	rm -rf $(VENV) build dist .hypothesis .import_linter_cache \
+	rm -rf .venv .venv-* build dist .hypothesis .import_linter_cache \
 	  .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
