@@ -99,3 +99,23 @@ def test_command_lines_hold_no_secret(desk: Desk, form: str) -> None:
     written = desk.bytes_of_ledger()
     assert not [value for value in pairs.values() if value.encode() in written]
     assert b"created_at" in written
+
+
+def test_places_are_no_secrets(desk: Desk) -> None:
+    """What a variable says of where something lies is recorded, unless a user hides it.
+
+    ``PWD`` has the name of a password, and ``SIGNING_KEY`` may be the path of one.
+    """
+    desk.write("agent.py", "print('heard')")
+    desk.write("signing-key.pem", "no key")
+    key = str(desk.place / "signing-key.pem")
+    gone = str(desk.place / "no-longer-there")
+    desk.variables |= {"PWD": str(desk.place), "OLDPWD": gone, "SIGNING_KEY": key}
+    desk.variables["SERVICE_TOKEN"] = "/not/a/path/but-a-secret"
+    command = (PYTHON, "agent.py", key, gone, "/not/a/path/but-a-secret")
+    done = desk.record(*command)
+    (started,) = desk.data(done.run, "run.started")
+    assert started["params"]["command"] == [*command[:-1], "[redacted]"]
+    hidden = desk.muniment("record", "--redact", "SIGNING_KEY", "--", *command)
+    (started,) = desk.data(hidden.run, "run.started")
+    assert started["params"]["command"][2] == "[redacted]"

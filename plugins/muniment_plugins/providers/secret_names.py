@@ -99,13 +99,17 @@ class Names:
         """
         return _is_secret(self, name, alone)
 
+    def hides(self, name: str) -> bool:
+        """Tell whether a user decided that *name* is that of a secret."""
+        return words(name) in self.hide
+
 
 @lru_cache(maxsize=4096)
 def _is_secret(names: Names, name: str, alone: bool) -> bool:
     said = words(name)
     if said in names.keep:
         return False
-    if said in names.hide:
+    if names.hides(name):
         return True
     while said and (said[-1].isdigit() or said[-1] in _AGAIN):
         said = said[:-1]

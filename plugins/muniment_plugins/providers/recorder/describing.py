@@ -27,6 +27,8 @@ __all__ = ["described", "program_of", "redacted", "script_of", "secret_values"]
 _PYTHON = re.compile(r"^(?:python|pypy)[\d.]*(?:\.exe)?$")
 _TAKES_A_VALUE = ("-W", "-X", "--check-hash-based-pycs")
 """Options of Python with a value of their own."""
+_DIRECTORIES = ("OLDPWD", "PWD")
+"""Variables of the shell, which are no passwords."""
 
 
 def described(
@@ -79,12 +81,23 @@ def script_of(command: Sequence[str]) -> Path | None:
 
 
 def secret_values(names: Names = NAMES) -> list[str]:
-    """Return the values of the variables whose names say that they hold secrets."""
+    """Return the values of the variables whose names say that they hold secrets.
+
+    One that says where something lies holds none: ``PWD``, ``SSH_KEY=/etc/ssh/key``.
+    """
     return [
         value
         for name, value in os.environ.items()
         if names.is_secret(name.removesuffix("S"), alone=True)
+        and (names.hides(name) or not _is_place(name, value))
     ]
+
+
+def _is_place(name: str, value: str) -> bool:
+    """Tell whether a variable has a path: the shell's own, or one of a file."""
+    return value.startswith(os.sep) and (
+        name in _DIRECTORIES or os.path.lexists(value)
+    )
 
 
 def _is_script(file: Path) -> bool:
