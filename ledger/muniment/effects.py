@@ -264,7 +264,7 @@ class Call:
         """
         try:
             self.kind.check_response(value)
-            about = dict(self.kind.about_response(value)) or None
+            about = self.kind.about_answer(value)
             fields: dict[str, object] = {"value": value, "about": about}
             prepared = self._outcome("completed", fields)
             # At once: what is done to the value from here on is not in the record.

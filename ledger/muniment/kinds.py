@@ -66,6 +66,13 @@ class EffectKind:
             isinstance(one, dict) and bool(one.get("secrets")) for one in parts
         )
 
+    def about_answer(self, value: object) -> dict[str, object] | None:
+        """Return what stands inline of an answer: its facts, and that it had secrets."""
+        about = dict(self.about_response(value))
+        if self.holds_secret({"value": cast("JsonValue", value)}):
+            about["secrets"] = True
+        return about or None
+
     def check_request(self, request: object) -> None:
         """Refuse a *request* that the kind's model does not allow."""
         self._check(self.request_model, request, "request")

@@ -178,6 +178,8 @@ def test_a_resume_answers_no_secret(desk: Desk, issuer: list[str]) -> None:
     resumed = desk.muniment("resume", run, "--repeat-doubtful", "--", *command)
     assert resumed.code == 0, resumed.err
     assert issuer == ["/login", "/a", "/login", "/a"]
+    verified = desk.muniment("verify")
+    assert verified.code == 0, verified.out  # two answers to one request, and told so
     again = desk.replay(run, *command)
     assert json.loads(again.out)["verdict"] == "acceptable", again.out
     written = desk.bytes_of_ledger()

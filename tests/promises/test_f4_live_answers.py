@@ -110,9 +110,10 @@ def test_places_are_no_secrets(desk: Desk) -> None:
     desk.write("signing-key.pem", "no key")
     key = str(desk.place / "signing-key.pem")
     gone = str(desk.place / "no-longer-there")
+    told = "/not/a/path/but-a-secret"
     desk.variables |= {"PWD": str(desk.place), "OLDPWD": gone, "SIGNING_KEY": key}
-    desk.variables["SERVICE_TOKEN"] = "/not/a/path/but-a-secret"
-    command = (PYTHON, "agent.py", key, gone, "/not/a/path/but-a-secret")
+    desk.variables |= {"SERVICE_TOKEN": told}
+    command = (PYTHON, "agent.py", key, gone, told)
     done = desk.record(*command)
     (started,) = desk.data(done.run, "run.started")
     assert started["params"]["command"] == [*command[:-1], "[redacted]"]

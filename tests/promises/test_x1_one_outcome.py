@@ -12,19 +12,37 @@ from attacking import check
 from forge import RUN, Forge
 from muniment.verifying.run_record import RunRecord
 
-VERBS = {"r": "requested", "s": "streamed", "c": "completed", "f": "failed"}
+VERBS = {
+    "r": "requested",
+    "s": "streamed",
+    "c": "completed",
+    "f": "failed",
+    "S": "completed",  # with secrets
+}
+RESUMED = "R"
 HONEST = re.compile(r"(rs*f?)*(rs*c)?")
 """Attempts, each with parts and at most one outcome; the last may have completed."""
 
-STORIES = ["r" + "".join(more) for n in range(4) for more in product("rscf", repeat=n)]
+LETTERS = (*VERBS, RESUMED)
+STORIES = ["r" + "".join(more) for n in range(4) for more in product(LETTERS, repeat=n)]
+
+
+def is_honest(story: str) -> bool:
+    """Tell whether a writer tells *story*: an answer with secrets is none once resumed."""
+    told = re.sub(f"S{RESUMED}+", "f", story).replace(RESUMED, "").replace("S", "c")
+    return HONEST.fullmatch(told) is not None
 
 
 def told(story: str, version: int) -> Forge:
     """Return a ledger with a run of one effect, to which *story* happened."""
     forge = Forge("one").open(event=version)
     forge.append("run.started", {"name": "x", "seed": "00"}, run=RUN)
-    for letter in story:
-        forge.append(f"probe.{VERBS[letter]}", {"of": letter}, run=RUN, ordinal=1)
+    for at, letter in enumerate(story):
+        if letter == RESUMED:
+            forge.append("run.resumed", {"generation": at}, run=RUN, ordinal=at + 1)
+        else:
+            data = {"of": letter, "about": {"secrets": True} if letter == "S" else {}}
+            forge.append(f"probe.{VERBS[letter]}", data, run=RUN, ordinal=1)
     forge.append("x.noted", {"text": "after it"}, run=RUN, ordinal=len(story) + 1)
     forge.end_run(RUN)
     return forge
@@ -46,7 +64,7 @@ def test_every_short_story_of_an_effect_is_judged(tmp_path: Path, version: int) 
     honest = 0
     for story in STORIES:
         forge = told(story, version)
-        good = version == 1 or HONEST.fullmatch(story) is not None
+        good = version == 1 or is_honest(story)
         honest += good
         wanted = set() if good else {"run/order"}
         report = check(forge, tmp_path / f"{story}.db")

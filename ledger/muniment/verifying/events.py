@@ -311,7 +311,7 @@ class EventPass:
             self.blobs.erase(seq, data)
         if run is not None and (not self._fast or kind in _FOLLOWED):
             chain = predicate["muniment"]
-            self.runs.place(seq, run, chain["scope"], chain["ordinal"], kind)
+            self.runs.place(seq, run, chain, kind, data)
             self.runs.add(seq, run, chain["scope"], kind, data, leaf)
         if kind == "ledger.opened":
             if self.keys.keyring is not None:

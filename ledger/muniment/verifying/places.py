@@ -10,11 +10,13 @@ Rules:
   one goes on with the same effect.
 - Parts and an outcome belong to an attempt that was asked for and has not ended.
 - What completed is not asked for again: whoever reads the first answer and whoever reads
-  the last would tell two stories. What failed, or has no outcome, may be; and so may
-  what completed before a resumption, which asks anew for what answered a secret.
+  the last would tell two stories. What failed, or has no outcome, may be; and so may,
+  after a resumption, what states that its answer had secrets, which no record holds.
 """
 
 from __future__ import annotations
+
+from typing import Any, cast
 
 __all__ = ["Places"]
 
@@ -33,12 +35,14 @@ class Places:
         """The least ordinal of each scope that no event has."""
         self._asked: dict[tuple[str, int], str] = {}
         """The kinds of the effects that were requested."""
-        self._done: set[tuple[str, int]] = set()
-        """Where an attempt completed."""
+        self._done: dict[tuple[str, int], bool] = {}
+        """Where an attempt completed, and whether with secrets."""
         self._going: set[tuple[str, int]] = set()
         """Where the last attempt has no outcome yet."""
 
-    def taken(self, scope: str, ordinal: int, kind: str) -> tuple[str, str] | None:
+    def taken(
+        self, scope: str, ordinal: int, kind: str, data: Any
+    ) -> tuple[str, str] | None:
         """Take the place for *kind*, or go on there; return the rule it breaks, why."""
         stem, _, verb = kind.rpartition(".")
         place = scope, ordinal
@@ -56,7 +60,7 @@ class Places:
         elif verb in _OUTCOMES:
             self._going.discard(place)
             if verb == "completed":
-                self._done.add(place)
+                self._done[place] = _had_secrets(data)
         return None
 
     def _begun(self, place: tuple[str, int], kind: str) -> tuple[str, str] | None:
@@ -67,5 +71,12 @@ class Places:
         elif kind in _PARTS:
             return "run/order", f"{kind} stands where nothing was requested"
         elif kind == "run.resumed":
-            self._done.clear()  # what answered a secret is asked for again
+            for secretive in [one for one, had in self._done.items() if had]:
+                del self._done[secretive]
         return None
+
+
+def _had_secrets(data: Any) -> bool:
+    about = data.get("about")
+    told = cast("dict[str, Any]", about) if isinstance(about, dict) else {}
+    return told.get("secrets") is True

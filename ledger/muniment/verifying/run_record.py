@@ -143,7 +143,7 @@ class RunRecord:
         scope, ordinal = chain["scope"], chain["ordinal"]
         if not self.rows and kind != "run.started":
             self._add("run/start", f"the run begins with {kind}", seq)
-        broken = self._places.taken(scope, ordinal, kind)
+        broken = self._places.taken(scope, ordinal, kind, predicate["data"])
         if broken and (broken[0] != "run/order" or self._runs.version >= OWN_PLACES):
             self._add(*broken, seq)
         self._runs.add(seq, self._run, scope, kind, predicate["data"], leaf)

@@ -89,14 +89,14 @@ class Runs:
             state.counts[scope] = state.counts.get(scope, 0) + 1
             state.tree.append(leaf)
 
-    def place(self, seq: int, run: str, scope: str, ordinal: int, kind: str) -> None:
+    def place(self, seq: int, run: str, chain: Any, kind: str, data: Any) -> None:
         """Say whether the place that the event has in its run is another's."""
         state = self._runs.get(run)
         if run in self._done or self._fast or self.version < OWN_PLACES:
             return
         if state is None:
             state = self._runs[run] = _Run()
-        broken = state.places.taken(scope, ordinal, kind)
+        broken = state.places.taken(chain["scope"], chain["ordinal"], kind, data)
         if broken:
             remedy = "the writer did not keep to its run; ask who wrote it"
             self._findings.add("run", *broken, seq=seq, remedy=remedy)

@@ -95,9 +95,7 @@ def secret_values(names: Names = NAMES) -> list[str]:
 
 def _is_place(name: str, value: str) -> bool:
     """Tell whether a variable has a path: the shell's own, or one of a file."""
-    return value.startswith(os.sep) and (
-        name in _DIRECTORIES or os.path.lexists(value)
-    )
+    return value.startswith(os.sep) and (name in _DIRECTORIES or os.path.lexists(value))
 
 
 def _is_script(file: Path) -> bool:
