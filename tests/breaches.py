@@ -151,6 +151,12 @@ def other_data(forge: Forge) -> None:
     forge.append("note.added", {"text": "x"}, subject=about)
 
 
+def other_code(forge: Forge) -> None:
+    """State the digest of other code."""
+    about = [{"digest": {"sha256": "ab" * 32}, "name": "code"}]
+    forge.append("synthesis.attempted", {"code": "1", "accepted": True}, subject=about)
+
+
 def enrolled(
     roles: list[str], name: str = "third", signer: str = "root"
 ) -> Callable[[Forge], None]:
@@ -257,6 +263,12 @@ CASES = {
     ),
     "other data": Case(
         "event", "`data.json` MUST have that digest", other_data, "event/subject"
+    ),
+    "other code": Case(
+        "event",
+        "a verifier MUST compare the first of these",
+        other_code,
+        "event/subject",
     ),
     "enrolled by a writer": Case(
         "event", SIGNERS, enrolled(["writer"], signer="writer"), "key/role"

@@ -31,6 +31,8 @@ from muniment.signing import entry_hash
 from muniment.verifying.contents import Blobs, Subjects
 from muniment.verifying.kernel import KERNEL, Fields, fault
 from muniment.verifying.keys import KeyCheck
+from muniment.verifying.public import FIELDS as PUBLIC
+from muniment.verifying.public import Public
 from muniment.verifying.report import Findings
 from muniment.verifying.rewrite import Rewriter
 from muniment.verifying.rows import Row, numbered_below, rows_from
@@ -101,6 +103,7 @@ class EventPass:
         self.runs = Runs(findings, fast=fast)
         self.subjects = Subjects(snapshot, findings)
         self.blobs = Blobs(snapshot, findings, fast=fast)
+        self._public = Public(snapshot, findings, fast=fast)
         self.head: bytes | None = None
         """The leaf hash of the last event."""
         self.sound = 0
@@ -171,7 +174,7 @@ class EventPass:
         else:
             leaf = self._judge_odd(row, statement)
         if statement is not None and kind in self._described:
-            self._check_data(seq, kind, statement["predicate"])
+            self._check_data(seq, kind, statement)
         self.size = seq + 1
         self.head = leaf
         self._prev = hexlify(leaf)
@@ -295,10 +298,14 @@ class EventPass:
             named = kind if isinstance(kind, str) else ""
             self.runs.add(seq, belongs, read.scope, named, read.data or {}, leaf)
 
-    def _check_data(self, seq: int, kind: str, predicate: Any) -> None:
-        wrong = fault(kind, predicate["data"])
-        if wrong and predicate["muniment"]["version"] == 1:
+    def _check_data(self, seq: int, kind: str, statement: Any) -> None:
+        predicate = statement["predicate"]
+        if predicate["muniment"]["version"] != 1:
+            return
+        if wrong := fault(kind, predicate["data"]):
             self._add("edited", "event/data", wrong, seq)
+        elif kind in PUBLIC:
+            self._public.check(seq, kind, statement)
 
     def _follow(self, row: Row, statement: Any, leaf: bytes) -> None:
         """Compare what a sound statement points at."""
