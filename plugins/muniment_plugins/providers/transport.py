@@ -136,6 +136,11 @@ class _Base:
             )
         return response
 
+    def answered(self, flow: Flow, request: Any, known: Outcome) -> Any:
+        """Return the library's response for what is *known* as a whole."""
+        body = Known(flow, known, lambda fault: self.error(fault, request))
+        return self.response(known, request, body)
+
 
 def _raise_for_status(check: Callable[[], Any], failure: EffectFailed) -> Any:
     """Let the error of a status name the effect that failed by it."""
@@ -153,11 +158,7 @@ class _Transport(_Base):
         flow = self.flow(_sent(request, request.read()))
         known = flow.known()
         if known is not None:
-            return self.response(
-                known,
-                request,
-                Known(flow, known, lambda fault: self.error(fault, request)),
-            )
+            return self.answered(flow, request, known)
         fault, response = None, None
         try:
             with flow.effect.performing:
@@ -168,26 +169,23 @@ class _Transport(_Base):
             flow.interrupt(type(error).__name__)
             raise
         if fault is not None:  # beyond the error, whose text may hold a key
-            return self._settled(flow, request, fault)
+            return self.answered(flow, request, flow.settle(fault))
         head = _received(response, [], None)
         if is_stream(request.method, head):
             flow.begin(head)
             return self.response(head, request, Live(flow, response, self.fault))
-        return self._settled(flow, request, self._whole(response))
+        return self.answered(flow, request, flow.settle(self._whole(flow, response)))
 
-    def _settled(self, flow: Flow, request: Any, outcome: Outcome) -> Any:
-        known = flow.settle(outcome)
-        return self.response(
-            known, request, Known(flow, known, lambda fault: self.error(fault, request))
-        )
-
-    def _whole(self, response: Any) -> Outcome:
+    def _whole(self, flow: Flow, response: Any) -> Outcome:
         chunks: list[bytes] = []
         fault = None
         try:
             chunks.extend(response.iter_bytes())
         except Exception as error:  # noqa: BLE001 - whatever it is, it is recorded
             fault = self.fault(error)
+        except BaseException as error:
+            flow.interrupt(type(error).__name__)
+            raise
         finally:
             response.close()
         return _received(response, chunks, fault)
@@ -212,11 +210,7 @@ class _AsyncTransport(_Base):
         flow = self.flow(_sent(request, await request.aread()))
         known = await flow.aknown()
         if known is not None:
-            return self.response(
-                known,
-                request,
-                Known(flow, known, lambda fault: self.error(fault, request)),
-            )
+            return self.answered(flow, request, known)
         fault, response = None, None
         try:
             with flow.effect.performing:
@@ -228,17 +222,13 @@ class _AsyncTransport(_Base):
             flow.interrupt(type(error).__name__)
             raise
         if fault is not None:  # beyond the error, whose text may hold a key
-            return self._settled(flow, request, fault)
+            return self.answered(flow, request, flow.settle(fault))
         head = _received(response, [], None)
         if is_stream(request.method, head):
             flow.begin(head)
             return self.response(head, request, Live(flow, response, self.fault))
-        return self._settled(flow, request, await self._whole(flow, response))
-
-    def _settled(self, flow: Flow, request: Any, outcome: Outcome) -> Any:
-        known = flow.settle(outcome)
-        return self.response(
-            known, request, Known(flow, known, lambda fault: self.error(fault, request))
+        return self.answered(
+            flow, request, flow.settle(await self._whole(flow, response))
         )
 
     async def _whole(self, flow: Flow, response: Any) -> Outcome:

@@ -367,3 +367,30 @@ def test_is_light() -> None:
 
     assert heavy & set(done.stdout.split()) == set()
     assert inspect.ismodule(plugin)
+
+
+def test_a_program_that_is_stopped_while_a_body_comes(ledger: Ledger) -> None:
+    """Ctrl-C in the middle of an answer is recorded, and raised again in a replay."""
+
+    class Stopped(httpx2.SyncByteStream):
+        def __iter__(self) -> Any:
+            yield b'{"half":'
+            raise KeyboardInterrupt
+
+    def answer(_: Any) -> Any:
+        return httpx2.Response(200, headers={"content-length": "20"}, stream=Stopped())
+
+    def program(run: Lane) -> str:
+        wire = httpx2.MockTransport(answer)
+        with http_client(run, transport=wire) as http:
+            try:
+                http.get("http://localhost/x")
+            except KeyboardInterrupt:
+                return "went on"
+        return "was answered"
+
+    done = ledger.execute(program)
+    assert done.result == "went on"
+    (failed,) = ledger.events(run=done.run_id, type="http.failed")
+    assert failed.data["error_type"] == "KeyboardInterrupt"
+    assert replay(ledger, done.run_id, program).verdict == "acceptable"
