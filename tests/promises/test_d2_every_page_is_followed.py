@@ -38,7 +38,7 @@ asked = urllib.request.Request(
     {"content-type": "application/json"},
 )
 print(json.load(urllib.request.urlopen(asked))["choices"][0]["message"]["content"])
-sys.exit(times == 3)  # the line of the page after whose run it is resumed
+sys.exit(times == 4)  # the line of the page after whose run it is resumed
 """
 SITUATIONS = {
     "README.md": Situation(
