@@ -7,9 +7,9 @@ Rules:
   has the layers of the system around it.
 
 - An audit hook (PEP 578) refuses while a replay is active, in the thread that replays
-  and in those that begin meanwhile, unless Python (from 3.12 on) tells that somebody
-  else started them. Threads that were there before are none of the program's: live
-  runs, servers and other replays go on beside it.
+  and in those that begin meanwhile, unless it is told that somebody else started them.
+  Threads that were there before are none of the program's: live runs, servers and other
+  replays go on beside it.
 - The hook is installed once, since Python cannot remove one, and is idle else.
 - What a reproducible effect does while it is performed again is permitted: it runs
   synthesised code in a capsule of its own. So is importing modules, and ``/dev/null``.
@@ -32,6 +32,7 @@ from weakref import WeakSet
 
 from muniment.errors import RefusedError
 from muniment.machine_reads import ask_machine, is_answered
+from muniment.thread_starts import STARTS, begun_by, tell_starts
 
 __all__ = ["GUARDS", "Guard", "guarded"]
 
@@ -92,7 +93,6 @@ _FOLDERS = {
 }
 """Which arguments are the descriptors that the paths before them start from."""
 _NOTED = 20
-_STARTS = frozenset({"_thread.start_new_thread", "_thread.start_joinable_thread"})
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
@@ -177,8 +177,8 @@ class _Hook:
         if not self.active:
             return
         lifted = _LIFTED.get()
-        if event in _STARTS and not lifted:
-            self.follow(getattr(arguments[0], "__self__", None))
+        if event in STARTS and not lifted:
+            self.follow(begun_by(arguments))
         name = _EVENTS.get(event)
         if name is None and event == "open" and _writes(arguments):
             name = "file writes"
@@ -198,9 +198,9 @@ class _Hook:
         own += [one for one in active if thread not in one.bystanders]
         return own[0] if own else None
 
-    def follow(self, started: object) -> None:
+    def follow(self, started: threading.Thread | None) -> None:
         """Let a thread be guarded as the one that starts it."""
-        if isinstance(started, threading.Thread):
+        if started is not None:
             guard = self.guard()
             for one in self.active[::-1]:
                 (one.threads if one is guard else one.bystanders).add(started)
@@ -209,6 +209,7 @@ class _Hook:
         """Guard from here on; modules that are imported write no bytecode."""
         with self.lock:
             if not self.installed:
+                tell_starts()
                 sys.addaudithook(self)
                 self.installed = True
             if not self.active:

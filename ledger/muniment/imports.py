@@ -9,8 +9,10 @@ is only to be replayed would perform its effects a second time, in a second run.
 Rules:
 
 - Whatever begins a run, goes on with one, or writes asks `refuse_importing` first.
-- What the import starts is refused, too: its own thread, and threads begun meanwhile.
-  Threads that were there before go on; they are somebody else's.
+- What the import starts is refused, too: its own thread, and those that it starts, and
+  they start. All others are somebody else's and go on, begun meanwhile or not.
+- A thread of which nobody was told who started it, such as one of a library written in
+  another language, is refused if it was not there before.
 - A process that has no ledgers (`without_ledgers`), such as the one that a replay runs a
   program in, refuses to open one meanwhile: what the file does with it would follow.
 """
@@ -20,8 +22,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from weakref import WeakSet
 
 from muniment.errors import RefusedError
+from muniment.thread_starts import follow
 
 __all__ = [
     "RULE",
@@ -33,17 +39,50 @@ __all__ = [
 
 RULE = "program/importing"
 
-_active: list[tuple[str, frozenset[threading.Thread]]] = []
-"""The imports that are under way: which file or module, and whose threads go on."""
+
+@dataclass(slots=True, eq=False)
+class _Import:
+    """One import that is under way."""
+
+    place: str
+    """Which file or module."""
+    threads: WeakSet[threading.Thread]
+    """Those that it runs in."""
+    others: WeakSet[threading.Thread]
+    """Those that are known to be somebody else's."""
+
+    def begun(self, thread: threading.Thread) -> None:
+        """Let *thread* belong to whoever starts it, which is the current one."""
+        starter = threading.current_thread()
+        for known in (self.threads, self.others):
+            if starter in known:
+                known.add(thread)
+                return
+
+
+_active: list[_Import] = []
 _without_ledgers = threading.Event()
+
+
+@cache
+def _follow_threads() -> None:
+    follow(_begun)
+
+
+def _begun(thread: threading.Thread | None) -> None:
+    if thread is not None:
+        for one in (*_active,):
+            one.begun(thread)
 
 
 @contextmanager
 def importing(place: str) -> Generator[None]:
     """Import *place*, a file or a module, in the body; see the module's rules."""
-    others = frozenset(threading.enumerate()) - {threading.current_thread()}
-    entry = (place, others)
-    _active.append(entry)
+    _follow_threads()
+    here = threading.current_thread()
+    entry = _Import(place, WeakSet([here]), WeakSet())
+    _active.append(entry)  # first: what starts from here on is told
+    entry.others.update(one for one in threading.enumerate() if one is not here)
     try:
         yield
     finally:
@@ -77,14 +116,12 @@ def refuse_opening() -> None:
 
 
 def _refuse(what: str) -> None:
-    if not _active:
-        return
     here = threading.current_thread()
-    for place, others in _active:
-        if here not in others:
+    for one in (*_active,):
+        if here in one.threads or here not in one.others:
             raise RefusedError(
                 f"{what} a replay or a resume",
                 rule="program/importing",
-                place=place,
+                place=one.place,
                 remedy='put what the file does under `if __name__ == "__main__":`',
             )

@@ -62,6 +62,35 @@ DOINGS = {
         "with ThreadPoolExecutor() as pool:\n"
         '    pool.submit(ledger.append, "note.added", {"text": "again"}).result()'
     ),
+    "in a thread of a thread": (
+        "import threading\n"
+        "said = []\n"
+        "def inner():\n"
+        "    try:\n"
+        '        ledger.append("note.added", {"text": "again"})\n'
+        "    except Exception as error:\n"
+        "        said.append(error)\n"
+        "def outer():\n"
+        "    one = threading.Thread(target=inner)\n"
+        "    one.start()\n"
+        "    one.join()\n"
+        "one = threading.Thread(target=outer)\n"
+        "one.start()\n"
+        "one.join()\n"
+        "if said: raise said[0]"
+    ),
+    "in a thread without a name": (
+        "import _thread, queue\n"
+        "said = queue.Queue()\n"
+        "def inner():\n"
+        "    try:\n"
+        '        said.put(ledger.append("note.added", {"text": "again"}) and None)\n'
+        "    except Exception as error:\n"
+        "        said.put(error)\n"
+        "_thread.start_new_thread(inner, ())\n"
+        "error = said.get()\n"
+        "if error: raise error"
+    ),
     "swallowed": (
         "try:\n"
         '    ledger.execute(triage, params={"ticket": "T-1"})\n'
@@ -230,6 +259,74 @@ server.start()
 pathlib.Path("begun").touch()
 print(muniment.replay(muniment.open(readonly=True), run).verdict)
 server.join()
+"""
+
+
+def test_threads_that_others_start_go_on(newcomer: Newcomer) -> None:
+    """A host that starts threads all the time goes on while it replays and resumes.
+
+    What such a thread starts itself goes on, too, and so do the pools that it makes.
+    """
+    (newcomer.folder / "busy.py").write_text(BUSY)
+    (newcomer.folder / "slow.py").write_text(SLOW_AGAIN)
+
+    said = newcomer.python("busy.py")
+
+    assert (said.out.split(), said.err) == (["acceptable", "written", "none"], "")
+
+
+SLOW_AGAIN = """
+import pathlib, time
+
+def main(run):
+    return 1
+
+while pathlib.Path("wait").exists() and not pathlib.Path("written").exists():
+    time.sleep(0.01)
+"""
+BUSY = """
+import pathlib, sys, threading, time
+from concurrent.futures import ThreadPoolExecutor
+import muniment
+
+ledger = muniment.open(create=True)
+import slow
+run = ledger.execute(slow.main).run_id
+refused, written, ended = [], [], threading.Event()
+
+def write():
+    try:
+        ledger.append("note.added", {"text": "meanwhile"})
+    except Exception as error:
+        refused.append(error)
+    else:
+        written.append(1)
+        if "slow" in sys.modules and len(written) > 20:
+            pathlib.Path("written").touch()
+
+def nested():
+    inner = threading.Thread(target=write)
+    inner.start()
+    inner.join()
+
+def serve():
+    while not ended.is_set() and not refused:
+        one = threading.Thread(target=nested)
+        one.start()
+        with ThreadPoolExecutor() as pool:
+            pool.submit(write).result()
+        one.join()
+        time.sleep(0.005)
+    pathlib.Path("written").touch()
+
+del sys.modules["slow"]
+pathlib.Path("wait").touch()
+host = threading.Thread(target=serve)
+host.start()
+print(muniment.replay(muniment.open(readonly=True), run).verdict)
+ended.set()
+host.join()
+print("written" if written else "nothing", *(refused or ["none"]))
 """
 
 
