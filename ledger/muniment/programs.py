@@ -16,6 +16,7 @@ Rules:
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import shlex
 import sys
@@ -91,8 +92,8 @@ def find(
         raise _lost(f"the program {what} cannot be imported", run, said)
     if module == "__main__" and _in_this_script(name, said):
         return cast("Program", _attribute(sys.modules["__main__"], name))
-    there = None if module == "__main__" else sys.modules.get(module)
     try:
+        there = None if module == "__main__" else _loaded(module)
         found = _attribute(there or _imported(said, run, beside), name)
     except MunimentError:
         raise
@@ -129,6 +130,14 @@ def _imported(
             remedy=f"to run it all the same, name it: {_give(run, said, there)}",
         )
     raise _lost(f"the program {said.get('import')} cannot be imported", run, said)
+
+
+def _loaded(module: str) -> ModuleType | None:
+    """Return a module that this process has, whole: it waits for who is importing it."""
+    there = sys.modules.get(module)
+    if getattr(getattr(there, "__spec__", None), "_initializing", False):
+        return importlib.import_module(module)
+    return there
 
 
 def _attribute(module: ModuleType, name: str) -> object:

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
+from muniment.canonical import JsonValue
 from muniment.errors import CannotTellError
+from muniment.program_files import files_of
 from muniment.programs import find
 
 RECORD = """
@@ -79,3 +84,28 @@ def test_main_is_never_imported() -> None:
         find({"import": "__main__:nothing", "file": "a.py"}, "R")
     with pytest.raises(CannotTellError, match="replay/program"):
         find({"import": "__main__:", "file": "a.py"}, "R")
+
+
+def test_two_threads_find_one_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who finds a module that another thread is importing waits until it is whole."""
+    name = "found_by_two"
+    text = "import time\ntime.sleep(0.3)\ndef program(run): return 7\n"
+    file = tmp_path / f"{name}.py"
+    file.write_text(text)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    files = cast("JsonValue", files_of(file, name))
+    said = {"import": f"{name}:program", "file": file.name, "files": files}
+
+    def late() -> Any:
+        while name not in sys.modules and not first.done():
+            time.sleep(0.001)
+        return find(said, "r")
+
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(find, said, "r")
+        waiting = pool.submit(late)
+        assert first.result(60) is waiting.result(60)
+    sys.modules.pop(name)
