@@ -67,17 +67,19 @@ def folders_of(named: str | None, started: Event) -> list[str]:
     """Return the folders that the program of a run stands in, which it may read.
 
     What nobody named opens nothing beside its package: where the working directory is
-    in a package, what lies beside that package is somebody else's.
+    in a package, what lies beside that package is somebody else's. A file that is a link
+    is given by itself, wherever it leads, if it was named or is what was recorded.
     """
-    from muniment.program_files import root_of, stands_in
+    from muniment.program_files import led_to, root_of, stands_in
 
     here = Path.cwd()
     found = [here]
     place = (named or "").rpartition(":")[0] or named or ""
     described = started.raw.get("program")
     if place.endswith(".py"):
-        found.append(root_of(Path(place)))
+        found += [root_of(Path(place)), Path(place).resolve()]
     elif isinstance(described, dict) and (file := stands_in(described, here)):
+        found += led_to(described, here)
         root = root_of(file)
         if not root.is_relative_to(here):
             found.append(root / file.relative_to(root).parts[0])

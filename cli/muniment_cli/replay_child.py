@@ -29,6 +29,7 @@ from muniment_cli.replay_frames import receive, receive_bytes, send
 
 if TYPE_CHECKING:
     from muniment.canonical import JsonValue
+    from muniment.errors import CannotTellError
     from muniment.guarding import Guard
     from muniment.judge import Mode
     from muniment.ledger import Ledger
@@ -178,10 +179,32 @@ def _run(order: Order, record: bytes, pipe: _Pipe) -> None:
 
 
 def _recalled(order: Order, ledger: Ledger) -> Program:
+    from muniment.errors import CannotTellError
     from muniment_cli.recalling import recalled
 
     named, command = order["program"], order["command"]
-    return recalled(ledger, order["run"], named, command, order["trust_source"])
+    try:
+        return recalled(ledger, order["run"], named, command, order["trust_source"])
+    except CannotTellError as error:
+        if isinstance(kept := error.__cause__, PermissionError) and order["plan"]:
+            raise _kept_from(kept, order["run"]) from error
+        raise
+
+
+def _kept_from(kept: PermissionError, run: str) -> CannotTellError:
+    """Return what to do where a program cannot be imported behind the layers."""
+    import shlex
+
+    from muniment.errors import CannotTellError
+
+    known = isinstance(kept.filename, str)
+    place = os.path.realpath(kept.filename) if known else "PATH"
+    return CannotTellError(
+        f"while it was imported it was kept from {place if known else kept}",
+        rule="replay/denied",
+        place=f"run {run}",
+        remedy=f"let it read that with --readable {shlex.quote(place)}",
+    )
 
 
 def _guard(order: Order, guard: Guard) -> Guard:

@@ -39,7 +39,15 @@ from types import ModuleType
 
 from muniment.canonical import JsonValue, sha256_tag
 
-__all__ = ["Found", "files_of", "locate", "module_name", "root_of", "stands_in"]
+__all__ = [
+    "Found",
+    "files_of",
+    "led_to",
+    "locate",
+    "module_name",
+    "root_of",
+    "stands_in",
+]
 
 _PACKAGE = "__init__.py"
 
@@ -180,6 +188,24 @@ def locate(described: Mapping[str, JsonValue]) -> Iterator[Found]:
 def stands_in(described: Mapping[str, JsonValue], base: Path) -> Path | None:
     """Return the file below *base* that has the name of the one a run *described*."""
     return next((file for _, file, _ in _places(described, base)), None)
+
+
+def led_to(described: Mapping[str, JsonValue], base: Path) -> list[Path]:
+    """Return where links lead in the place of the files that a run *described*.
+
+    Only of those that are what was recorded: what they hold is in the record's digests.
+    """
+    found = [
+        Found(name, file, root, _contents(file, root))
+        for name, file, root in _places(described, base)
+    ]
+    files = {
+        one.root / name
+        for one in found
+        if one.root is not None and one.contents is not None and one.matches(described)
+        for name in one.contents
+    }
+    return sorted(one.resolve() for one in files if one.is_symlink())
 
 
 def _places(

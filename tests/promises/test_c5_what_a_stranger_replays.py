@@ -115,6 +115,59 @@ def test_a_program_in_a_package_is_replayed_from_within(work: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+def led(work: Path, name: str, text: str) -> Path:
+    """Put a link *name* into *work*, to a file of another name elsewhere."""
+    there = work.parent / "library" / f"real_{name}"
+    there.parent.mkdir(exist_ok=True)
+    there.write_text(text)
+    (work / name).unlink(missing_ok=True)
+    (work / name).symlink_to(there)
+    return there
+
+
+@pytest.mark.parametrize("named", [(), ("--program", "program.py:main")])
+def test_a_program_that_is_a_link(work: Path, named: tuple[str, ...]) -> None:
+    """What `run` takes through a link, a replay takes, too: found by itself or named."""
+    run = recorded(work)
+    led(work, "program.py", PROGRAM)
+    assert shell(work, "replay", run, *named).returncode == 0
+
+    again = shell(work, "run", "program.py", "--json")
+    assert again.returncode == 0, again.stderr
+    run = str(json.loads(again.stdout)["run"])
+    done = shell(work, "replay", run, *named)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_link_opens_what_was_recorded_alone(
+    work: Path, held: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A link that leads to something else than what ran gives nothing of it away."""
+    del held
+    run = recorded(work)
+    (work / "program.py").unlink()
+    (work / "program.py").symlink_to(work.parent / "secret.py")
+    described = {"file": "program.py", "import": "program:main", "files": {}}
+    started = cast("Event", SimpleNamespace(raw={"program": described}))
+    monkeypatch.chdir(work)
+    assert folders_of(None, started) == [str(work)]
+    assert shell(work, "replay", run).returncode in (3, 4)
+
+
+def test_a_module_that_is_a_link_is_named(work: Path, held: None) -> None:
+    """What the program imports through a link elsewhere is exit 3, with what helps."""
+    del held
+    there = led(work, "helping.py", "X = 1\n")
+    run = recorded(work, f"from helping import X\n{PROGRAM}")
+    for named in ([], ["--program", "program.py:main"]):
+        done = shell(work, "replay", run, *named)
+        assert done.returncode == 3
+        assert "[replay/denied]" in done.stderr
+        assert f"--readable {there}" in done.stderr
+        done = shell(work, "replay", run, *named, "--readable", str(there))
+        assert done.returncode == 0, done.stderr
+
+
 def test_any_number_of_entries(work: Path, held: None) -> None:
     """The layers stand around a folder of more entries than files may be open."""
     del held
