@@ -29,7 +29,6 @@ from muniment_cli.replay_frames import receive, receive_bytes, send
 
 if TYPE_CHECKING:
     from muniment.canonical import JsonValue
-    from muniment.errors import CannotTellError
     from muniment.guarding import Guard
     from muniment.judge import Mode
     from muniment.ledger import Ledger
@@ -48,6 +47,8 @@ class Order(TypedDict):
     program: str | None
     command: list[str]
     trust_source: bool
+    withheld: list[str]
+    """Variables that whoever replays has, and the program has not."""
     plan: dict[str, JsonValue]
     """The layers around a program; empty for a command."""
     names: dict[str, list[str]]
@@ -169,45 +170,47 @@ def _run(order: Order, record: bytes, pipe: _Pipe) -> None:
     with ledger:
         _ask_parent(ledger, pipe)
         without_ledgers()
-        program = _recalled(order, ledger)
+        guard = _guard(order, Guard())
+        program = _recalled(order, ledger, guard)
         judge = Judge(ledger, order["run"], order["mode"], verified=True)
         judge.recording.witness = pipe.tell
-        with guarded(_guard(order, Guard())) as guard:
+        with guarded(guard):
             ended = perform(judge, program, guard)
         guards = judge.recording.guards
         pipe.tell(["end", ended, guard.attempts, guard.denied, guards])
 
 
-def _recalled(order: Order, ledger: Ledger) -> Program:
+def _recalled(order: Order, ledger: Ledger, guard: Guard) -> Program:
     from muniment.errors import CannotTellError
     from muniment_cli.recalling import recalled
+    from muniment_cli.replay_environment import let_have
 
     named, command = order["program"], order["command"]
     try:
         return recalled(ledger, order["run"], named, command, order["trust_source"])
     except CannotTellError as error:
-        if isinstance(kept := error.__cause__, PermissionError) and order["plan"]:
-            raise _kept_from(kept, order["run"]) from error
-        raise
-
-
-def _kept_from(kept: PermissionError, run: str) -> CannotTellError:
-    """Return what to do where a program cannot be imported behind the layers."""
-    import shlex
-
-    from muniment.errors import CannotTellError
-
-    known = isinstance(kept.filename, str)
-    place = os.path.realpath(kept.filename) if known else "PATH"
-    return CannotTellError(
-        f"while it was imported it was kept from {place if known else kept}",
-        rule="replay/denied",
-        place=f"run {run}",
-        remedy=f"let it read that with --readable {shlex.quote(place)}",
-    )
+        kept = error.__cause__
+        if isinstance(kept, PermissionError) and isinstance(kept.filename, str):
+            guard.denied.append(os.path.realpath(kept.filename))
+        if not guard.denied or not order["plan"]:
+            raise
+        raise CannotTellError(
+            f"while it was imported it was kept from {', '.join(guard.denied[:3])}: "
+            f"{error.message}",
+            rule="replay/denied",
+            place=f"run {order['run']}",
+            remedy=let_have(guard.denied),
+        ) from error
 
 
 def _guard(order: Order, guard: Guard) -> Guard:
+    from muniment_cli.replay_environment import notice, variable
+
+    def looked_up(name: str) -> None:
+        if (known := variable(name)) not in guard.denied:
+            guard.denied.append(known)
+
+    notice(order["withheld"], looked_up)
     if order["plan"] and not order["command"]:
         plan = cast("Mapping[str, list[str]]", order["plan"])
         guard.scratch = os.path.realpath(order["scratch"])

@@ -52,7 +52,8 @@ def recorded(work: Path, text: str = PROGRAM) -> str:
 def replayed(work: Path, run: str, code: str = "", **more: Any) -> Any:
     """Replay *run*, in which the program does what *code* says."""
     environment = {**os.environ, "REPLAYED": code}
-    return shell(work, "replay", run, "--json", env=environment, **more)
+    line = ("replay", run, "--json", "--env", "REPLAYED")
+    return shell(work, *line, env=environment, **more)
 
 
 @pytest.fixture
@@ -278,7 +279,7 @@ def test_a_program_gets_no_terminal(work: Path) -> None:
         os.chdir(work)
         os.execve(  # noqa: S606 - ours
             MUNIMENT,
-            [MUNIMENT, "--no-color", "replay", run],
+            [MUNIMENT, "--no-color", "replay", run, "--env", "REPLAYED"],
             {**os.environ, "REPLAYED": TERMINAL},
         )
     os.write(terminal, b"typed\n")

@@ -76,6 +76,13 @@ _ALSO = 4
     help="Let the program read this file or folder, too.",
 )
 @click.option(
+    "--env",
+    "variables",
+    multiple=True,
+    metavar="NAME[=VALUE]",
+    help="Give the program this variable of the environment, too.",
+)
+@click.option(
     "--require-isolation",
     type=click.Choice(["none", "process", "os-partial", "os-strong"]),
     default="none",
@@ -94,6 +101,7 @@ def command(  # noqa: PLR0913, PLR0917 - click hands over one for each option
     trust_source: bool,
     trust_program: bool,
     readable: tuple[str, ...],
+    variables: tuple[str, ...],
     require_isolation: str,
     no_record: bool,
     as_json: bool,
@@ -102,7 +110,8 @@ def command(  # noqa: PLR0913, PLR0917 - click hands over one for each option
 
     The run's own events are verified first. The program runs again in a process without
     network, ledger and keys, which may read its folder and installed packages and write
-    in a directory of its own; effects are answered from the record. Where the machine
+    in a directory of its own; effects are answered from the record. Of the environment
+    it gets what says where and how Python runs, and what `--env` names. Where the machine
     lacks a layer of this, the report says so, and a program that nobody named with
     `--program` wants `--trust-program`. A program that `muniment record` recorded
     is given its command line again, behind `--`; it is kept from the network and from
@@ -115,17 +124,23 @@ def command(  # noqa: PLR0913, PLR0917 - click hands over one for each option
     """
     from muniment.excerpt import excerpt
     from muniment.judge import Judge
+    from muniment_cli.replay_environment import asked_for, given
     from muniment_cli.replay_parent import Child
     from muniment_cli.scratch import scratch_directory
 
     with scratch_directory() as scratch:
-        own = {} if command_line else {"TMPDIR": scratch}
-        environment = {**os.environ, **own}
         typed = bool(command_line)
+        if typed:
+            environment = {**os.environ, **asked_for(os.environ, variables)}
+            withheld: list[str] = []
+        else:
+            around = {**os.environ, "TMPDIR": scratch}
+            environment, withheld = given(around, variables)
         with Child(environment, command=typed) as child, session.open() as ledger:
             judge = Judge(ledger, ledger.run_id(run), cast("Mode", mode))
             order = _order(ledger, judge, program, command_line, readable, scratch)
             order["trust_source"] = trust_source
+            order["withheld"] = withheld
             record = excerpt(ledger, judge.record)
             heard = child.conduct(
                 judge, order, record, require_isolation, trust_program
@@ -171,6 +186,7 @@ def _order(
         "program": program,
         "command": list(command_line),
         "trust_source": False,
+        "withheld": [],
         "plan": {} if command_line else plan(places, scratch),
         "names": {} if command_line else places.names,
         "scratch": scratch,
@@ -189,6 +205,7 @@ def _report(judge: Judge, heard: Heard) -> ReplayReport:
 
     from muniment.errors import CannotTellError
     from muniment.guarding import GUARDS
+    from muniment_cli.replay_environment import let_have
 
     report = judge.report(GUARDS if heard.guards is None else heard.guards)
     guarded = any(one.what == "guard" for one in report.findings)
@@ -197,8 +214,8 @@ def _report(judge: Judge, heard: Heard) -> ReplayReport:
             f"it ended otherwise, and was kept from {', '.join(heard.denied[:3])}",
             rule="replay/denied",
             place=f"run {report.run_id}",
-            remedy="let it read that with --readable PATH, or replay it in Python "
-            "(muniment.replay), without the layers",
+            remedy=f"{let_have(heard.denied)}, or replay it in Python (muniment.replay), "
+            "without the layers",
         )
     return replace(report, isolation=heard.isolation)
 
