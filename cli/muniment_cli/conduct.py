@@ -45,8 +45,7 @@ _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 def conduct(arguments: Sequence[str] | None = None) -> int:
     """Run the command line *arguments* and return its exit code."""
     args = list(sys.argv[1:] if arguments is None else arguments)
-    own = args[: args.index("--")] if "--" in args else args
-    debug, as_json = "--debug" in own, bool({"--json", "--jsonl"} & {*own})
+    own = args[: args.index("--")] if "--" in args else list(args)
     _open_what_is_closed()
     try:
         with warnings.catch_warnings():
@@ -57,12 +56,12 @@ def conduct(arguments: Sequence[str] | None = None) -> int:
         _close_quietly()
         return BROKEN_PIPE
     except OSError as error:
-        code = _report(error, debug=debug, as_json=as_json)
+        code = _report(error, own)
         _close_quietly()
     except Exception as error:  # noqa: BLE001 - each becomes a line and a code
-        code = _report(error, debug=debug, as_json=as_json)
+        code = _report(error, own)
     except KeyboardInterrupt:
-        _say("interrupted")
+        _say("interrupted", own)
         code = INTERRUPTED
     return code
 
@@ -91,8 +90,9 @@ def _invoke(args: list[str]) -> int:
     return result if type(result) is int else 0
 
 
-def _report(error: Exception, *, debug: bool, as_json: bool) -> int:
-    if debug:
+def _report(error: Exception, own: Sequence[str]) -> int:
+    """Say what became of the command line whose *own* words these are."""
+    if "--debug" in own:
         import traceback
 
         from muniment_cli.output import clean
@@ -103,16 +103,16 @@ def _report(error: Exception, *, debug: bool, as_json: bool) -> int:
         click.echo("" if context is None else context.get_help())
         return 0
     if isinstance(error, click.exceptions.Abort):
-        _say("interrupted")
+        _say("interrupted", own)
         return INTERRUPTED
     said = _as_ours(error)
-    if as_json:
+    if {"--json", "--jsonl"} & {*own}:
         names = ("message", "rule", "place", "remedy", "exit_code")
         document = {"error": {name: getattr(said, name) for name in names}}
         with suppress(OSError):
             click.echo(json.dumps(document), err=True)
     else:
-        _say(str(said))
+        _say(str(said), own)
     return said.exit_code
 
 
@@ -143,11 +143,11 @@ def _as_ours(error: Exception) -> MunimentError:
     )
 
 
-def _say(message: str) -> None:
+def _say(message: str, own: Sequence[str]) -> None:
     from muniment_cli.output import complain
 
     try:
-        complain("error", message)
+        complain("error", message, plain="--no-color" in own)
     except OSError:
         _close_quietly()
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from muniment.errors import UsageError, WrongError
-from muniment_cli.output import Cell, count, fields, say, table
+from muniment_cli.output import Cell, count, fields, prose, say, table
 from muniment_cli.showing import SHORT_RUN
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def experiment(code: str = CODE) -> Experiment:
 
 def tour(place: Place) -> int:
     """Take the tour at *place*; return the exit code."""
-    say(f"muniment demo, in {place.directory}", "dim")
+    prose(f"muniment demo, in {place.directory}", "dim")
     with _open(place) as ledger:
         result = _record(ledger)
         _look(ledger, result)
@@ -148,7 +148,7 @@ def _open(place: Place) -> Ledger:
 def _heading(number: int, title: str, text: str) -> None:
     say()
     say(f"{number}  {title}", "bold")
-    say(f"   {text}", "dim")
+    prose(f"   {text}", "dim")
     say()
 
 

@@ -4,7 +4,9 @@ Rules:
 
 - Answers go to stdout, everything else to stderr.
 - Colour where stdout is a terminal, and neither ``--no-color`` nor ``NO_COLOR`` says
-  otherwise. Without a terminal tables are plain columns, never cut.
+  otherwise; then there is no escape sequence at all.
+- On a terminal nothing that has words or cells is longer than a line. Without one
+  tables are plain columns, never cut.
 - What stands in a ledger is data: what a terminal would act on is escaped
   (`muniment_cli.escapes`), in JSON always, and no markup in it is interpreted.
 - rich is imported when a terminal is there to see it.
@@ -17,16 +19,14 @@ import json
 import os
 import shutil
 import sys
-import time
-import unicodedata
-from collections.abc import Callable, Generator, Iterable, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, cast
 
 import click
 
 from muniment_cli.escapes import clean, escaped_json
+from muniment_cli.fitting import Give, breaks, columns, ending, shares
 
 if TYPE_CHECKING:
     from rich.align import AlignMethod
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Cell",
     "age",
+    "allows_colour",
     "clean",
     "complain",
     "console",
@@ -46,7 +47,7 @@ __all__ = [
     "interactive",
     "narrow",
     "plain_json",
-    "progress",
+    "prose",
     "say",
     "show_json",
     "show_jsonl",
@@ -60,9 +61,9 @@ Cell = str | tuple[str, str] | list[tuple[str, str]]
 
 WIDE = 100
 GAP = 2
-LEAST = 8
-"""What stays of a column that gives way."""
-PROGRESS_DELAY = 0.5
+MOST_BROKEN = 24
+"""Where less room is left beside a name, its value stands below it."""
+_AT_THE_END: Mapping[str, Give] = {}
 
 
 def interactive() -> bool:
@@ -70,9 +71,17 @@ def interactive() -> bool:
     return sys.stdout.isatty()
 
 
-def narrow() -> bool:
-    """Tell whether whole key ids would break a table on this terminal."""
-    return interactive() and _terminal_width() < WIDE
+def allows_colour() -> bool | None:
+    """Return False where the user wants none, else what the terminal says."""
+    ctx = click.get_current_context(silent=True)
+    if ctx is not None and ctx.find_root().color is not None:
+        return ctx.find_root().color
+    return False if os.environ.get("NO_COLOR") else None
+
+
+def narrow(below: int = WIDE) -> bool:
+    """Tell whether whole ids and times would break a table on this terminal."""
+    return interactive() and _terminal_width() < below
 
 
 def fitted(line: str) -> str:
@@ -91,16 +100,27 @@ def say(text: object = "", style: str = "") -> None:
         click.echo(clean(text))
 
 
+def prose(text: str, style: str = "") -> None:
+    """Print a sentence; lines after its first one stand further to the right."""
+    indent = " " * (len(text) - len(text.lstrip()) + GAP)
+    if not interactive():
+        click.echo(clean(text).replace("\n", f"\n{indent}"))
+        return
+    shown = _broken(styled((text, style)), _terminal_width() - len(indent))
+    console().print(styled(f"\n{indent}").join(shown), soft_wrap=True)
+
+
 def hint(text: str) -> None:
     """Print a remark to stderr."""
-    click.secho(clean(text), dim=True, err=True, color=_colour())
+    click.secho(clean(text), dim=True, err=True, color=allows_colour())
 
 
-def complain(word: str, message: str) -> None:
-    """Print one line ``word: message`` to stderr."""
+def complain(word: str, message: str, *, plain: bool = False) -> None:
+    """Print one line ``word: message`` to stderr, *plain* where nobody wants colours."""
     colour = "red" if word == "error" else "yellow"
     label = click.style(f"{word}:", fg=colour, bold=True)
-    click.echo(f"{label} {clean(message)}", err=True, color=_colour())
+    colours = False if plain else allows_colour()
+    click.echo(f"{label} {clean(message)}", err=True, color=colours)
 
 
 def table(
@@ -108,7 +128,7 @@ def table(
     rows: Iterable[Sequence[Cell]],
     *,
     right: Sequence[str] = (),
-    cut: str = "",
+    gives: Mapping[str, Give] = _AT_THE_END,
     upright: bool = False,
     sparse: bool = False,
 ) -> None:
@@ -117,46 +137,105 @@ def table(
     Args:
         headings: one for each column.
         rows: as many cells each.
-        right: the headings whose columns are numbers.
-        cut: the heading whose cells give way where a terminal is too narrow.
-        upright: where a terminal is too narrow, print each row as `fields` instead.
+        right: the headings whose columns are numbers; these are never cut.
+        gives: how the other columns give way where a terminal is too narrow; what is
+            not named is cut at its end.
+        upright: where a terminal is too narrow, print each row as `fields` instead, as
+            is done with what does not fit at all.
         sparse: leave empty cells out of these fields.
 
     """
-    lines: list[list[Cell]] = [[(heading, "bold") for heading in headings]]
+    lines: list[list[Cell]] = [[(_one_line_of(one), "bold") for one in headings]]
     lines += ([_one_line(cell) for cell in row] for row in rows)
-    seen = interactive()
-    if seen and upright and _too_wide(lines):
+    widths = [max(map(_columns, column)) for column in zip(*lines, strict=True)]
+    aligned = ["right" if heading in right else "left" for heading in headings]
+    if not interactive():
+        for line in lines:
+            click.echo(_plain_line(line, widths, aligned))
+        return
+    ways: list[Give] = [
+        "never" if heading in right else gives.get(heading, "end")
+        for heading in headings
+    ]
+    fitting, gap = _fitting(widths, ways, upright=upright)
+    if fitting is None:
         _show_upright(headings, lines[1:], sparse=sparse)
         return
-    widths = [max(map(_columns, column)) for column in zip(*lines, strict=True)]
-    if seen and cut in headings:
-        at = headings.index(cut)
-        rest = sum(widths) - widths[at] + GAP * (len(widths) - 1)
-        widths[at] = min(widths[at], max(LEAST, _terminal_width() - rest))
-    aligned = ["right" if heading in right else "left" for heading in headings]
-    screen = console() if seen else None
+    screen = console()
     for line in lines:
-        if screen is None:
-            click.echo(_plain_line(line, widths, aligned))
-        else:
-            # What is too long is folded by the terminal: it can be copied whole.
-            screen.print(_styled_line(line, widths, aligned), soft_wrap=True)
+        cells = [_cut(*one) for one in zip(line, fitting, ways, aligned, strict=True)]
+        whole = styled(" " * gap).join(cells)
+        whole.rstrip()
+        screen.print(whole, soft_wrap=True)
+
+
+def _fitting(
+    widths: Sequence[int], ways: Sequence[Give], *, upright: bool
+) -> tuple[list[int] | None, int]:
+    """Return how wide the columns are, if they fit, and what stands between them."""
+    room, gaps = _terminal_width(), len(widths) - 1
+    if sum(widths) + GAP * gaps <= room:
+        return list(widths), GAP
+    if upright:
+        return None, GAP
+    given = shares(widths, ways, room - GAP * gaps)
+    if given is None or _is_cut(widths, given, ways):
+        return shares(widths, ways, room - gaps), 1  # closer together, it shows more
+    return given, GAP
+
+
+def _is_cut(widths: Sequence[int], given: list[int], ways: Sequence[Give]) -> bool:
+    """Tell whether more is cut than the column that gives way first."""
+    cut = (at for at, width in enumerate(widths) if given[at] < width)
+    return any(ways[at] in ("end", "start") for at in cut)
 
 
 def fields(pairs: Iterable[tuple[str, Cell]]) -> None:
-    """Print names and values below each other."""
-    listed = list(pairs)
-    width = max((len(name) for name, _ in listed), default=0)
+    """Print names and values below each other.
+
+    The lines of a value stand to the right of where names begin, so that none of them
+    can pass for a row.
+    """
+    listed = [(clean(_one_line_of(name)), value) for name, value in pairs]
+    width = max((len(name) for name, _ in listed), default=0) + GAP
     if not interactive():
         for name, value in listed:
-            click.echo(f"{name:<{width}}  {clean(_text(value))}")
+            lines = clean(_text(value)).split("\n")
+            click.echo(f"{name:<{width}}" + f"\n{' ' * width}".join(lines))
         return
     screen = console()
     for name, value in listed:
-        # The terminal folds long lines itself: what it folds can be copied whole.
-        label = styled((f"{name:<{width}}  ", "dim"))
-        screen.print(label + styled(value), soft_wrap=True)
+        label = styled((f"{name:<{width}}", "dim"))
+        screen.print(_beside(label, styled(value)), soft_wrap=True)
+
+
+def _beside(label: Text, value: Text) -> Text:
+    """Return *value* to the right of *label*; below it, where that keeps words whole.
+
+    What is longer than a line is left to the terminal, from which it is copied whole.
+    """
+    most, indent = _terminal_width(), label.cell_len
+    words = [columns(word) for word in value.plain.split()]
+    room = MOST_BROKEN if len(words) > 1 else 0
+    longest = max([room, *words])
+    hopeless = len(words) == 1 and longest + GAP > most
+    if indent + longest > most and indent + value.cell_len > most and not hopeless:
+        label.rstrip()
+        label.append("\n" + " " * GAP)
+        indent = GAP
+    return label + styled("\n" + " " * indent).join(_broken(value, most - indent))
+
+
+def _broken(text: Text, room: int) -> list[Text]:
+    """Return the lines of *text*, each divided between words."""
+    parts = [
+        part
+        for line in text.split("\n", allow_blank=True)
+        for part in line.divide(breaks(line.plain, room))
+    ]
+    for part in parts:
+        part.rstrip()
+    return parts
 
 
 def styled(cell: Cell) -> Text:
@@ -176,7 +255,7 @@ def console() -> Console:
             raise BrokenPipeError
 
     return _Console(
-        no_color=_colour() is False,
+        color_system=None if allows_colour() is False else "auto",
         highlight=False,
         markup=False,
         emoji=False,
@@ -241,47 +320,16 @@ def age(text: str, now: datetime | None = None) -> str:
     return f"{int(seconds)} s ago" if seconds >= 1 else "just now"
 
 
-@contextmanager
-def progress(label: str) -> Generator[Callable[[int, int], None] | None]:
-    """Yield what takes (done, total): a bar on stderr, where work is long and seen."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    begun = time.monotonic()
-    bar = Progress(
-        console=Console(stderr=True, no_color=_colour() is False), transient=True
-    )
-    task = bar.add_task(label, total=None)
-
-    def advance(done: int, total: int) -> None:
-        if not bar.live.is_started and time.monotonic() - begun >= PROGRESS_DELAY:
-            bar.start()
-        bar.update(task, completed=done, total=total)
-
-    try:
-        yield advance
-    finally:
-        bar.stop()
-
-
 def _one_line(cell: Cell) -> Cell:
-    return [(text.replace("\n", "\\n"), style) for text, style in _spans(cell)]
+    return [(_one_line_of(text), style) for text, style in _spans(cell)]
+
+
+def _one_line_of(text: str) -> str:
+    return text.replace("\n", "\\n")
 
 
 def _columns(cell: Cell) -> int:
-    """Return how many columns of a terminal *cell* takes."""
-    return sum(
-        2 if unicodedata.east_asian_width(char) in "WF" else 1
-        for char in clean(_text(cell))
-    )
-
-
-def _too_wide(lines: list[list[Cell]]) -> bool:
-    widths = [max(map(_columns, column)) for column in zip(*lines, strict=True)]
-    return sum(widths) + GAP * (len(widths) - 1) > _terminal_width()
+    return columns(clean(_text(cell)))
 
 
 def _show_upright(
@@ -306,18 +354,14 @@ def _plain_line(line: Sequence[Cell], widths: list[int], aligned: list[str]) -> 
     return (" " * GAP).join(texts).rstrip()
 
 
-def _styled_line(line: Sequence[Cell], widths: list[int], aligned: list[str]) -> Text:
-    from rich.text import Text
-
-    texts: list[Text] = []
-    for cell, width, side in zip(line, widths, aligned, strict=True):
-        text = styled(cell)
-        text.truncate(width, overflow="ellipsis")
-        text.align(cast("AlignMethod", side), width)
-        texts.append(text)
-    whole = Text(" " * GAP).join(texts)
-    whole.rstrip()
-    return whole
+def _cut(cell: Cell, width: int, way: Give, side: str) -> Text:
+    """Return *cell* as wide as its column."""
+    text = styled(cell)
+    if text.cell_len > width and way == "start":
+        text = styled((ending(text.plain, width), _spans(cell)[0][1]))
+    text.truncate(width, overflow="crop" if isinstance(way, int) else "ellipsis")
+    text.align(cast("AlignMethod", side), width)
+    return text
 
 
 def _terminal_width() -> int:
@@ -337,10 +381,3 @@ def _spans(cell: Cell) -> list[tuple[str, str]]:
     if isinstance(cell, str):
         return [(cell, "")]
     return [cell] if isinstance(cell, tuple) else cell
-
-
-def _colour() -> bool | None:
-    ctx = click.get_current_context(silent=True)
-    if ctx is not None and ctx.find_root().color is not None:
-        return ctx.find_root().color
-    return False if os.environ.get("NO_COLOR") else None

@@ -114,4 +114,4 @@ def _show_tallies(tallies: tuple[Tally, ...]) -> None:
                 str(one.output_tokens or ""),
             ]
         )
-    table(headings, rows, right=headings[1:])
+    table(headings, rows, right=headings[1:], upright=True, sparse=True)

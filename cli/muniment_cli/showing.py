@@ -173,7 +173,7 @@ def summary(data: dict[str, JsonValue], width: int = 60, *, full: bool = False) 
         else:
             parts.append(f"{name}={short(value, 10**9 if full else width)}")
     line = "  ".join(parts)
-    return line if full or len(line) <= width else line[: width - 1] + "…"
+    return line if full or len(line) <= width else line[: width - 1].rstrip() + "…"
 
 
 def _weight(member: tuple[str, JsonValue]) -> tuple[bool, str]:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from math import isfinite
 from typing import TYPE_CHECKING, cast
 
-from muniment_cli.output import Cell, count, say, table
+from muniment_cli.output import Cell, count, prose, say, table
 from muniment_cli.showing import resolved, untagged
 
 if TYPE_CHECKING:
@@ -215,7 +215,7 @@ def show_study(study: Study | None, verdicts: tuple[Verdict, ...]) -> None:
     if study is not None and study.failures:
         say()
         for line in study.failures[:_SHOWN]:
-            say(line, "red")
+            prose(line, "red")
         left = len(study.failures) - _SHOWN
         if left > 0:
             say(f"and {count(left, 'more kind')} of failures")
@@ -251,7 +251,7 @@ def _show_verdicts(verdicts: tuple[Verdict, ...]) -> None:
     table([*kept], zip(*kept.values(), strict=True), upright=True, sparse=True)
     for one in verdicts:
         if one.why is not None:
-            say(f"{one}: {one.why}", "yellow")
+            prose(f"{one}: {one.why}", "yellow")
 
 
 def _word(verdict: Verdict) -> Cell:

@@ -15,7 +15,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from muniment_cli.output import Cell, fields, hint, say, show_json, styled
+from muniment_cli.output import (
+    Cell,
+    allows_colour,
+    fields,
+    hint,
+    say,
+    show_json,
+    styled,
+)
 from muniment_cli.showing import resolved, short, status_style
 from muniment_cli.studies import Study, Verdict, show_study, study_of, verdicts_of
 
@@ -207,7 +215,7 @@ def _show(one: Outcome) -> None:
 @contextmanager
 def progress_of_run(ledger: Ledger) -> Generator[None]:
     """Show on stderr what is being recorded, where a person looks at it."""
-    if not sys.stderr.isatty():
+    if not sys.stderr.isatty() or allows_colour() is False:
         yield
         return
     from rich.console import Console

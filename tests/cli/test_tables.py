@@ -5,11 +5,13 @@ from __future__ import annotations
 import pytest
 
 from muniment_cli import output
+from muniment_cli.fitting import Give
 
 EVENTS = [
     ["7", "01JD3Z8M6Q7YB", "synthesis.attempted", "name=" + "x" * 200],
     ["12345", "01JD3Z8M6Q7YB", "note.added", "short"],
 ]
+GIVES: dict[str, Give] = {"run": "never", "data": "first"}
 
 
 @pytest.fixture(autouse=True)
@@ -28,7 +30,7 @@ def printed(capsys: pytest.CaptureFixture[str]) -> list[str]:
 def test_one_column_gives_way_and_no_other(capsys: pytest.CaptureFixture[str]) -> None:
     """Numbers, ids and types stay whole; the column that may is cut, and says so."""
     headings = ["seq", "run", "type", "data"]
-    output.table(headings, EVENTS, right=["seq"], cut="data")
+    output.table(headings, EVENTS, right=["seq"], gives=GIVES)
     assert printed(capsys) == [
         "  seq  run            type                 data",
         "    7  01JD3Z8M6Q7YB  synthesis.attempted  name=xxxxxxxxxxx…",
@@ -36,15 +38,28 @@ def test_one_column_gives_way_and_no_other(capsys: pytest.CaptureFixture[str]) -
     ]
 
 
-def test_what_cannot_give_way_is_left_to_the_terminal(
+def test_the_rest_gives_way_before_a_column_is_gone(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On a terminal narrower than the ids, lines are long, and can be copied whole."""
+    """On a narrower terminal types are cut too, and columns stand closer together."""
+    monkeypatch.setenv("COLUMNS", "44")
+    output.table(["seq", "run", "type", "data"], EVENTS, right=["seq"], gives=GIVES)
+    assert printed(capsys) == [
+        "  seq run           type            data",
+        "    7 01JD3Z8M6Q7YB synthesis.atte… name=xx…",
+        "12345 01JD3Z8M6Q7YB note.added      short",
+    ]
+
+
+def test_what_cannot_give_way_stands_upright(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a terminal narrower than the ids, each row becomes lines that hold them."""
     monkeypatch.setenv("COLUMNS", "30")
-    output.table(["seq", "run", "type", "data"], EVENTS, right=["seq"], cut="data")
+    output.table(["seq", "run", "type", "data"], EVENTS, right=["seq"], gives=GIVES)
     lines = printed(capsys)
-    assert len(lines) == 3
-    assert lines[1].endswith("synthesis.attempted  name=xx…")
+    assert lines[:3] == ["seq   7", "run   01JD3Z8M6Q7YB", "type  synthesis.attempted"]
+    assert lines[-1] == "data  short"
 
 
 def test_wide_characters_keep_the_columns(capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,7 +9,8 @@ import click
 
 from muniment_cli.context import Session, pass_session
 from muniment_cli.options import examples, json_option
-from muniment_cli.output import count, hint, progress, say, show_json
+from muniment_cli.output import count, hint, say, show_json
+from muniment_cli.progress import progress
 
 __all__ = ["command"]
 

@@ -10,7 +10,7 @@ from muniment.errors import CannotTellError, MunimentError
 from muniment_cli.context import Session, pass_session
 from muniment_cli.health import Check, check_ledger, check_machine, check_plugins
 from muniment_cli.options import examples, json_option
-from muniment_cli.output import fields, hint, say, show_json
+from muniment_cli.output import fields, hint, prose, say, show_json
 
 __all__ = ["command"]
 
@@ -59,6 +59,6 @@ def _show(checks: list[Check]) -> None:
     if advice:
         say()
     for one in advice:
-        say(f"→ {one.name}: {one.remedy}")
+        prose(f"→ {one.name}: {one.remedy}")
     if not advice:
         hint("nothing to do")

@@ -26,6 +26,7 @@ from muniment_cli.output import (
     fitted,
     hint,
     interactive,
+    narrow,
     say,
     show_json,
     show_jsonl,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from muniment.canonical import JsonValue
     from muniment.events import Event
     from muniment.ledger import Ledger
+    from muniment_cli.fitting import Give
 
 __all__ = ["command"]
 
@@ -46,6 +48,8 @@ F = TypeVar("F", bound=Callable[..., object])
 PEOPLE = 50
 POLL_SECONDS = 0.3
 INTERRUPTED = 130
+_ONE_LINE = 80
+"""Columns that leave room for an event's data on the line that names it."""
 
 
 def _number(ctx: click.Context, param: click.Parameter, value: str) -> int:
@@ -236,7 +240,7 @@ def tail_events(
             show_jsonl(event_json(event) for event in events)
         else:
             for event in events:
-                say(fitted("  ".join(_line(event)).rstrip()))
+                _show_line(event)
     return 0
 
 
@@ -263,6 +267,15 @@ def _following(
         time.sleep(POLL_SECONDS)
 
 
+def _show_line(event: Event) -> None:
+    """Print *event* on a line, or on several where one has no room for its data."""
+    seq, *rest = _line(event)
+    if narrow(below=_ONE_LINE):
+        fields([(seq, " ".join(" ".join(rest).split()))])
+    else:
+        say(fitted("  ".join([seq, *rest]).rstrip()))
+
+
 def _line(event: Event) -> tuple[str, ...]:
     run = (event.run or "")[:SHORT_RUN].ljust(SHORT_RUN)
     kind = event.type.ljust(19)
@@ -278,14 +291,16 @@ def _show_rows(events: list[Event]) -> None:
     rows: list[list[Cell]] = [
         [
             str(event.seq),
-            when(event.time),
+            when(event.time)[5 if narrow() else 0 :],  # the year, where there is room
             (event.run or "")[:SHORT_RUN],
             event.type,
             _said(event),
         ]
         for event in events
     ]
-    table(["seq", "time", "run", "type", "data"], rows, right=["seq"], cut="data")
+    headings = ["seq", "time", "run", "type", "data"]
+    gives: dict[str, Give] = {"time": "never", "run": "never", "data": "first"}
+    table(headings, rows, right=["seq"], gives=gives)
 
 
 def _envelope(event: Event) -> bytes:

@@ -13,17 +13,19 @@ from muniment_cli.context import Session, pass_session
 from muniment_cli.group import DefaultGroup
 from muniment_cli.keyfiles import read_request, read_root, write_request
 from muniment_cli.options import examples, json_option
-from muniment_cli.output import Cell, hint, narrow, say, show_json, table
+from muniment_cli.output import Cell, hint, say, show_json, table
 from muniment_cli.rotating import keys_here, old_key, replace_key, rotate_root
 
 if TYPE_CHECKING:
     from muniment.events import Event
     from muniment.keyentries import KeyEntry
+    from muniment_cli.fitting import Give
 
 __all__ = ["command"]
 
 _ROLES = click.Choice(["writer", "checkpoint", "approver"])
 _PREFIX = len("SHA256:") + 16
+"""Enough of a key's id to be pasted back."""
 _root = click.option(
     "--root",
     "root_file",
@@ -53,7 +55,7 @@ def list_keys(session: Session, as_json: bool) -> int:
         return 0
     rows: list[list[Cell]] = [
         [
-            _named(one),
+            (one.keyid, "" if one.until is None else "dim"),
             ", ".join(one.roles),
             one.name,
             str(one.since),
@@ -63,7 +65,8 @@ def list_keys(session: Session, as_json: bool) -> int:
         for one in entries
     ]
     headings = ["key", "roles", "name", "since", "until", ""]
-    table(headings, rows, right=["since", "until"])
+    gives: dict[str, Give] = {"key": _PREFIX, "": "never"}
+    table(headings, rows, right=["since", "until"], gives=gives)
     return 0
 
 
@@ -278,12 +281,6 @@ def _exported(entry: KeyEntry, form: str, ledger_id: str) -> str:
     if form == "vkey":
         return vkey(origin(ledger_id), entry.public)
     return f"{entry.public.ssh} {entry.name or '+'.join(entry.roles)}"
-
-
-def _named(entry: KeyEntry) -> Cell:
-    """Return the id, or enough of it to be pasted back."""
-    text = entry.keyid[:_PREFIX] if narrow() else entry.keyid
-    return text if entry.until is None else (text, "dim")
 
 
 def _marks(entry: KeyEntry, pins: frozenset[str], here: dict[str, str]) -> list[str]:

@@ -14,7 +14,7 @@ import click
 
 from muniment_cli.group import DefaultGroup
 from muniment_cli.options import examples, json_option
-from muniment_cli.output import Cell, hint, say, show_json, table
+from muniment_cli.output import Cell, hint, prose, say, show_json, table
 
 if TYPE_CHECKING:
     from muniment.canonical import JsonValue
@@ -74,7 +74,7 @@ def list_plugins(as_json: bool) -> int:
         [one.installed.name, one.installed.version, one.state, ", ".join(one.hooks)]
         for one in found
     ]
-    table(["plugin", "version", "state", "hooks"], rows)
+    table(["plugin", "version", "state", "hooks"], rows, upright=True)
     if any(one.faults for one in found):
         hint("`muniment plugins check` says what is wrong")
     return 0
@@ -99,7 +99,7 @@ def check_plugins(names: tuple[str, ...], as_json: bool) -> int:
         text, style = one.state if isinstance(one.state, tuple) else (one.state, "")
         say(f"{one.installed.name} {one.installed.version}: {text}", style)
         for fault in one.faults:
-            say(f"  {fault}")
+            prose(f"  {fault}")
     return 1 if broken else 0
 
 

@@ -8,7 +8,8 @@ import click
 
 from muniment_cli.context import Session, pass_session
 from muniment_cli.options import examples, json_option
-from muniment_cli.output import count, progress, say, show_json
+from muniment_cli.output import count, say, show_json
+from muniment_cli.progress import progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from muniment.events import Event
     from muniment.ledger import Ledger
     from muniment.records import RunFacts
+    from muniment_cli.fitting import Give
 
 __all__ = ["command"]
 
@@ -174,7 +175,8 @@ def _show_list(ledger: Ledger, records: list[RunFacts]) -> None:
         for one in records
     ]
     headings = ["run", "status", "started", "took", "events", "name"]
-    table(headings, rows, right=["events", "took"], cut="name")
+    gives: dict[str, Give] = {"run": SHORT_RUN, "started": "never", "name": "first"}
+    table(headings, rows, right=["events", "took"], gives=gives)
 
 
 def _called(ledger: Ledger, record: RunFacts) -> Cell:
@@ -290,9 +292,9 @@ def _show_timeline(ledger: Ledger, run: str, limit: int, *, full: bool) -> None:
 
     events = list(ledger.events(run=run, limit=limit)) if limit else []
     rows = timeline_rows(ledger, events, full=full)
-    cut = "" if full else "data"
     headings = ["seq", "at", "scope", "type", "data"]
-    table(headings, rows, right=["seq", "at"], cut=cut)
+    gives: dict[str, Give] = {"scope": "start", "data": "first"}
+    table(headings, rows, right=["seq", "at"], gives=gives, upright=full)
 
 
 @command.command("tree", epilog=examples("muniment runs tree 01JD3Z8M6Q"))
@@ -339,7 +341,7 @@ def explain_run(session: Session, run: str, as_json: bool) -> int:
     if narrow():  # the terminal would break what stands beside a command
         for one, what in said.next:
             say(f"  {one}", "dim")
-            say(f"      {what}")
+            fields([("    ", what)])
     else:
         fields((f"  {one}", what) for one, what in said.next)
     return 0

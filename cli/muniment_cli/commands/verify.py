@@ -18,10 +18,11 @@ from muniment_cli.output import (
     count,
     fields,
     hint,
-    progress,
+    prose,
     say,
     show_json,
 )
+from muniment_cli.progress import progress
 
 if TYPE_CHECKING:
     from muniment.verifier import Finding, Report
@@ -218,15 +219,15 @@ def _erased(report: Report) -> str:
 def _show_finding(finding: Finding) -> None:
     word = "cannot tell" if finding.kind == "unreadable" else finding.kind
     say()
-    say(f"✗ {word}: {finding.message} [{finding.rule}]", "bold red")
+    prose(f"✗ {word}: {finding.message} [{finding.rule}]", "bold red")
     place = f"  at {finding.place}" if finding.place else ""
     at = f"event {finding.seq}"
     if finding.seq is not None and at not in place:
         place = f"{place or '  at'} ({at})" if place else f"  at {at}"
     if place:
-        say(place)
+        prose(place)
     if finding.remedy:
-        say(f"  → {finding.remedy}")
+        prose(f"  → {finding.remedy}")
 
 
 def _unknown(report: Report) -> str:
