@@ -8,8 +8,8 @@ Rules:
 - The program has our stdin, stdout and stderr, and the environment without the ledger's
   key. Exit code 0 completes the run, any other fails it; a signal from outside (Ctrl-C,
   kill) interrupts it, so that it can be resumed.
-- What the terminal sends goes to the program, which decides; what is sent to this
-  process alone is passed on.
+- What is sent to the process group, as by a terminal, goes to the program, which decides;
+  what is sent to this process alone is passed on.
 - In a replay the program is kept from the network, not from files and processes, and
   the report says so.
 """
@@ -23,21 +23,20 @@ import shutil
 import signal
 import sys
 import tempfile
-import threading
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from muniment.errors import CannotTellError, RefusedError, RunEnded, UsageError
 from muniment_plugins.providers.recorder.bypass import require_record, state
 from muniment_plugins.providers.recorder.describing import program_of, secret_values
+from muniment_plugins.providers.recorder.forwarding import forwarding
 from muniment_plugins.providers.recorder.serving import Server
 from muniment_plugins.providers.secret_names import Names
 
 if TYPE_CHECKING:
     from asyncio.subprocess import Process
-    from types import FrameType
 
     from muniment.lanes import Lane
 
@@ -160,7 +159,7 @@ class RecordedProgram:
         server.unrecorded.pid = process.pid
         waiting = asyncio.ensure_future(process.wait())
         try:
-            with _forwarding(process, mode):
+            with nullcontext() if mode == "replay" else forwarding(process):
                 server.prepare()
                 ends: set[asyncio.Future[Any]] = {waiting, server.stopped}
                 await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
@@ -267,43 +266,6 @@ def _private_directory() -> Generator[Path]:
     place = None if short or not Path("/tmp").is_dir() else "/tmp"  # noqa: S108 - mkdtemp
     with tempfile.TemporaryDirectory(prefix="muniment-", dir=place) as directory:
         yield Path(directory)
-
-
-@contextmanager
-def _forwarding(process: Process, mode: str) -> Generator[None]:
-    """Let the program decide about signals while it runs."""
-    if mode == "replay" or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def forward(number: int, _: FrameType | None) -> None:
-        if number == signal.SIGINT and _has_terminal():
-            return  # the terminal interrupted the program, too
-        with suppress(ProcessLookupError):
-            process.send_signal(number)
-
-    names = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
-    numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
-    before = {number: signal.signal(number, forward) for number in numbers}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-def _has_terminal() -> bool:
-    """Tell whether Ctrl-C goes to this process and to those that it started."""
-    try:
-        terminal = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY)
-    except OSError:
-        return False
-    try:
-        return os.tcgetpgrp(terminal) == os.getpgrp()
-    except OSError:
-        return False
-    finally:
-        os.close(terminal)
 
 
 async def _end(process: Process, waiting: asyncio.Future[int]) -> None:
