@@ -5,9 +5,11 @@
 Rules:
 
 - They change no verdict; they are named in a note, and never read as anything.
-- In a page of a tree nothing stands between the pointers and the cells but what SQLite
-  leaves of cells that are gone; a free page, the bytes that a page keeps back, and what
-  the header reserves are zero.
+- A writer deletes securely (``secure_delete``), and its rows only ever grow or are
+  emptied: then SQLite leaves zeros between the rows of a table, after the end of a long
+  value, and in the pages that are free. Anything else there is noted.
+- When a page of an index is divided, SQLite leaves pieces of the entries that moved.
+  Nothing tells them from what somebody put there, so nothing is said of indexes.
 - What SQLite's own log still holds is newer than the file: then pages are not looked at.
 - Names beside the contents that no row has are noted with the contents
   (`muniment.verifying.contents`).
@@ -15,64 +17,156 @@ Rules:
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO, Final
 
 from muniment.verifying.snapshot import Snapshot
 
 __all__ = ["unowned"]
 
 _SAYING = re.compile(rb"[^\0]{5,}")
+"""So long is nothing that SQLite leaves: the head of a free block has four bytes."""
 _HEADER = 100
-_TREES = {2: 12, 5: 12, 10: 8, 13: 8}
-"""The kind of a page of a tree → the length of its header."""
+_LEAF: Final = 13
+"""The kind of a page that holds rows of a table."""
+_LEAF_HEADER = 8
 _LARGEST_PAGE = 65536
+_LOCK = 1 << 30
+"""The page at this place is never used."""
+_REMEDY = (
+    "left by another program, or put there; a copy made by SQLite's VACUUM INTO has "
+    "the rows alone"
+)
 
 
 def unowned(snapshot: Snapshot) -> Iterator[str]:
     """Yield a remark on each sort of bytes that no row owns."""
-    free = snapshot.value("PRAGMA freelist_count")
-    if free:
-        yield f"{free} pages of the file are free; what stands in them is no event"
     wal = Path(f"{snapshot.path}-wal")
-    if not wal.exists() or not wal.stat().st_size:
-        yield from _in_pages(snapshot.path)
-
-
-def _in_pages(path: Path) -> Iterator[str]:
-    with path.open("rb") as file:
-        head = file.read(_HEADER)
-        size = int.from_bytes(head[16:18]) if len(head) == _HEADER else 0
-        size = _LARGEST_PAGE if size == 1 else size
-        if size < 512:  # noqa: PLR2004 - no page is smaller; SQLite says what it is
+    if wal.exists() and wal.stat().st_size:
+        return
+    pages = snapshot.value("PRAGMA page_count")
+    with snapshot.path.open("rb") as file:
+        before = os.fstat(file.fileno())
+        size = _page_size(file)
+        if not size or not isinstance(pages, int):
             return
+        said = list(_Pages(file, size, pages).remarks())
+        after = os.fstat(file.fileno())
+    if (before.st_size, before.st_mtime_ns) == (after.st_size, after.st_mtime_ns):
+        yield from said
+
+
+def _page_size(file: BinaryIO) -> int:
+    size = int.from_bytes(file.read(_HEADER)[16:18])
+    return _LARGEST_PAGE if size == 1 else size
+
+
+@dataclass(slots=True)
+class _Pages:
+    """The pages of a file that nobody writes (https://sqlite.org/fileformat2.html)."""
+
+    file: BinaryIO
+    size: int
+    count: int
+    kept: int = 0
+    """How many bytes at the end of each page SQLite does not use."""
+
+    def remarks(self) -> Iterator[str]:
+        """Yield a remark on each sort of bytes that is not as SQLite leaves it."""
+        head = self.page(1)
+        self.kept = head[20]
         if any(head[72:92]):
             yield "the file's header says something where it is reserved"
-        if head[20]:
-            yield f"each page keeps {head[20]} bytes back, which no row owns"
-        file.seek(0)
-        slack, number = 0, 0
-        while len(page := file.read(size)) == size:
-            slack += _slack(page, 0 if number else _HEADER)
-            number += 1
-    if slack:
-        yield f"{slack} bytes between the rows of the file are of none: left over, or put there"
+        free = dict(self.free(int.from_bytes(head[32:36])))
+        ends = filled = between = 0
+        for number in range(1, self.count + 1):
+            page = self.page(number)
+            ends += _filled(page[self.size - self.kept :])
+            start = _HEADER if number == 1 else 0
+            if number in free:
+                filled += _SAYING.search(page, free[number]) is not None
+            elif (number - 1) * self.size == _LOCK:
+                filled += any(page)
+            elif page[start] == _LEAF:
+                between += self.slack(page, start)
+        beyond = os.fstat(self.file.fileno()).st_size - self.count * self.size
+        for number, what in (
+            (ends, "bytes at the ends of the file's pages are of no row"),
+            (filled, "pages of the file are free, and not empty"),
+            (between, "bytes between the rows of the file are of none"),
+            (beyond, "bytes stand after the last page of the file"),
+        ):
+            if number > 0:
+                yield f"{number} {what}: {_REMEDY}"
+
+    def page(self, number: int) -> bytes:
+        """Return the page *number*, from 1; nothing but zeros where there is none."""
+        self.file.seek(max(number - 1, 0) * self.size)
+        found = self.file.read(self.size) if 0 < number <= self.count else b""
+        return found.ljust(self.size, b"\0")
+
+    def free(self, trunk: int) -> Iterator[tuple[int, int]]:
+        """Yield the pages that are free, and from where on nothing is in them."""
+        left = self.count
+        while trunk and left > 0:
+            page = self.page(trunk)
+            end = min(8 + 4 * int.from_bytes(page[4:8]), self.size)
+            yield trunk, end
+            for at in range(8, end, 4):
+                yield int.from_bytes(page[at : at + 4]), 0
+            left -= end // 4
+            trunk = int.from_bytes(page[:4])
+
+    def slack(self, page: bytes, start: int) -> int:
+        """Return how many bytes of a page of rows are of none, and say something."""
+        cells = start + _LEAF_HEADER
+        end = cells + 2 * int.from_bytes(page[start + 3 : start + 5])
+        content = int.from_bytes(page[start + 5 : start + 7]) or _LARGEST_PAGE
+        at = end  # pointers of cells that are gone are passed over
+        while cells < int.from_bytes(page[at : at + 2]) < self.size and at < content:
+            at += 2
+        found = sum(map(len, _SAYING.findall(page, at, max(at, content))))
+        block = int.from_bytes(page[start + 1 : start + 3])
+        while block:
+            after = block + int.from_bytes(page[block + 2 : block + 4])
+            found += _filled(page[block + 4 : after])
+            following = int.from_bytes(page[block : block + 2])
+            block = following if following > block else 0
+        for at in range(cells, min(end, self.size), 2):
+            found += self.tail(page, int.from_bytes(page[at : at + 2]))
+        return found
+
+    def tail(self, page: bytes, at: int) -> int:
+        """Return how many bytes after the end of a long value are not zero."""
+        usable = self.size - self.kept
+        length, at = _varint(page, at)
+        _, at = _varint(page, at)
+        if length <= usable - 35:
+            return 0
+        least = (usable - 12) * 32 // 255 - 23
+        local = least + (length - least) % (usable - 4)
+        local = local if local <= usable - 35 else least
+        left, at = length - local, at + local
+        while left > 0 and any(page[at : at + 4]):
+            page, at = self.page(int.from_bytes(page[at : at + 4])), 0
+            left -= usable - 4
+        return 0 if left > 0 else _filled(page[usable + left : usable])
 
 
-def _slack(page: bytes, start: int) -> int:
-    """Return how many bytes between pointers and cells of a tree's page say something.
+def _filled(data: bytes) -> int:
+    return len(data) - data.count(0)
 
-    Pointers of cells that are gone are passed over, and runs of four bytes and fewer: so
-    long is the head of a free block (https://sqlite.org/fileformat2.html#b_tree_pages).
-    """
-    header = _TREES.get(page[start])
-    if header is None:
-        return 0
-    cells = int.from_bytes(page[start + 3 : start + 5])
-    content = int.from_bytes(page[start + 5 : start + 7]) or _LARGEST_PAGE
-    gap = page[start + header + 2 * cells : content]
-    at = 0
-    while header < int.from_bytes(gap[at : at + 2]) < len(page):
-        at += 2
-    return sum(map(len, _SAYING.findall(gap, at)))
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    """Return the number at *at*, and where the next byte stands."""
+    value = 0
+    for byte in data[at : at + 8]:
+        at += 1
+        value = value << 7 | byte & 0x7F
+        if byte < 0x80:  # noqa: PLR2004 - the last byte of a number
+            return value, at
+    return value << 8 | int.from_bytes(data[at : at + 1]), at + 1
