@@ -8,7 +8,8 @@ Rules:
   contents are to be on another disk, ``init --blobs DIR`` says so in the trust home.
 - A file is made exclusively under its own name, which nobody can guess before, and is
   on disk before the commit that refers to it.
-- It is read where it is a regular file of the size that the event states.
+- It is read where it is a regular file of the size that the event states; where no event
+  states one, it is not read.
 - It is removed by the name that a row has, never because it is there: what a writer
   that was killed left behind is counted, and left to whoever owns the folder.
 """
@@ -27,7 +28,7 @@ from muniment.errors import CannotTellError, StoreError, WrongError
 from muniment.folder import Folder, NotAFile, WrongSize
 from muniment.layout import blob_directory
 
-__all__ = ["SALT_SIZE", "BlobFiles", "stated_size"]
+__all__ = ["SALT_SIZE", "BlobFiles", "another_size", "stated_size"]
 
 SALT_SIZE = 32
 
@@ -58,23 +59,22 @@ class BlobFiles:
 
         Raises:
             CannotTellError: it is no file, or cannot be read.
-            WrongError: it is of another size.
+            WrongError: it is of another size, or none is stated.
 
         """
         with self._reading(digest) as folder:
             if folder is None:
                 return None
             try:
-                return folder.read(digest.hex(), size=size)
+                if size is not None:
+                    return folder.read(digest.hex(), size=size)
+                if not folder.kind(digest.hex()):
+                    return None
             except FileNotFoundError:
                 return None
             except WrongSize as error:
-                raise WrongError(
-                    f"the content is not what was committed to: {error.strerror}",
-                    rule="blob/commitment",
-                    place=str(error.filename),
-                    remedy="run `muniment verify`",
-                ) from None
+                raise another_size(str(error.strerror), str(error.filename)) from None
+            raise another_size("no event says its size", digest.hex())
 
     def names(self) -> list[str]:
         """Return what is in the folder, whatever it is."""
@@ -172,6 +172,16 @@ class BlobFiles:
             place=str(error.filename or self.path / digest.hex()),
             remedy=_NO_LINK if isinstance(error, NotAFile) else "check the permissions",
         )
+
+
+def another_size(why: str, place: str) -> WrongError:
+    """Return the error about a content that has not the size that an event states."""
+    return WrongError(
+        f"the content is not what was committed to: {why}",
+        rule="blob/commitment",
+        place=place,
+        remedy="run `muniment verify`",
+    )
 
 
 def stated_size(execute: Execute, seq: int, ref: str) -> int | None:

@@ -24,9 +24,9 @@ from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
-from muniment.blob_files import SALT_SIZE, BlobFiles, stated_size
+from muniment.blob_files import SALT_SIZE, BlobFiles, another_size, stated_size
 from muniment.canonical import parse
 from muniment.database import Driver, Execute
 from muniment.errors import (
@@ -51,7 +51,12 @@ __all__ = [
 ]
 
 _INSERT = "INSERT INTO blob (digest, seq, data) VALUES (?, ?, ?)"
-_SELECT = "SELECT seq, data FROM blob WHERE digest = ?"
+_SELECT = (
+    "SELECT seq, CASE typeof(data) WHEN 'null' THEN NULL WHEN 'blob' THEN length(data) "
+    "ELSE -1 END FROM blob WHERE digest = ?"
+)
+"""The first event that refers to a content, and how many bytes its row has of it."""
+_DATA = "SELECT data FROM blob WHERE digest = ?"
 _EMPTY = "UPDATE blob SET data = NULL WHERE digest = ?"
 _LAST_ERASURE = (
     "SELECT seq FROM event WHERE type = 'blob.erased' ORDER BY seq DESC LIMIT 1"
@@ -134,8 +139,13 @@ class Blobs:
             self.files.remove(apart)
             raise
 
-    def read(self, execute: Execute, ref: str) -> bytes:
+    def read(self, execute: Execute, ref: str, size: int | None = None) -> bytes:
         """Return the content behind the commitment *ref* (``sha256:<hex>``).
+
+        Args:
+            execute: what asks the database.
+            ref: the commitment.
+            size: how many bytes the reference states; what its first event states without.
 
         Raises:
             UsageError: the ledger has no such commitment.
@@ -147,9 +157,7 @@ class Blobs:
         row = execute(_SELECT, (digest,)).fetchone()
         if row is None:
             raise _unknown(ref)
-        data = cast("bytes | None", row[1])
-        if data is None:
-            data = self.files.read(digest, stated_size(execute, row[0], ref))
+        data = self._bytes(execute, ref, row, size)
         if data is None:
             raise _absent(execute, digest, ref)
         if hashlib.sha256(data).digest() != digest:
@@ -162,13 +170,22 @@ class Blobs:
             )
         return data[SALT_SIZE:]
 
-    def stored(self, execute: Execute, ref: str) -> bytes | None:
-        """Return salt and content behind *ref*, unchecked; None where they are gone."""
-        digest = ref_of(ref)
-        row = execute(_SELECT, (digest,)).fetchone()
-        if row is None or row[1] is not None:
-            return None if row is None else cast("bytes", row[1])
-        return self.files.read(digest, stated_size(execute, row[0], ref))
+    def stored(self, execute: Execute, ref: str, size: int) -> bytes | None:
+        """Return salt and content behind *ref*, unhashed; None where they are gone."""
+        row = execute(_SELECT, (ref_of(ref),)).fetchone()
+        return None if row is None else self._bytes(execute, ref, row, size)
+
+    def _bytes(
+        self, execute: Execute, ref: str, row: Any, size: int | None
+    ) -> bytes | None:
+        """Return salt and content, of the size that an event states; nothing else is read."""
+        seq, length = row
+        whole = stated_size(execute, seq, ref) if size is None else size + SALT_SIZE
+        if length is None:
+            return self.files.read(ref_of(ref), whole)
+        if length != whole:
+            raise another_size(f"it has {length} bytes, not {whole}", ref)
+        return cast("bytes", execute(_DATA, (ref_of(ref),)).fetchone()[0])
 
     def holds(self, execute: Execute, ref: str, *, known: bool = False) -> bool:
         """Tell whether any byte of the content behind *ref* is left.

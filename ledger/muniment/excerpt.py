@@ -66,10 +66,14 @@ def _contents(
     for event in events:
         for value in event.raw.values():
             if isinstance(value, dict) and "$blob" in value:
-                ref = BlobRef.from_json(value).digest
-                data = ledger.store.blobs.stored(execute, ref)
+                ref = BlobRef.from_json(value)
+                data = ledger.store.blobs.stored(execute, ref.digest, ref.size)
                 if data is not None:
-                    yield bytes.fromhex(ref.removeprefix("sha256:")), event.seq, data
+                    yield (
+                        bytes.fromhex(ref.digest.removeprefix("sha256:")),
+                        event.seq,
+                        data,
+                    )
 
 
 def open_excerpt(

@@ -167,13 +167,15 @@ class Reader:
 
         Raises:
             ErasedError: it was erased.
+            WrongError: it is not what was committed to; no more is read than its
+                reference states.
 
         """
-        return self._store.read_blob(_digest(ref))
+        return self._store.read_blob(*_reference(ref))
 
     def value(self, ref: BlobRef) -> object:
         """Return the Python value of the content behind *ref*."""
-        content = self._store.read_blob(ref.digest)
+        content = self._store.read_blob(ref.digest, ref.size)
         return content_value(content, ref.media, self._port.values)
 
     def resolve(self, event: Event) -> dict[str, object]:
@@ -229,7 +231,11 @@ class Reader:
         return self._store
 
 
-def _digest(ref: str | BlobRef | Mapping[str, object]) -> str:
+def _reference(ref: str | BlobRef | Mapping[str, object]) -> tuple[str, int | None]:
+    """Return the commitment, and how many bytes *ref* states, if it does."""
     if isinstance(ref, BlobRef):
-        return ref.digest
-    return ref if isinstance(ref, str) else str(ref.get("$blob"))
+        return ref.digest, ref.size
+    if isinstance(ref, str):
+        return ref, None
+    size = ref.get("size")
+    return str(ref.get("$blob")), size if type(size) is int else None

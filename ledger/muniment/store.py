@@ -204,10 +204,10 @@ class Store:
             self.step("checkpoint published")
             return note
 
-    def read_blob(self, ref: str) -> bytes:
+    def read_blob(self, ref: str, size: int | None = None) -> bytes:
         """Return the content behind the commitment *ref*; see `Blobs.read`."""
         with self.database.reading() as driver:
-            return self.blobs.read(driver.execute, ref)
+            return self.blobs.read(driver.execute, ref, size)
 
     def keyring(self) -> Keyring:
         """Return the keys of the ledger, as its key events say."""
