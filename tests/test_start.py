@@ -86,9 +86,9 @@ def test_what_is_not_loaded(code: str, unneeded: set[str], tmp_path: Path) -> No
 
 def test_a_recorded_program_does_not_wait(tmp_path: Path) -> None:
     """What calls need is loaded while the program starts, not before."""
-    loaded, said = told(A_RECORDING, tmp_path)
+    loaded, *rest = told(A_RECORDING, tmp_path)  # the bystander is started behind it
 
-    assert said == "ran"
+    assert "ran" in rest
     assert {"asyncio", "muniment_plugins.providers.recorder.serving"} <= {
         *loaded.split()
     }

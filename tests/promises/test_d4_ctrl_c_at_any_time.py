@@ -1,0 +1,64 @@
+"""Ctrl-C shows no traceback, whenever it is typed, and ends with 130.
+
+From the first line of ours on: what the interpreter does before is its own. A command
+that was done before the signal came ends as it does otherwise.
+"""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from first_hour import Newcomer
+from recording import MUNIMENT
+
+DELAYS = [*range(0, 100, 5), *range(100, 310, 20)]
+COMMANDS = [
+    ["--help"],
+    ["status"],
+    ["runs", "list"],
+    ["verify"],
+    ["doctor"],
+    ["events", "--jsonl"],
+    ["demo"],
+    ["record", "--", "sleep", "0.2"],
+]
+
+
+def is_of_the_interpreter(err: str) -> bool:
+    """Tell whether it had not come to our first line, nor was it on its way out."""
+    begun = any(one in err for one in ("main())", "Exception ignored", "error: inter"))
+    return "KeyboardInterrupt" in err and not begun
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="sends signals")
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_no_traceback(newcomer: Newcomer, command: list[str]) -> None:
+    """At many moments within the first 300 ms."""
+    assert newcomer.muniment("init").code == 0
+    codes: list[int] = []
+    for delay in DELAYS:
+        started = subprocess.Popen(
+            [MUNIMENT, *command],
+            cwd=newcomer.folder,
+            env=newcomer.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        time.sleep(delay / 1000)
+        started.send_signal(signal.SIGINT)
+        out, err = started.communicate(timeout=300)
+        if is_of_the_interpreter(err):
+            continue
+        assert "Traceback" not in out + err, (delay, err)
+        assert "KeyboardInterrupt" not in out + err, (delay, err)
+        assert started.returncode in (0, 1, 3, 130, -signal.SIGINT), (delay, err)
+        codes.append(started.returncode)
+    assert {130, -signal.SIGINT} & {*codes}, codes
