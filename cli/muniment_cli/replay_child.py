@@ -54,6 +54,7 @@ class Order(TypedDict):
     names: dict[str, list[str]]
     """What is in folders on the way to the trust home, which may not be listed."""
     scratch: str
+    parent: int
     home: str
     """The trust home, for a command that is kept from it."""
 
@@ -72,6 +73,7 @@ def main(heard: int, told: int) -> None:
     try:
         _run(order, record, _Pipe(heard, told))
     except KeyboardInterrupt:
+        _end_command(order)
         os._exit(130)  # the parent was interrupted too, and says so
     except Exception as error:  # noqa: BLE001 - the parent says it in one line
         from muniment_cli.refusals import said
@@ -79,12 +81,22 @@ def main(heard: int, told: int) -> None:
         send(told, ["refused", said(error)])
 
 
+def _end_command(order: Order) -> None:
+    if order["command"]:
+        from muniment_cli.ending import end_descendants
+
+        end_descendants()
+
+
 def _layers(order: Order) -> dict[str, object]:
     from muniment.machine_reads import ask_machine
+    from muniment_cli.ending import adopt
     from muniment_plugins.capsule.confinement import confine, hide
 
     ask_machine()  # behind the layers nothing can be started
     stated = hide(order["home"]) if order["command"] else confine(order["plan"])
+    if order["command"]:
+        adopt(order["parent"])
     for folder, names in order["names"].items():
         _find_in(folder, names)
     return stated

@@ -22,13 +22,16 @@ import os
 import selectors
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
+from math import inf
 from typing import TYPE_CHECKING, Any, NoReturn, Self, cast
 
 from muniment.errors import CannotTellError, MunimentError, RefusedError, ValueRefused
+from muniment_cli.ending import end_command
 from muniment_cli.refusals import refusal, said
 from muniment_cli.relay import Relay
 from muniment_cli.replay_frames import Incoming, frame
@@ -99,13 +102,16 @@ class Child:
         for pipe in (self._told, self._heard):
             os.set_blocking(pipe, False)
         self._sending = bytearray()
+        self._command = command
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         for pipe in (self._told, self._heard):
             os.close(pipe)
+        if self._command:
+            end_command(self._process, cut_off=kind is not None)
         self._process.kill()
         self._process.wait()
         if self._relay is not None:
@@ -118,13 +124,15 @@ class Child:
         record: bytes,
         floor: str = "none",
         trusted: bool = False,
+        timeout: float | None = None,
     ) -> Heard:
         """Let the program of *order* run, and tell *judge* what it does.
 
         One that nobody named, and that is not *trusted*, stands behind every layer.
 
         Raises:
-            CannotTellError: it died, or said what nothing of ours says.
+            CannotTellError: it died, ran for longer than *timeout* seconds, or said
+                what nothing of ours says.
             RefusedError: it stands behind less than *floor*, or than it has to.
 
         """
@@ -133,7 +141,7 @@ class Child:
         self.say(order)
         self._sending += len(record).to_bytes(8, "big") + record
         try:
-            talk.run()
+            talk.run(timeout)
         finally:
             talk.close()
         if not talk.heard.ended:
@@ -218,8 +226,9 @@ class _Talk:
         os.close(self._wake)
         os.close(self._rouse)
 
-    def run(self) -> None:
+    def run(self, timeout: float | None = None) -> None:
         """Listen until the end is told, or nobody is there to tell it."""
+        latest = inf if timeout is None else time.monotonic() + timeout
         with selectors.DefaultSelector() as known:
             known.register(self._child.heard, selectors.EVENT_READ)
             known.register(self._wake, selectors.EVENT_READ)
@@ -232,10 +241,13 @@ class _Talk:
                     else:
                         known.unregister(self._child.told)
                 lived = self._child.lives()
-                ready = known.select(_LOOK if lived else 0)
+                rest = min(_LOOK, max(0, latest - time.monotonic()))
+                ready = known.select(rest if lived else 0)
                 more = self._serve({key.fd for key, _ in ready})
                 if not more or (not lived and not ready):
                     return
+                if time.monotonic() > latest:
+                    raise self._late(timeout)
 
     def _serve(self, ready: set[int]) -> bool:
         """Do what can be done; False once the other side has closed its end."""
@@ -339,6 +351,14 @@ class _Talk:
             self.heard.guards = tuple(str(one)[:40] for one in guards[:10])
         self._judge.conclude(known, pairs)
         self.heard.ended = True
+
+    def _late(self, timeout: float | None) -> CannotTellError:
+        return CannotTellError(
+            f"the program did not end within {timeout:g} seconds",
+            rule="replay/timeout",
+            place=f"run {self._judge.recording.run_id}",
+            remedy="give it more time with --timeout, or look at what it waits for",
+        )
 
     def _garbled(self, why: str) -> NoReturn:
         raise CannotTellError(

@@ -89,6 +89,12 @@ _ALSO = 4
     show_default=True,
     help="Refuse where the program would be held less strongly.",
 )
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="Give up on a program that runs longer; that is exit code 3.",
+)
 @click.option("--no-record", is_flag=True, help="Do not record the verdict.")
 @json_option
 @pass_session
@@ -103,6 +109,7 @@ def command(  # noqa: PLR0913, PLR0917 - click hands over one for each option
     readable: tuple[str, ...],
     variables: tuple[str, ...],
     require_isolation: str,
+    timeout: float | None,
     no_record: bool,
     as_json: bool,
 ) -> int:
@@ -124,11 +131,12 @@ def command(  # noqa: PLR0913, PLR0917 - click hands over one for each option
     """
     from muniment.excerpt import excerpt
     from muniment.judge import Judge
+    from muniment_cli.ending import ended_by_signals
     from muniment_cli.replay_environment import asked_for, given
     from muniment_cli.replay_parent import Child
     from muniment_cli.scratch import scratch_directory
 
-    with scratch_directory() as scratch:
+    with ended_by_signals(), scratch_directory() as scratch:
         typed = bool(command_line)
         if typed:
             environment = {**os.environ, **asked_for(os.environ, variables)}
@@ -142,9 +150,13 @@ def command(  # noqa: PLR0913, PLR0917 - click hands over one for each option
             order["trust_source"] = trust_source
             order["withheld"] = withheld
             record = excerpt(ledger, judge.record)
-            heard = child.conduct(
-                judge, order, record, require_isolation, trust_program
-            )
+            try:
+                heard = child.conduct(
+                    judge, order, record, require_isolation, trust_program, timeout
+                )
+            except KeyboardInterrupt:
+                hint(f"replay of run {order['run']}: cut off, so nothing is judged")
+                raise
     report = _report(judge, heard)
     unrecorded = "--no-record" if no_record else ""
     if not no_record:
@@ -190,6 +202,7 @@ def _order(
         "plan": {} if command_line else plan(places, scratch),
         "names": {} if command_line else places.names,
         "scratch": scratch,
+        "parent": os.getpid(),
         "home": home,
     }
 
