@@ -287,6 +287,9 @@ CASES = {
         "key/duplicate",
     ),
     "false counts": Case("event", COMPARED, end(counts={"": 9}), "run/counts"),
+    "no counts": Case(
+        "event", "an end MUST NOT leave out", end(counts=None), "run/counts"
+    ),
     "a false root": Case("event", COMPARED, end(root="ab" * 32), "run/root"),
     "a checkpoint of another ledger": Case(
         "checkpoint",
@@ -329,6 +332,9 @@ CASES = {
         )
         for verbs in (
             ("streamed",),
+            ("completed",),
+            ("failed",),
+            ("failed", "requested", "completed"),
             ("streamed", "requested", "completed"),
             ("requested", "completed", "streamed"),
             ("requested", "failed", "streamed"),

@@ -207,7 +207,8 @@ class Forge:
             scope = json.loads(row.payload)["predicate"]["muniment"]["scope"]
             counts[scope] = counts.get(scope, 0) + 1
         data = {"counts": counts, "root": root([row.hash for row in mine]).hex()}
-        return self.append(kind, data | changes, run=run)
+        said = {name: one for name, one in (data | changes).items() if one is not None}
+        return self.append(kind, said, run=run)
 
     def note(
         self, size: int | None = None, signer: Ed25519PrivateKey | None = None

@@ -12,7 +12,7 @@ Rules:
 
 from __future__ import annotations
 
-__all__ = ["FINAL_ENDS", "FORMATS", "KERNEL_DATA", "OWN_PLACES"]
+__all__ = ["COUNTED_ENDS", "FINAL_ENDS", "FORMATS", "KERNEL_DATA", "OWN_PLACES"]
 
 FORMATS = {"checkpoint": 1, "event": 2, "layout": 1}
 """What a new ledger states."""
@@ -22,6 +22,9 @@ KERNEL_DATA = 2
 
 FINAL_ENDS = 2
 """From this version of ``event`` on, a run takes no further event after its end."""
+
+COUNTED_ENDS = 2
+"""From this version of ``event`` on, an end that could state its counts states them."""
 
 OWN_PLACES = 2
 """From this version of ``event`` on, no two facts or requests have one place, and

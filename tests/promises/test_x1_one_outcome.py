@@ -27,13 +27,24 @@ LETTERS = (*VERBS, RESUMED)
 STORIES = ["r" + "".join(more) for n in range(4) for more in product(LETTERS, repeat=n)]
 
 
+UNASKED = [
+    "".join(more)
+    for n in (1, 2, 3)
+    for more in product("rscf", repeat=n)
+    if more[0] != "r"
+]
+"""Stories of what nothing asked for."""
+
+KERNEL_KINDS = ("command", "data", "execution", "human", "llm", "tool")
+
+
 def is_honest(story: str) -> bool:
     """Tell whether a writer tells *story*: an answer with secrets is none once resumed."""
     told = re.sub(f"S{RESUMED}+", "f", story).replace(RESUMED, "").replace("S", "c")
     return HONEST.fullmatch(told) is not None
 
 
-def told(story: str, version: int) -> Forge:
+def told(story: str, version: int, kind: str = "probe") -> Forge:
     """Return a ledger with a run of one effect, to which *story* happened."""
     forge = Forge("one").open(event=version)
     forge.append("run.started", {"name": "x", "seed": "00"}, run=RUN)
@@ -42,7 +53,7 @@ def told(story: str, version: int) -> Forge:
             forge.append("run.resumed", {"generation": at}, run=RUN, ordinal=at + 1)
         else:
             data = {"of": letter, "about": {"secrets": True} if letter == "S" else {}}
-            forge.append(f"probe.{VERBS[letter]}", data, run=RUN, ordinal=1)
+            forge.append(f"{kind}.{VERBS[letter]}", data, run=RUN, ordinal=1)
     forge.append("x.noted", {"text": "after it"}, run=RUN, ordinal=len(story) + 1)
     forge.end_run(RUN)
     return forge
@@ -73,6 +84,33 @@ def test_every_short_story_of_an_effect_is_judged(tmp_path: Path, version: int) 
         assert replayed(forge) == wanted, story
     assert 0 < honest <= len(STORIES)
     assert (honest == len(STORIES)) == (version == 1)
+
+
+@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("kind", KERNEL_KINDS)
+def test_nothing_answers_what_nobody_asked(
+    kind: str, version: int, tmp_path: Path
+) -> None:
+    """Parts and outcomes of the kernel's kinds stand where something was requested."""
+    for story in UNASKED:
+        forge = told(story, version, kind)
+        report = check(forge, tmp_path / f"{story}.db")
+        rules = {one.rule for one in report.findings}
+        assert ("run/order" in rules) == (version == 2), story
+        assert ("run/order" in replayed(forge)) == (version == 2), story
+        assert report.exit_code == (version == 2), story
+
+
+def test_a_fact_may_have_the_name_of_an_outcome(tmp_path: Path) -> None:
+    """A plugin's facts end in what they like: nobody knows its effects by their names."""
+    for verb in ("completed", "failed", "streamed"):
+        forge = Forge("one").open()
+        forge.append("run.started", {"name": "x", "seed": "00"}, run=RUN)
+        for kind in ("build", "tool.call", "llms", "metrics"):
+            forge.append(f"{kind}.{verb}", {"n": 1}, run=RUN)
+        forge.end_run(RUN)
+        assert check(forge, tmp_path / f"{verb}.db").findings == ()
+        assert replayed(forge) == set()
 
 
 def test_another_effect_between_is_no_matter(tmp_path: Path) -> None:

@@ -8,7 +8,9 @@ Rules:
 
 - In a scope, each fact and request has a higher ordinal than those before it. An equal
   one goes on with the same effect.
-- Parts and an outcome belong to an attempt that was asked for and has not ended.
+- Parts and an outcome belong to an attempt that was asked for and has not ended. Where
+  nothing was asked for, only those of the kernel's kinds are known to be some: a fact of
+  a plugin may have a type that ends in ``.completed``.
 - What completed is not asked for again: whoever reads the first answer and whoever reads
   the last would tell two stories. What failed, or has no outcome, may be; and so may,
   after a resumption, what states that its answer had secrets, which no record holds.
@@ -21,8 +23,10 @@ from typing import Any, cast
 __all__ = ["Places"]
 
 _KINDS = ("command", "data", "execution", "human", "llm", "tool")
-_PARTS = frozenset(f"{kind}.streamed" for kind in _KINDS)
 _OUTCOMES = ("completed", "failed")
+_ANSWERS = frozenset(
+    f"{kind}.{verb}" for kind in _KINDS for verb in ("streamed", *_OUTCOMES)
+)
 
 
 class Places:
@@ -68,7 +72,7 @@ class Places:
         if verb == "requested":
             self._asked[place] = stem
             self._going.add(place)
-        elif kind in _PARTS:
+        elif kind in _ANSWERS:
             return "run/order", f"{kind} stands where nothing was requested"
         elif kind == "run.resumed":
             for secretive in [one for one, had in self._done.items() if had]:
