@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 from muniment.errors import MunimentError, StoreError, UsageError, WrongError
 from muniment.folder import NotAFile, real_place
 from muniment.layout import APPLICATION_ID, LAYOUT_VERSION, SCHEMA
-from muniment.sqlite_file import connect, look_at
+from muniment.sqlite_file import MOVE_AWAY, Journal, connect, look_at
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -303,11 +303,12 @@ def _unopened(path: Path, error: OSError) -> StoreError:
             place=place,
             remedy="name the ledger.db inside it",
         )
+    rule = "store/not-a-file" if isinstance(error, NotAFile) else "store/unreadable"
+    remedy = "name the file itself; in the folder of a ledger no link is followed"
+    if isinstance(error, Journal):
+        rule, remedy = "store/journal", MOVE_AWAY
     return StoreError(
-        error.strerror or "it cannot be opened",
-        rule="store/not-a-file" if isinstance(error, NotAFile) else "store/unreadable",
-        place=place,
-        remedy="name the file itself; in the folder of a ledger no link is followed",
+        error.strerror or "it cannot be opened", rule=rule, place=place, remedy=remedy
     )
 
 

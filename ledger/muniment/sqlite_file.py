@@ -8,6 +8,9 @@ Rules:
 - SQLite opens by path and follows links to the database. So the kinds of the file and
   its siblings are looked at before it opens, and afterwards, with everything open, the
   same file must stand there, under the path that SQLite says it has opened.
+- A ledger writes ahead, and never has a rollback journal. By one that somebody put there
+  SQLite would change the ledger, and delete the file that its end names: it is refused
+  before SQLite sees it. One that begins with a zero says nothing, to SQLite either.
 - Its texts are in UTF-8. In another encoding SQLite says its own path otherwise, too.
 - Siblings are opened without following links by SQLite itself (3.32 and later).
 
@@ -26,11 +29,19 @@ from pathlib import Path
 
 from muniment.folder import Folder, NotAFile
 
-__all__ = ["SIBLINGS", "connect", "look_at"]
+__all__ = ["MOVE_AWAY", "SIBLINGS", "Journal", "connect", "look_at"]
 
 SIBLINGS = ("-wal", "-shm", "-journal")
 
+MOVE_AWAY = "find out who put it there, move it away, and `muniment verify`"
+"""What is to be done with a journal."""
+_JOURNAL = "-journal"
+
 _OPENED = "SELECT CAST(file AS BLOB) FROM pragma_database_list WHERE name = 'main'"
+
+
+class Journal(NotAFile):
+    """A rollback journal lies beside a file that never has one."""
 
 
 def look_at(path: Path) -> os.stat_result:
@@ -39,6 +50,7 @@ def look_at(path: Path) -> os.stat_result:
     Raises:
         FileNotFoundError: there is none.
         NotAFile: something else is there, or in the place of a sibling.
+        Journal: a rollback journal is.
 
     """
     with Folder.at(path.parent) as folder:
@@ -46,7 +58,23 @@ def look_at(path: Path) -> os.stat_result:
         for suffix in SIBLINGS:
             with suppress(FileNotFoundError):
                 folder.regular(path.name + suffix)
+        with suppress(FileNotFoundError):
+            _require_idle(folder, path.name + _JOURNAL)
     return found
+
+
+def _require_idle(folder: Folder, name: str) -> None:
+    try:
+        with folder.opened(name) as file:
+            first = file.read(1)
+    except PermissionError:
+        first = b"?"  # nor can SQLite tell
+    if first.strip(b"\0"):
+        what = (
+            "a rollback journal lies here, which no ledger has: SQLite would change the "
+            "ledger by it, and delete a file that it may name"
+        )
+        raise Journal(errno.EEXIST, what, str(folder.path / name))
 
 
 def connect(
@@ -61,6 +89,7 @@ def connect(
     Raises:
         FileNotFoundError: there is no such file.
         NotAFile: something else is there, or was while it was opened.
+        Journal: a rollback journal is beside it.
         sqlite3.Error: SQLite cannot open it.
 
     """

@@ -13,6 +13,9 @@ from pathlib import Path
 
 import pytest
 
+import muniment
+from muniment.errors import StoreError
+
 MUNIMENT = str(Path(sys.executable).with_name("muniment"))
 COMMANDS = (
     *("status", "runs", "events", "rebuild", "verify", "keys list", "doctor"),
@@ -78,6 +81,56 @@ def test_no_command_does(work: Path, name: str) -> None:
         assert "Traceback" not in done.stderr
         assert victim.exists(), command
         journal.unlink(missing_ok=True)
+
+
+@pytest.mark.parametrize("command", ["status", "run program.py", "verify", "events"])
+@pytest.mark.parametrize("kind", ["hot", "junk"])
+def test_a_journal_is_named(work: Path, command: str, kind: str) -> None:
+    """Beside a ledger it is refused by its name, with what to do; then all is well."""
+    ledger = work / ".muniment" / "ledger.db"
+    before = ledger.read_bytes()
+    journal = plant(ledger, work / "victim")
+    if kind == "junk":
+        journal.write_text("somebody's notes")
+    done = shell(work, *command.split())
+    said = done.stdout + done.stderr
+    assert done.returncode == 3, said
+    assert "a rollback journal lies here" in said
+    assert str(journal) in said
+    assert "move it away" in said
+    assert ("store/journal" in said) != ("file/sibling" in said)
+    assert (ledger.read_bytes(), journal.exists()) == (before, True)
+    journal.unlink()
+    assert shell(work, *command.split()).returncode == 0
+
+
+def test_a_journal_that_comes_later(
+    work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A ledger that is open already does not take one in when it begins to write."""
+    monkeypatch.chdir(work)
+    victim = work / "victim"
+    victim.write_text("precious")
+    with muniment.open(readonly=True) as reading:
+        plant(reading.path, victim)
+        with (
+            pytest.raises(StoreError, match="store/journal"),
+            muniment.open() as ledger,
+        ):
+            ledger.append("note.added", {"text": "x"})
+        database = reading.store.database
+        with pytest.raises(StoreError, match="store/journal"):
+            database.writing()
+    assert victim.exists()
+
+
+@pytest.mark.parametrize("data", [b"", bytes(512)])
+def test_a_journal_that_says_nothing(work: Path, data: bytes) -> None:
+    """What SQLite takes for none is none: it is left, and work goes on."""
+    journal = work / ".muniment" / "ledger.db-journal"
+    journal.write_bytes(data)
+    for command in COMMANDS[:5]:
+        assert shell(work, *command.split()).returncode == 0
 
 
 def test_the_cache_still_remembers(work: Path) -> None:

@@ -36,7 +36,7 @@ from muniment.layout import (
     SCHEMA,
     blob_directory,
 )
-from muniment.sqlite_file import connect
+from muniment.sqlite_file import MOVE_AWAY, Journal, connect
 from muniment.verifying.report import Findings
 
 __all__ = ["LARGEST", "MAX_PAYLOAD", "Snapshot", "open_snapshot"]
@@ -52,6 +52,7 @@ _ON = re.compile(r" ON (\w+)")
 _CONTENT = ("NULL value in ", "TEXT value in ", "NUMERIC value in ")
 _INDEX = ("row ", "wrong # of entries in index", "non-unique entry in index")
 _BACKUP = "restore it from a backup, and verify that"
+_FOREIGN = "find out who put it there; SQLite keeps its own files by this name"
 
 
 class Snapshot:
@@ -288,7 +289,7 @@ def _no_file(path: Path, error: NotAFile) -> StoreError:
         error.strerror or "it is no file",
         rule="file/sibling",
         place=str(place),
-        remedy="find out who put it there; SQLite keeps its own files by this name",
+        remedy=MOVE_AWAY if isinstance(error, Journal) else _FOREIGN,
     )
 
 
