@@ -54,7 +54,7 @@ def read_seen(path: Path) -> dict[str, Seen]:
                 "root": str(root),
                 "size": int(size),
                 "time": str(time),
-            } if size > 0 and _DIGITS.fullmatch(root):
+            } if type(size) is int and size > 0 and _DIGITS.fullmatch(root):
                 found[place] = Seen(ledger, size, bytes.fromhex(root), time)
             case _:
                 raise damaged(path, f"says nothing that can be read of {place}")

@@ -9,13 +9,15 @@ Rules:
 - An effect is one place of a run: its scope and ordinal. It is *open* while the last
   request there has no outcome. A request in doubt that was repeated, by a resume, is
   open no more: the outcome of the later one is the effect's.
+- An outcome where nothing waits for one is none, and no number is below zero: a writer
+  with another program can sign both.
 - Tokens are those that the effects' outcomes say inline.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import cast
+from typing import TypeGuard, cast
 
 from muniment.canonical import JsonValue
 from muniment.events import Event
@@ -49,7 +51,7 @@ class EffectTally(Projection[tuple[Tally, ...]]):
     """The fold behind `Tally`; over all runs, or over one."""
 
     name = "effect-tally"
-    version = 2
+    version = 3
 
     def initial(self) -> JsonValue:
         """Return the state of a ledger without effects."""
@@ -66,8 +68,8 @@ class EffectTally(Projection[tuple[Tally, ...]]):
         if verb == "requested":
             _add(kinds.setdefault(kind, {}), "requested", 1)
             waiting.setdefault(kind, {})[place] = 1
-        elif verb in ("completed", "failed") and kind in kinds:
-            waiting[kind].pop(place, None)
+        elif verb in ("completed", "failed") and place in waiting.get(kind, ()):
+            del waiting[kind][place]
             _add(kinds[kind], verb, 1)
             _add_outcome(kinds[kind], event)
         return state
@@ -83,7 +85,7 @@ class EffectTally(Projection[tuple[Tally, ...]]):
 
 def _add_outcome(tally: dict[str, int], event: Event) -> None:
     took = event.raw.get("duration_us")
-    if isinstance(took, int):
+    if _is_count(took):
         _add(tally, "duration_us", took)
         tally["longest_us"] = max(took, tally.get("longest_us", 0))
     _add_tokens(tally, event.raw.get("about"))
@@ -98,6 +100,10 @@ def _add_tokens(tally: dict[str, int], about: JsonValue) -> None:
     if not isinstance(usage, dict):
         return
     for name, spellings in _TOKENS.items():
-        counts = [usage[one] for one in spellings if type(usage.get(one)) is int]
+        counts = [usage[one] for one in spellings if _is_count(usage.get(one))]
         if counts:
             _add(tally, name, cast("int", counts[0]))
+
+
+def _is_count(value: JsonValue) -> TypeGuard[int]:
+    return type(value) is int and value >= 0

@@ -292,7 +292,9 @@ class TrustHome:
         match load_json(path):
             case None:
                 return None
-            case {"time": str(time), "size": int(size), "ok": bool(ok)}:
+            case {"time": str(time), "size": int(size), "ok": bool(ok)} if (
+                type(size) is int and size >= 0
+            ):
                 return Verified(time, size, ok)
             case _:
                 raise damaged(path, "is not a verification")

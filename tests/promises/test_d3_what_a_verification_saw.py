@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from forge import Forge, keyid
+from muniment.errors import MunimentError
 from muniment.trust import TrustHome
 from muniment.verifier import Report, verify
 from muniment_cli import main
@@ -162,3 +164,24 @@ def test_a_pin_on_first_use(tmp_path: Path) -> None:
     assert shell("verify", place) == 1
     assert shell("forget", place) == 0
     assert shell("verify", place) == 0
+
+
+@pytest.mark.parametrize("size", [True, False, 0, -11, 11.5, "11", None, [11]])
+def test_only_a_number_is_taken_for_one(seen: Path, size: object) -> None:
+    """A memory that states no number of events is damaged, and never "one event"."""
+    home = TrustHome()
+    file = home.path / "seen.json"
+    told = json.loads(file.read_bytes())
+    told[str(seen)]["size"] = size
+    file.write_text(json.dumps(told))
+    report = look(seen)
+    assert (report.exit_code, report.completeness) == (3, "cannot tell")
+    assert "seen.json" in str(report)
+    if size != 0:
+        ledger = Forge("one").open().ledger
+        home.note_verified(ledger, LONG, ok=True)
+        (file,) = home.path.rglob("verified.json")
+        told = json.loads(file.read_bytes()) | {"size": size}
+        file.write_text(json.dumps(told))
+        with pytest.raises(MunimentError, match="is not a verification"):
+            home.verified(ledger)

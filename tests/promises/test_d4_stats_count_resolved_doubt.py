@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from first_hour import Newcomer
 from muniment.events import Event
-from muniment.tallies import EffectTally
+from muniment.tallies import EffectTally, Tally
 
 DYING = """
 import os
@@ -93,3 +93,23 @@ def test_an_effect_is_open_by_its_last_event(
     waiting = Counter(last.values())["requested"]
     assert [one.open for one in fold.view(state)] == ([waiting] if asked else [])
     assert sum(one.requested for one in fold.view(state)) == asked
+    sums = fold.view(state)
+    assert all(one.requested >= one.completed + one.failed + one.open for one in sums)
+
+
+NUMBERS = (True, -1, -(1 << 40), 1.5, "7", None, [7], {"$int": "7"})
+
+
+@pytest.mark.parametrize("odd", NUMBERS)
+def test_only_counts_are_added(odd: object) -> None:
+    """What is no count, in a duration or in the usage of tokens, is added nowhere."""
+    fold = EffectTally()
+    state = fold.initial()
+    usage = {"input_tokens": odd, "output_tokens": odd}
+    raw = {"duration_us": odd, "about": {"usage": usage}}
+    for ordinal, verb in ((1, "requested"), (1, "completed"), (2, "completed")):
+        event = SimpleNamespace(
+            type=f"llm.{verb}", run="one", scope="", ordinal=ordinal, raw=raw
+        )
+        state = fold.apply(state, cast("Event", event))
+    assert fold.view(state) == (Tally("llm", requested=1, completed=1),)
