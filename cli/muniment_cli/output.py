@@ -46,6 +46,7 @@ __all__ = [
     "hint",
     "interactive",
     "narrow",
+    "one_line",
     "plain_json",
     "prose",
     "say",
@@ -100,9 +101,14 @@ def say(text: object = "", style: str = "") -> None:
         click.echo(clean(text))
 
 
+def one_line(text: str) -> str:
+    """Return *text* with its line breaks shown."""
+    return text.replace("\n", "\\n")
+
+
 def prose(text: str, style: str = "") -> None:
     """Print a sentence; lines after its first one stand further to the right."""
-    indent = " " * (len(text) - len(text.lstrip()) + GAP)
+    indent = " " * (len(text) - len(text.lstrip()) + 2 * GAP)
     if not interactive():
         click.echo(clean(text).replace("\n", f"\n{indent}"))
         return
@@ -112,7 +118,8 @@ def prose(text: str, style: str = "") -> None:
 
 def hint(text: str) -> None:
     """Print a remark to stderr."""
-    click.secho(clean(text), dim=True, err=True, color=allows_colour())
+    shown = _set_in(clean(text))
+    click.secho(shown, dim=True, err=True, color=allows_colour())
 
 
 def complain(word: str, message: str, *, plain: bool = False) -> None:
@@ -120,7 +127,7 @@ def complain(word: str, message: str, *, plain: bool = False) -> None:
     colour = "red" if word == "error" else "yellow"
     label = click.style(f"{word}:", fg=colour, bold=True)
     colours = False if plain else allows_colour()
-    click.echo(f"{label} {clean(message)}", err=True, color=colours)
+    click.echo(f"{label} {_set_in(clean(message))}", err=True, color=colours)
 
 
 def table(
@@ -145,7 +152,7 @@ def table(
         sparse: leave empty cells out of these fields.
 
     """
-    lines: list[list[Cell]] = [[(_one_line_of(one), "bold") for one in headings]]
+    lines: list[list[Cell]] = [[(one_line(one), "bold") for one in headings]]
     lines += ([_one_line(cell) for cell in row] for row in rows)
     widths = [max(map(_columns, column)) for column in zip(*lines, strict=True)]
     aligned = ["right" if heading in right else "left" for heading in headings]
@@ -196,7 +203,7 @@ def fields(pairs: Iterable[tuple[str, Cell]]) -> None:
     The lines of a value stand to the right of where names begin, so that none of them
     can pass for a row.
     """
-    listed = [(clean(_one_line_of(name)), value) for name, value in pairs]
+    listed = [(clean(one_line(name)), value) for name, value in pairs]
     width = max((len(name) for name, _ in listed), default=0) + GAP
     if not interactive():
         for name, value in listed:
@@ -218,11 +225,11 @@ def _beside(label: Text, value: Text) -> Text:
     words = [columns(word) for word in value.plain.split()]
     room = MOST_BROKEN if len(words) > 1 else 0
     longest = max([room, *words])
-    hopeless = len(words) == 1 and longest + GAP > most
+    hopeless = len(words) == 1 and longest + 2 * GAP > most
     if indent + longest > most and indent + value.cell_len > most and not hopeless:
         label.rstrip()
-        label.append("\n" + " " * GAP)
-        indent = GAP
+        indent = 2 * GAP  # some names begin further to the right
+        label.append("\n" + " " * indent)
     return label + styled("\n" + " " * indent).join(_broken(value, most - indent))
 
 
@@ -320,12 +327,14 @@ def age(text: str, now: datetime | None = None) -> str:
     return f"{int(seconds)} s ago" if seconds >= 1 else "just now"
 
 
+def _set_in(text: str) -> str:
+    """Return *text*, lines after its first one further to the right."""
+    begun = len(text) - len(text.lstrip("\n"))
+    return text[:begun] + text[begun:].replace("\n", "\n" + " " * 2 * GAP)
+
+
 def _one_line(cell: Cell) -> Cell:
-    return [(_one_line_of(text), style) for text, style in _spans(cell)]
-
-
-def _one_line_of(text: str) -> str:
-    return text.replace("\n", "\\n")
+    return [(one_line(text), style) for text, style in _spans(cell)]
 
 
 def _columns(cell: Cell) -> int:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from muniment.canonical import JsonValue
     from muniment.ledger import Ledger
 
-__all__ = ["Again", "again_of", "hindrance", "naming_ledger"]
+__all__ = ["Again", "again_of", "hindrance", "naming_ledger", "quoted"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ def again_of(ledger: Ledger, run: str) -> Again:
     except MunimentError:
         return Again(" -- COMMAND", "the command line that was recorded; it is erased")
     if recorded is not None:
-        return Again(f" -- {shlex.join(recorded.recorded)}")
+        return Again(f" -- {quoted(*recorded.recorded)}")
     described = next(events_of_run(ledger.store.database, run)).raw.get("program")
     return _naming(ledger, described) if isinstance(described, dict) else _unknown("")
 
@@ -69,7 +69,7 @@ def _naming(ledger: Ledger, described: dict[str, JsonValue]) -> Again:
     file = described["file"] if here else beside
     if file is None or not name.isidentifier():
         return _unknown(str(described.get("file") or path))
-    return Again(f" --program {shlex.quote(f'{file}:{name}')}")
+    return Again(f" --program {quoted(f'{file}:{name}')}")
 
 
 def _unknown(was: str) -> Again:
@@ -104,7 +104,29 @@ def _not_as_remembered(ledger: Ledger) -> str:
     return ""
 
 
+def quoted(*words: str) -> str:
+    """Return *words* as a shell takes them, on one line whatever they contain."""
+    return " ".join(
+        shlex.quote(word) if word.isprintable() else _escaped(word) for word in words
+    )
+
+
+def _escaped(word: str) -> str:
+    """Return *word* as bash, zsh and POSIX of 2024 write what cannot be printed."""
+    known = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "\\": "\\\\", "'": "\\'"}
+    parts = [
+        known.get(char) or (char if char.isprintable() else _octets(char))
+        for char in word
+    ]
+    return f"$'{''.join(parts)}'"
+
+
+def _octets(char: str) -> str:
+    data = char.encode("utf-8", "surrogateescape")
+    return "".join(f"\\{octet:03o}" for octet in data)
+
+
 def naming_ledger(command: str, url: str | None) -> str:
     """Return *command* with the ledger that was named to the one that prints it."""
-    given = "" if url is None else f" --ledger {shlex.quote(url)}"
+    given = "" if url is None else f" --ledger {quoted(url)}"
     return f"muniment{given}{command.removeprefix('muniment')}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from muniment_cli.output import Cell, console, styled
+from muniment_cli.output import Cell, console, one_line, styled
 from muniment_cli.showing import milliseconds, resolved, summary
 
 if TYPE_CHECKING:
@@ -99,12 +99,12 @@ def show_tree(title: str, events: list[Event]) -> None:
     """Print the scopes of a run as a tree, and what happened in each."""
     from rich.tree import Tree
 
-    root = Tree(styled((title, "bold")))
+    root = Tree(styled((one_line(title), "bold")))
     nodes: dict[str, Tree] = {"": root}
     for step in steps_of(events):
         scope = step.event.scope or ""
         parent = _node(nodes, scope)
-        text = styled(f"{step.event.seq}  {step.label}")
+        text = styled(one_line(f"{step.event.seq}  {step.label}"))
         if step.mark:
             text.append("  ").append_text(styled(step.mark))
         branch = parent.add(text)
@@ -123,7 +123,9 @@ def _node(nodes: dict[str, Tree], scope: str) -> Tree:
         above, _, segment = scope.rpartition("/")
         if scope.count("/") >= _DEEPEST:
             above, segment = "", scope
-        nodes[scope] = _node(nodes, above).add(styled((f"{segment}/", "bold")))
+        nodes[scope] = _node(nodes, above).add(
+            styled((one_line(f"{segment}/"), "bold"))
+        )
     return nodes[scope]
 
 

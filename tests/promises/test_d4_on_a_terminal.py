@@ -107,7 +107,7 @@ def too_long(text: str, columns: int) -> list[str]:
         line
         for line in text.split("\n")
         if cells(line) > columns
-        and max(map(cells, line.split())) + len("  ") <= columns
+        and max(map(cells, line.split())) + len("    ") <= columns
         and not re.match(" *(muniment|cd|export) ", line)
     ]
 

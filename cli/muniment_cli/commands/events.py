@@ -27,6 +27,7 @@ from muniment_cli.output import (
     hint,
     interactive,
     narrow,
+    one_line,
     say,
     show_json,
     show_jsonl,
@@ -360,13 +361,14 @@ def _show_whole(ledger: Ledger, event: Event) -> None:
         if not isinstance(content, dict):
             continue
         say()
-        say(f"{name}: {content['size']} bytes, {content['media']}", "bold")
+        told = f"{name}: {content['size']} bytes, {content['media']}"
+        say(one_line(told), "bold")
         value = content["value"]
         gone = isinstance(value, dict) and ("$erased" in value or "$missing" in value)
         say(
             short(value)
             if gone
-            else value
+            else "    " + value.replace("\n", "\n    ")
             if isinstance(value, str)
             else _pretty(value)
         )
