@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import json
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from forge import Forge, entry, keyid, make_key
 from muniment.trust import TrustHome
 from muniment.verifier import Report, verify
+from muniment_cli import main
 
 SIZE = 30
 TRUE_ROOT = keyid(make_key("one/root"))
@@ -211,3 +213,32 @@ def test_a_log_cut_below_its_checkpoint_key(place: Path) -> None:
     assert (report.completeness, report.exit_code) == ("unchecked", 0)
     assert verify(place, require_complete=True).exit_code == 3
     assert judged(forge, SIZE + 2, place).completeness == "checked"
+
+
+SAYING_NOTHING = {
+    "empty": b"",
+    "a blank line": b"\n",
+    "blank lines": b"\n\n  \n\t\n",
+    "blank lines of another system": b"\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("name", SAYING_NOTHING)
+def test_an_anchor_that_says_nothing(
+    name: str, place: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """An anchor that was given and is empty matches nothing: exit 3, however it is asked."""
+    anchor, good = tmp_path / "last.note", tmp_path / "good.note"
+    anchor.write_bytes(SAYING_NOTHING[name])
+    good.write_bytes(true_ledger().note())
+    for more in ((), ("--fast",), ("--trust-on-first-use",), ("--require", "complete")):
+        line = ["--ledger", str(place), "verify", *more, "--key", TRUE_ROOT]
+        assert main([*line, "--anchor", str(good)]) == 0, more
+        capfd.readouterr()
+        assert main([*line, "--anchor", str(anchor)]) == 3, more
+        out, err = capfd.readouterr()
+        assert "the anchor is empty" in out + err
+        assert "muniment checkpoint -o FILE" in out + err
+        assert main([*line, "--anchor", str(anchor), "--json"]) == 3, more
+        told = json.loads(capfd.readouterr().out)
+        assert (told["ok"], told["completeness"]) == (False, "cannot tell")

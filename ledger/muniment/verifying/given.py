@@ -27,6 +27,10 @@ _GIVE_KEY = "give a public key as PEM, ssh-ed25519 line, fingerprint or file"
 _MOST_NOTES = 64 << 20
 _MOST_KEY = 64 << 10
 _ODD = (AttributeError, KeyError, RecursionError, TypeError, ValueError)
+_MAKE_ANCHOR = (
+    "get the note anew: `muniment checkpoint -o FILE` writes one where the checkpoint key "
+    "is, and fails where it is not; a shell's `>` leaves an empty file then"
+)
 GIVE_ANCHOR = "give a file of checkpoint notes, or of JSON lines with a note each"
 
 
@@ -52,10 +56,10 @@ def given_notes(path: Path) -> list[bytes]:
     notes = _json_notes(data, path) if data.startswith(b"{") else _split_notes(data)
     if not notes:
         raise CannotTellError(
-            "the anchor holds no checkpoint",
+            "the anchor is empty, and nothing can agree with it",
             rule="anchor/format",
             place=str(path),
-            remedy=GIVE_ANCHOR,
+            remedy=_MAKE_ANCHOR,
         )
     return notes
 
