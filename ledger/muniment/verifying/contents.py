@@ -13,6 +13,8 @@ Rules:
 - SHA-256 of ``data`` is the digest, its length the size that each reference states. A
   NULL needs the content in ``<database>.blobs/<hex>``, or a later ``blob.erased`` that
   names it; then neither may hold the content any more.
+- A small content in a file, and a large one in its row, are where no writer puts them:
+  that is noted, for the bytes are those that were committed to wherever they stand.
 - *fast* looks at rows, lengths and files, not into contents.
 """
 
@@ -25,6 +27,7 @@ from collections.abc import Iterator
 from typing import Any, cast
 
 from muniment.folder import NotAFile, WrongSize
+from muniment.layout import BLOB_FILE_THRESHOLD
 from muniment.verifying.report import Findings
 from muniment.verifying.snapshot import LARGEST, Snapshot
 
@@ -114,6 +117,7 @@ class Blobs:
         "_findings",
         "_folder",
         "_id",
+        "_misplaced",
         "_outside",
         "_row",
         "_rows",
@@ -132,7 +136,7 @@ class Blobs:
         self._absent: dict[bytes, int] = {}
         self._outside: dict[bytes, int] = {}
         """What the first reference says of the length of contents that no row has."""
-        self._id = 0
+        self._id = self._misplaced = 0
         self.compared = self.total = 0
         """How many contents were compared, and how many the events refer to."""
         content = "length(data)" if fast else f"iif(length(data) <= {LARGEST}, data, 0)"
@@ -263,6 +267,7 @@ class Blobs:
             self._add("blob/commitment", what, seq, digest)
         else:
             self.compared += not self._fast
+            self._misplaced += size > BLOB_FILE_THRESHOLD
 
     def _check_file(self, seq: int, digest: bytes, size: int) -> None:
         try:
@@ -279,6 +284,7 @@ class Blobs:
                 self._add("blob/commitment", what, seq, digest)
             else:
                 self.compared += not self._fast
+                self._misplaced += size <= BLOB_FILE_THRESHOLD
 
     def _file_digest(self, name: str, size: int) -> bytes:
         """Return the digest of a file of *size* bytes, read piece by piece."""
@@ -323,6 +329,11 @@ class Blobs:
         for digest, seq in self._erased.items():
             self._check_erased(digest, seq)
         self._note_strangers()
+        if self._misplaced:
+            self._findings.notes.append(
+                f"{self._misplaced} contents are not where a writer puts them: those of "
+                f"up to {BLOB_FILE_THRESHOLD} bytes in rows, larger ones in files"
+            )
         gone = len(self._absent.keys() & self._erased.keys())
         self.compared += gone
         return gone
