@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from muniment.ledger import Ledger
 
-__all__ = ["anchored"]
+__all__ = ["anchored", "is_whole"]
 
 
 def anchored(ledger: Ledger) -> str:
@@ -39,3 +39,8 @@ def anchored(ledger: Ledger) -> str:
                 root = Checkpoint.parse(Note.parse(mark.note).text).root
             mark.matched = root == subtree_root(0, mark.size, node)
     return memory.anchored(size)
+
+
+def is_whole(text: str, size: int) -> bool:
+    """Tell whether *text* of `anchored` says that all of *size* events are confirmed."""
+    return f"to {size} of {size}," in text

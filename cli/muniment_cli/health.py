@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from muniment.errors import MunimentError
 from muniment.homes import refuse_no_home
+from muniment_cli.anchoring import anchored, is_whole
 from muniment_cli.output import count
 
 if TYPE_CHECKING:
@@ -96,7 +97,8 @@ def check_ledger(ledger: Ledger) -> Iterator[Check]:
     yield _recovery(home.recovery_directory(ledger.id))
     yield _newest(ledger)
     yield _head(ledger)
-    yield _anchor(ledger)
+    yield _checkpoint(ledger)
+    yield _anchored(ledger)
 
 
 def _newest_first(ledger: Ledger, pins: frozenset[str]) -> list[str]:
@@ -260,11 +262,18 @@ def _head(ledger: Ledger) -> Check:
     )
 
 
-def _anchor(ledger: Ledger) -> Check:
+def _checkpoint(ledger: Ledger) -> Check:
     size, covered = ledger.head.size, ledger.store.last_checkpoint()[0]
-    notes = count(len(ledger.home.anchors(ledger.id)), "note")
-    under = f"{covered:,} of {count(size, 'event')} under a signed head"
-    seen = f"{under}, {notes} kept here"
+    seen = f"{covered:,} of {count(size, 'event')} under a signed head"
     if covered < size:
-        return Check("anchors", "warn", seen, "`muniment checkpoint`")
-    return Check("anchors", "ok", seen)
+        return Check("checkpoint", "warn", seen, "`muniment checkpoint`")
+    return Check("checkpoint", "ok", seen)
+
+
+def _anchored(ledger: Ledger) -> Check:
+    """Say what `status` and `verify` say of it."""
+    said = anchored(ledger)
+    whole = is_whole(said, ledger.head.size)
+    remedy = "" if whole else "`muniment checkpoint`, or `verify --anchor FILE`"
+    seen = said.removeprefix("anchored ")
+    return Check("anchored", "ok" if whole else "warn", seen, remedy)

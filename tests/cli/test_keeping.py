@@ -208,7 +208,8 @@ def test_status_shows_what_is_there(shell: Any, made: Path) -> None:
         assert run.id in shell("status").out
     facts = shell("status", "--json").json
     assert facts["open_runs"] == []
-    assert facts["size"] == facts["anchored"] == facts["remembered"]
+    assert facts["size"] == facts["checkpointed"] == facts["remembered"]
+    assert facts["anchored"].startswith(f"anchored to {facts['size']} of ")
     assert facts["pinned"] == [facts["root"]]
     assert facts["writable"] is True
     assert len(facts["recovery"]) == 2
@@ -233,7 +234,7 @@ def test_doctor_names_what_to_do(shell: Any, made: Path, home: Path) -> None:
     found = {one["name"]: one for one in shell("doctor", "--json").json}
     assert found["recovery"]["verdict"] == "warn"
     assert "move them" in shell("doctor").out
-    assert found["anchors"]["verdict"] == "ok"
+    assert found["anchored"]["verdict"] == "ok"
     for path in home.glob("ledgers/*/recovery/*.pem"):
         path.unlink()
     found = {one["name"]: one for one in shell("doctor", "--json").json}
@@ -325,7 +326,8 @@ def test_doctor_counts_as_people_do(shell: Any) -> None:
     assert shell("init").code == 0
     out = shell("doctor").out
     assert "✓ 1 event, 1 remembered" in out
-    assert "✓ 1 of 1 event under a signed head, 1 note kept here" in out
+    assert "✓ 1 of 1 event under a signed head" in out
+    assert "✓ to 1 of 1, by the writer's own user" in out
 
 
 OLD = walls.Surroundings(release="5.10.0-30-amd64")

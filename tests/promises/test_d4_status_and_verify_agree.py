@@ -1,4 +1,7 @@
-"""``status`` and ``verify`` say the same of anchors: same words, same counts."""
+"""``status``, ``doctor`` and ``verify`` say the same of anchors: same words and counts.
+
+For people and for machines: *anchored* is one thing, and *checkpointed* another.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,12 @@ def both(newcomer: Newcomer, *named: str) -> tuple[str, str]:
     """Return what each says, in this order."""
     status = newcomer.muniment(*named, "status").out
     (line,) = (one for one in status.splitlines() if one.startswith("anchored"))
+    document = json.loads(newcomer.muniment(*named, "status", "--json").out)
+    checks = json.loads(newcomer.muniment(*named, "doctor", "--json").out)
+    (check,) = (one["seen"] for one in checks if one["name"] == "anchored")
+    said = document["anchored"].removeprefix("anchored ")
+    assert line.split(maxsplit=1)[1] == said == check
+    assert type(document["checkpointed"]) is int
     report = json.loads(newcomer.muniment(*named, "verify", "--json").out)
     return line.split(maxsplit=1)[1], report["anchored"].removeprefix("anchored ")
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from muniment_cli.anchoring import anchored, is_whole
 from muniment_cli.context import Session, pass_session
 from muniment_cli.health import isolation_level, open_runs
 from muniment_cli.options import examples, json_option
@@ -41,7 +42,8 @@ def _facts(session: Session, ledger: Ledger) -> dict[str, object]:
     keyring = ledger.store.keyring()
     recovery = home.recovery_directory(ledger.id)
     return {
-        "anchored": ledger.store.last_checkpoint()[0],
+        "anchored": anchored(ledger),
+        "checkpointed": ledger.store.last_checkpoint()[0],
         "found": "upwards" if session.merely_found else "by name",
         "isolation": isolation_level(ledger.plugins),
         "last_event": {"seq": last.seq, "time": last.time, "type": last.type},
@@ -73,14 +75,16 @@ def _show(session: Session, ledger: Ledger, facts: dict[str, object]) -> None:
             ("root", _root(ledger, facts)),
             ("key", (hindrance, "yellow") if hindrance else _APPENDS),
             ("head", f"{size}, the last {age(last.time)}: {last.type}"),
-            ("anchored", _anchored(ledger)),
+            ("anchored", _anchored(ledger, str(facts["anchored"]))),
             ("verified", _verified(ledger)),
             *_runs(open_runs(ledger)),
             ("isolation", str(facts["isolation"] or "no plugin runs code")),
         ]
     )
-    for path in ledger.home.recovery_directory(ledger.id).glob("*.pem"):
-        hint(f"still to be moved away: {path}")
+    kept = ledger.home.recovery_directory(ledger.id)
+    left = " and ".join(sorted(path.name for path in kept.glob("*.pem")))
+    if left:
+        hint(f"still to be moved away: {left}, in {kept}")
 
 
 _APPENDS = "here: this user can append"
@@ -100,11 +104,8 @@ def _root(ledger: Ledger, facts: dict[str, object]) -> Cell:
     return [(root, ""), ("  not pinned", "yellow")]
 
 
-def _anchored(ledger: Ledger) -> Cell:
-    from muniment_cli.anchoring import anchored
-
-    text = anchored(ledger)
-    whole = f"to {ledger.head.size} of {ledger.head.size}," in text
+def _anchored(ledger: Ledger, text: str) -> Cell:
+    whole = is_whole(text, ledger.head.size)
     said = text.removeprefix("anchored ")
     return said if whole else (said, "yellow")
 
