@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # helpers import by plain names
@@ -84,3 +85,33 @@ print(json.dumps({{name: digest(PROGRAMS[name]) for name in names}}))
 """
     found = run_python(backwards)
     assert found == {name: digest(PROGRAMS[name]) for name in names}
+
+
+DRAWS = """
+import numpy as np
+def fit_and_eval(data):
+    return {"legacy": np.random.rand(2).tolist(), "unseeded": np.random.default_rng().random(2).tolist()}
+"""
+
+
+def drawn(seed: int) -> object:
+    """Return what a program draws that seeds nothing itself."""
+    policy = Policy(allowed_imports=("numpy",), seed=seed)
+    return Capsule(policy).run(DRAWS, None).metrics
+
+
+def test_every_part_of_a_seed_counts() -> None:
+    """Seeds that differ in any of their bits draw other numbers from NumPy."""
+    seeds = {5, 5 + 2**32, 5 + 2**33, 5 + 2**62, 2**32, 2**33, 2**63 - 1, 0, 1}
+    seeds |= {1 << place for place in range(63)}
+    found = [drawn(seed) for seed in seeds]
+    assert len({str(numbers) for numbers in found}) == len(seeds)
+
+
+def test_seeds_of_32_bits_draw_what_they_always_drew() -> None:
+    """What was recorded with them is what they give."""
+    for seed in (0, 5, 2**32 - 1):
+        numbers = np.random.RandomState(seed).rand(2).tolist()
+        found = drawn(seed)
+        assert isinstance(found, dict)
+        assert found["legacy"] == numbers

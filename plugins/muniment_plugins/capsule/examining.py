@@ -21,9 +21,9 @@ from muniment_plugins.capsule.results import signal_name
 from muniment_plugins.capsule.starting import Child
 from muniment_plugins.capsule.supervisor import Outcome, supervise
 
-__all__ = ["Machine", "examine"]
+__all__ = ["TIME_S", "Machine", "examine"]
 
-_TIME_S = 5
+TIME_S = 5
 _MEM_MB = 64
 _HARMLESS = frozenset({"stat"})
 _BELTED = frozenset({"stat", "thread"})
@@ -34,7 +34,7 @@ _REQUEST: Mapping[str, JsonValue] = {
     "code": None,
     "data": None,
     "imports": [],
-    "limits": {"mem_mb": _MEM_MB, "time_s": _TIME_S},
+    "limits": {"mem_mb": _MEM_MB, "time_s": TIME_S},
     "max_output": _LONGEST,
     "seed": 0,
 }
@@ -57,7 +57,7 @@ def examine(child: Child) -> Machine:
     outcome = supervise(
         child,
         json.dumps(_REQUEST).encode(),
-        bounds=(_TIME_S, _MEM_MB),
+        bounds=(TIME_S, _MEM_MB),
         max_output=_LONGEST,
         to_death=True,
     )

@@ -55,6 +55,7 @@ _UI, _EXTENDED = 4, 9  # JOBOBJECTINFOCLASS
 _BACKSTOP_S = 2.0
 _TICKS_PER_S = 10_000_000
 _ENDING_S = 10.0
+_LEAVING_S = 1.0
 
 
 class Basic(ctypes.Structure):
@@ -215,13 +216,17 @@ class JobChild:
             }
         }
 
+    def watch(self, seconds: float) -> None:
+        """Leave that to the job, which ends with this process, and bounds its time."""
+
     def outgrown(self) -> bool:
         """Say no: the job sees to it."""
         return False
 
     def end(self, *, answered: bool = False) -> End:
-        """End what is in the job."""
-        del answered  # it has left nothing behind either way
+        """End what is in the job; what has answered is about to, and has its code."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(_LEAVING_S if answered else 0)
         peak = self._job.peak()
         self._job.close()
         with contextlib.suppress(subprocess.TimeoutExpired):

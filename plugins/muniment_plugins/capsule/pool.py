@@ -1,14 +1,14 @@
 """The workers that wait for programs, and who may have which.
 
-    with pool().child(surroundings) as child: …
+    with pool().child(surroundings, time_s) as child: …
 
 Rules:
 
 - One worker serves one execution at a time; as many stand by as were needed at once,
   `MOST_IDLE` at most. The one that waited longest goes first.
-- Programs share a worker only where everything around them is the same: packages from
-  outside the standard library, environment, paths, walls. Modules of the standard
-  library are loaded as they are asked for, and stay.
+- Programs share a worker only where everything around them is the same: environment,
+  paths, walls, and what they import. An import leaves things behind, such as names in
+  other modules, which a program that did not ask for it must not find.
 - After `MOST_USES` programs a worker is replaced: its children share one layout of
   memory, which nobody should have time to learn.
 - The first child in any surroundings is a probe, whose findings stand beside every
@@ -32,7 +32,7 @@ from typing import TypeVar
 
 from muniment.errors import CannotTellError
 from muniment_plugins.capsule import starting
-from muniment_plugins.capsule.examining import Machine, examine
+from muniment_plugins.capsule.examining import TIME_S, Machine, examine
 from muniment_plugins.capsule.starting import Alone, Child, Surroundings
 from muniment_plugins.capsule.warm import Unforkable, Worker
 
@@ -59,8 +59,10 @@ class Pool:
         self._found: dict[_Key, Machine] = {}
 
     @contextmanager
-    def child(self, surroundings: Surroundings) -> Generator[Child]:
+    def child(self, surroundings: Surroundings, time_s: float) -> Generator[Child]:
         """Lend a child that waits for its request; whoever has it must `end` it.
+
+        *time_s* is how long its program may run.
 
         Raises:
             CannotTellError: no process could be started.
@@ -69,7 +71,9 @@ class Pool:
         key, began = _key(surroundings), time.monotonic()
         imports = surroundings.imports
         with _spawning():
-            forked = self._have(key, surroundings, lambda worker: worker.fork(imports))
+            forked = self._have(
+                key, surroundings, lambda worker: worker.fork(imports, time_s)
+            )
             if forked is None:
                 yield alone(surroundings, time.monotonic() - began)
                 return
@@ -125,7 +129,7 @@ class Pool:
         # What waited may have been killed meanwhile; what is new has an excuse less.
         while True:
             waiting = self._take(key)
-            worker = waiting or Worker(surroundings, self._found.get(key))
+            worker = waiting or Worker(surroundings, self._found.get(key[1:]))
             self._lent.add(worker)
             try:
                 self._examine(key, worker, surroundings.imports)
@@ -141,7 +145,7 @@ class Pool:
                 raise
 
     def _examine(self, key: _Key, worker: Worker, imports: tuple[str, ...]) -> None:
-        """Have a child of *worker* try to get out, if none did here before.
+        """Have a child of *worker* try to get out, if none did in the same walls.
 
         It has *imports* loaded, which is done before the worker's own walls are there.
 
@@ -151,11 +155,11 @@ class Pool:
         """
         if worker.found is not None:
             return
-        child = worker.fork(imports)
+        child = worker.fork(imports, TIME_S)
         found = examine(child)
         if child.is_lost:
             raise Unforkable("the worker is gone")
-        worker.found = self._found[key] = found
+        worker.found = self._found[key[1:]] = found
         worker.uses = 0
 
     def _take(self, key: _Key | None = None) -> Worker | None:
@@ -202,8 +206,9 @@ def alone(surroundings: Surroundings, spent_s: float = 0.0) -> Child:
 
 
 def _key(surroundings: Surroundings) -> _Key:
+    """Return what a worker is for: imports first, then what its walls depend on."""
     around = (surroundings.outside, surroundings.env, surroundings.text)
-    return (starting.WORKER, sys.executable, *around)
+    return (surroundings.imports, starting.WORKER, sys.executable, *around)
 
 
 @functools.cache

@@ -45,6 +45,7 @@ from muniment_plugins.capsule.results import (
 )
 from muniment_plugins.capsule.starting import Surroundings, child_environment
 from muniment_plugins.capsule.supervisor import Outcome, supervise
+from muniment_plugins.capsule.unordered import refuse_unordered
 from muniment_plugins.capsule.validation import Validated, validate
 from muniment_plugins.capsule.walls import confirmed, describe
 
@@ -79,7 +80,8 @@ class Capsule:
         Raises:
             RefusedError: the required level is out of reach (rule ``capsule/level``),
                 on this machine or, seen before the program ran, in this child.
-            ValueRefused: *data* has no exact form, or takes more than 256 MiB as JSON.
+            ValueRefused: *data* has no exact form or order, or takes more than 256 MiB
+                as JSON.
             CannotTellError: no child could be started.
 
         """
@@ -141,7 +143,8 @@ class Capsule:
         self, program: Validated, request: bytes
     ) -> tuple[Outcome, Machine]:
         """Have one child run *program*; what was seen of it, and of its surroundings."""
-        with pool().child(self._surroundings(program)) as child:
+        surroundings = self._surroundings(program)
+        with pool().child(surroundings, self.policy.time_s) as child:
             found = child.found or machine()
             outcome = supervise(
                 child,
@@ -262,7 +265,10 @@ def _written(data: object) -> tuple[JsonValue, orjson.Fragment]:
     if text is not None:
         return cast("JsonValue", data), orjson.Fragment(text)
     encoded = encode(data)
-    return encoded, orjson.Fragment(orjson.dumps(encoded))
+    written = orjson.dumps(encoded)
+    if b'{"$set":' in written or b'{"$frozenset":' in written:
+        refuse_unordered(data)
+    return encoded, orjson.Fragment(written)
 
 
 def _packages_in(request: bytes) -> set[str]:
@@ -318,14 +324,31 @@ def _judge(outcome: Outcome, *, allow_non_finite: bool) -> _Verdict:
         return status, None, error
     try:
         verdict = judge_answer(outcome.answer, allow_non_finite=allow_non_finite)
-        return _in_turn(verdict, outcome)
+        return _of_clean_end(_in_turn(verdict, outcome), outcome)
     except ProtocolViolation as violation:
         return "killed", None, error_of("protocol", str(violation))
 
 
+def _of_clean_end(verdict: _Verdict, outcome: Outcome) -> _Verdict:
+    """Return *verdict*, unless it is a success of what did not end by itself.
+
+    Raises:
+        ProtocolViolation: it ended with a code that no child of ours ends with.
+
+    """
+    if verdict[0] != "ok":
+        return verdict
+    if outcome.signal:
+        status, error = judge_end(outcome.signal, "")
+        return status, None, error
+    if outcome.code:
+        raise ProtocolViolation(f"an answer, and an end with code {outcome.code}")
+    return verdict
+
+
 def _exit(outcome: Outcome) -> str:
-    """Say how the child ended; after its answer it is not waited for."""
-    if outcome.answer is not None:
+    """Say how the child ended; after its answer it may be left to be killed."""
+    if outcome.answer is not None and not (outcome.signal or outcome.code):
         return "answered"
     return signal_name(outcome.signal) if outcome.signal else f"code {outcome.code}"
 

@@ -6,6 +6,9 @@
 Rules:
 
 - Whatever a process did with its generators before, they draw the same after a start.
+- NumPy's older generators take 32 bits at a time: a larger number goes to them whole, as
+  the list of its words. Whatever differs anywhere draws otherwise; smaller numbers draw
+  what they always drew.
 - What is made for that is made once, in the worker: a child only fills it anew.
 
 Runs in the child; imports nothing that the program did not ask for.
@@ -35,17 +38,28 @@ class Seeds:
             generators.seed(number)
         numpy = sys.modules.get("numpy.random")
         if numpy is not None:
-            numpy.seed(number % 2**32)
-            self._start_entropy(numpy, number % 2**32)
+            words = _words(number)
+            numpy.seed(words)
+            self._start_entropy(numpy, words)
 
-    def _start_entropy(self, numpy: Any, number: int) -> None:
+    def _start_entropy(self, numpy: Any, words: int | list[int]) -> None:
         if self._entropy is None:
-            self._entropy = numpy.RandomState(number)
+            self._entropy = numpy.RandomState(words)
         else:
-            self._entropy.seed(number)
+            self._entropy.seed(words)
         # What default_rng() and SeedSequence() take from the system without a seed.
         vars(sys.modules["numpy.random.bit_generator"])["randbits"] = self._draw
 
     def _draw(self, bits: int) -> int:
         drawn = int.from_bytes(self._entropy.bytes((bits + 7) // 8), "big")
         return drawn & ((1 << bits) - 1)
+
+
+def _words(number: int) -> int | list[int]:
+    """Return *number* as NumPy's older generators take it."""
+    words: list[int] = []
+    rest = number
+    while rest:
+        words.append(rest % 2**32)
+        rest >>= 32
+    return words if len(words) > 1 else number

@@ -21,9 +21,11 @@ import json
 import math
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "GLANCE_S",
+    "OVERTIME_S",
     "PREPARE_S",
     "Alone",
     "Child",
@@ -58,10 +61,15 @@ GLANCE_S = 0.02
 PREPARE_S = 120.0
 """What loading the allowed packages may take."""
 
+OVERTIME_S = 6.0
+"""How much later than its reader a watchdog ends a child."""
+
 WORKER = Path(__file__).with_name("worker.py")
 _KERNEL = Path(muniment.__path__[0])
 _PACKAGES = ("site-packages", "dist-packages")
 _PIPES = 4
+_ENDING_S = 10.0
+_GLIMPSE_S = 0.0005
 _STDLIB = sys.stdlib_module_names
 
 _THREADS = ("MKL", "NUMEXPR", "OMP", "OPENBLAS")
@@ -135,7 +143,11 @@ def undivided() -> contextlib.AbstractContextManager[object]:
 
 @dataclass(frozen=True, slots=True)
 class Pipes:
-    """The four pipes of one execution, by the ends of both sides."""
+    """The four pipes of one execution, by the ends of both sides.
+
+    What the child writes goes through a pair of sockets: other than a pipe, a socket
+    cannot be opened once more by its name in /proc, to take back what was written.
+    """
 
     requests: int
     output: int
@@ -149,8 +161,9 @@ class Pipes:
         """Open them all, or none."""
         pairs: list[tuple[int, int]] = []
         try:
+            pairs.append(os.pipe())
             while len(pairs) < _PIPES:
-                pairs.append(os.pipe())
+                pairs.append(_one_way())
         except OSError:
             for descriptor in itertools.chain(*pairs):
                 os.close(descriptor)
@@ -167,6 +180,14 @@ class Pipes:
         """Close the ends of this side."""
         for descriptor in (self.requests, self.output, self.complaints, self.answers):
             os.close(descriptor)
+
+
+def _one_way() -> tuple[int, int]:
+    """Return where this side reads what a child writes, and where that writes."""
+    if os.name != "posix":
+        return os.pipe()
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+    return ours.detach(), theirs.detach()
 
 
 class Child(Protocol):
@@ -204,6 +225,10 @@ class Child(Protocol):
         """Put around it what this side puts around it; return what stands."""
         ...
 
+    def watch(self, seconds: float) -> None:
+        """Have it ended apart from this side, some time after so many seconds."""
+        ...
+
     def outgrown(self) -> bool:
         """Tell whether it takes more memory than it may, where nothing stops it."""
         ...
@@ -211,7 +236,8 @@ class Child(Protocol):
     def end(self, *, answered: bool) -> End:
         """Kill what is left of it and its group; say what it used, and how it ended.
 
-        A child that died keeps its status. Of one that has *answered*, nobody asks it.
+        A child that died keeps its status; one that has *answered* and waits to be killed
+        has ended well.
         """
         ...
 
@@ -223,6 +249,7 @@ class Alone:
         self.spent_s = spent_s
         self.found: Machine | None = None
         self._belt = _belt()
+        self._watchdog: threading.Timer | None = None
         self.glance_s = GLANCE_S if self._belt is not None else math.inf
         around = {**json.loads(surroundings.text), "imports": surroundings.imports}
         self.preface = frame(json.dumps(around).encode())
@@ -252,21 +279,48 @@ class Alone:
         del time_s  # that one it limits itself
         return {} if self._belt is None else self._belt.hold(self.pid, mem_mb)
 
+    def watch(self, seconds: float) -> None:
+        """Have a timer end it, which waits for nothing else."""
+        watchdog = threading.Timer(seconds + OVERTIME_S, self._kill)
+        watchdog.daemon = True
+        try:
+            watchdog.start()
+        except RuntimeError:
+            return  # no thread to be had: there still is the reader's own deadline
+        self._watchdog = watchdog
+
     def outgrown(self) -> bool:
         """Tell whether it takes more memory than it may."""
         return self._belt is not None and self._belt.outgrown(self.pid)
 
     def end(self, *, answered: bool) -> End:
         """Kill the group and reap the child."""
-        # A group of which only a zombie is left is "not permitted" on macOS.
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.pid, signal.SIGKILL)
+        if self._watchdog is not None:  # it must not meet a stranger by this number
+            self._watchdog.cancel()
+            self._watchdog.join()
+        self._kill()
         try:
-            _, status, used = os.wait4(self.pid, 0)
+            ended = self._reap()
         except ChildProcessError:
             # SIGCHLD is ignored here, or somebody reaps whatever ends.
             self._process.returncode = 0
             return End(0, 0.0, 0, lost="" if answered else "something else reaped it")
+        return ended
+
+    def _kill(self) -> None:
+        # A group of which only a zombie is left is "not permitted" on macOS.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, signal.SIGKILL)
+
+    def _reap(self) -> End:
+        """Wait for the end of what was killed, but not for ever."""
+        deadline = time.monotonic() + _ENDING_S
+        pid, status, used = os.wait4(self.pid, os.WNOHANG)
+        while not pid:
+            if time.monotonic() > deadline:
+                return End(-signal.SIGKILL, 0.0, 0, lost="it could not be ended")
+            time.sleep(_GLIMPSE_S)
+            pid, status, used = os.wait4(self.pid, os.WNOHANG)
         self._process.returncode = os.waitstatus_to_exitcode(status)
         cpu_s = used.ru_utime + used.ru_stime
         return End(self._process.returncode, cpu_s, used.ru_maxrss)

@@ -7,10 +7,12 @@
 
 Rules:
 
-- Where pipes can be waited for, one thread reads and writes them as they are ready.
+- Where pipes can be waited for, one thread reads and writes them as they are ready. Their
+  ends do not block: what was ready a moment ago need not be there any more, since
+  somebody else may have it open too.
 - On Windows each pipe has a thread: what came, and what is to go, waits in queues of
   bounded length, so that a child that prints without end finds its pipe full.
-- What a dead process left in its pipes is read to the end.
+- What a dead process left in its pipes is read to the end, and not what others add.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ __all__ = ["Selecting", "Streams", "Threaded", "opened"]
 
 CHUNK = 1 << 16
 _MOST_WAITING = 64
+_MOST_LEFT = 64  # more than a pipe or a socket holds
 _PATIENCE_S = 0.05
 _ENDING_S = 5.0
 
@@ -57,8 +60,8 @@ class Streams(Protocol):
         """Wait until something is ready, at most so long, and call what is to be."""
         ...
 
-    def read(self, descriptor: int) -> bytes:
-        """Return what is there; nothing at the end."""
+    def read(self, descriptor: int) -> bytes | None:
+        """Return what is there; nothing at the end, None if somebody took it."""
         ...
 
     def write(self, descriptor: int, data: memoryview) -> int:
@@ -87,6 +90,7 @@ class Selecting:
 
     def await_reading(self, descriptor: int, ready: Ready) -> None:
         """Call *ready* whenever something can be read."""
+        os.set_blocking(descriptor, False)
         self._selector.register(descriptor, selectors.EVENT_READ, ready)
 
     def await_writing(self, descriptor: int, ready: Ready) -> None:
@@ -107,19 +111,26 @@ class Selecting:
         for key, _ in self._selector.select(seconds):
             key.data(key.fd)
 
-    def read(self, descriptor: int) -> bytes:
-        """Return what is there; nothing at the end."""
-        return os.read(descriptor, CHUNK)
+    def read(self, descriptor: int) -> bytes | None:
+        """Return what is there; nothing at the end, None if somebody took it."""
+        try:
+            return os.read(descriptor, CHUNK)
+        except BlockingIOError:
+            return None
 
     def write(self, descriptor: int, data: memoryview) -> int:
         """Take some of *data*, and return how much."""
-        return os.write(descriptor, data[: 1 << 20])
+        try:
+            return os.write(descriptor, data[: 1 << 20])
+        except BlockingIOError:
+            return 0
 
     def rest(self, descriptor: int) -> Iterator[bytes]:
         """Return what a process left that has ended, without waiting for more."""
-        os.set_blocking(descriptor, False)
         with contextlib.suppress(BlockingIOError):
-            while part := os.read(descriptor, CHUNK):
+            for _ in range(_MOST_LEFT):  # whoever is left may write for ever
+                if not (part := os.read(descriptor, CHUNK)):
+                    return
                 yield part
 
     def close(self) -> None:
@@ -174,7 +185,7 @@ class Threaded:
         if descriptor in self._readers:
             self._readers[descriptor](descriptor)
 
-    def read(self, descriptor: int) -> bytes:
+    def read(self, descriptor: int) -> bytes | None:
         """Return what is there; nothing at the end."""
         return self._kept[descriptor].pop(0)
 

@@ -8,6 +8,9 @@ Rules:
   goes beyond the bounds is read and dropped.
 - The clock starts with ``go``, which is sent after /proc confirms the stated layers.
   What lies in the pipe when time is up counts: this side may have been stopped.
+- Nothing here blocks: what a child can touch is read and written as it is ready, and
+  every wait ends at the deadline. A watchdog apart from the reader ends a child that
+  this side has not ended: the worker that forked it, or a timer.
 - However it goes, the whole process group is killed before the child is reaped, which
   says how it ended and what it used.
 """
@@ -90,7 +93,7 @@ def supervise(
 
     *bounds* are seconds and megabytes, as the request has them for the child itself.
     *admit* is asked before the program runs, with the level that was confirmed.
-    How it dies after its answer is told only if asked *to_death*.
+    Asked *to_death*, it waits for how the child ends by itself.
     """
     try:
         talk = _Conversation(child, request, bounds, max_output, admit)
@@ -185,6 +188,9 @@ class _Conversation:
         outcome = self.outcome
         outcome.signal = max(0, -ended.status)
         outcome.code = max(0, ended.status)
+        is_late = time.monotonic() >= self.deadline
+        if outcome.signal == _SIGKILL and is_late and not outcome.answer:
+            outcome.reason = outcome.reason or "wall"  # the watchdog was first
         if ended.lost and not outcome.reason:
             outcome.reason = f"protocol: {ended.lost}"
         outcome.usage = {
@@ -205,6 +211,8 @@ class _Conversation:
 
     def _answer(self, descriptor: int) -> None:
         part = self.streams.read(descriptor)
+        if part is None:
+            return
         if not part:
             self.streams.forget(descriptor)
             if self.received:
@@ -253,6 +261,7 @@ class _Conversation:
         self.streams.await_writing(self.pipes.requests, self._write)
         self.started = time.monotonic()
         self.deadline = self.started + self.bounds[0] + GRACE_S
+        self.child.watch(self.deadline - self.started)
 
     def _output(self, descriptor: int) -> None:
         self._read(descriptor, self._keep_output)
@@ -264,7 +273,7 @@ class _Conversation:
         part = self.streams.read(descriptor)
         if part:
             take(part)
-        else:
+        elif part is not None:
             self.streams.forget(descriptor)
 
     def _keep_output(self, part: bytes) -> None:

@@ -1,7 +1,7 @@
 """The warm way to start a child: a worker that has the packages loaded forks it.
 
     -> {"paths": […], "walls": {…}}                      once
-    -> {"imports": ["numpy"]}  and four descriptors      <- {"pid": 4711}
+    -> {"imports": ["numpy"], "most_s": 131}  and four descriptors    <- {"pid": 4711}
     -> {"answered": true}                                <- {"status": 0, "cpu_s": …}
 
 Rules:
@@ -10,7 +10,8 @@ Rules:
   what is to be loaded, and neither code nor data: these go to its child, through pipes.
 - A worker has one child at a time, and stays its parent until the host has ended with it, so
   that nobody kills a stranger that was given a dead child's number.
-- A worker that does not answer as it should is not used again.
+- A worker that does not answer as it should, in time, is not used again.
+- It is the watchdog, too: a child that this side has not ended in time, it ends.
 """
 
 from __future__ import annotations
@@ -80,8 +81,8 @@ class Worker:
         """Its number."""
         return self._process.pid
 
-    def fork(self, imports: tuple[str, ...]) -> Forked:
-        """Have a child forked that has *imports* loaded.
+    def fork(self, imports: tuple[str, ...], time_s: float) -> Forked:
+        """Have a child forked that has *imports* loaded, for *time_s* of running.
 
         Raises:
             Unforkable: it is gone, could not load them, or cannot fork safely.
@@ -89,7 +90,9 @@ class Worker:
         """
         self._send_around()
         self.uses += 1
-        pipes = self._hand_over(json.dumps({"imports": imports}).encode())
+        most_s = starting.PREPARE_S + time_s + starting.OVERTIME_S
+        order = {"imports": imports, "most_s": most_s}
+        pipes = self._hand_over(json.dumps(order).encode())
         try:
             answer = self._receive(starting.PREPARE_S)
         except BaseException:
@@ -103,7 +106,7 @@ class Worker:
     def end_child(self, *, answered: bool) -> dict[str, Any]:
         """Have the child ended, and return what the worker says of it.
 
-        How it ended counts only if it has not *answered*.
+        One that has *answered* and waits to be killed has ended well.
 
         Raises:
             Unforkable: nothing sensible.
@@ -123,7 +126,8 @@ class Worker:
             self._process.wait(patience_s)
         with contextlib.suppress(ProcessLookupError):
             self._process.kill()
-        self._process.wait()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(_ENDING_S)
 
     def forget(self) -> None:
         """Leave the worker to the process that started it; this one is its fork."""
@@ -150,18 +154,17 @@ class Worker:
 
     def _send(self, text: bytes, descriptors: tuple[int, ...] = ()) -> None:
         try:
+            self._control.settimeout(_ENDING_S)
             socket.send_fds(self._control, [text], descriptors)
         except OSError as error:
             raise Unforkable(f"the worker is gone: {error}") from None
 
     def _receive(self, seconds: float) -> dict[str, Any]:
-        self._control.settimeout(seconds)
         try:
+            self._control.settimeout(seconds)
             answer: object = json.loads(self._control.recv(_LONGEST) or "0")
         except (OSError, ValueError) as error:
             raise Unforkable(f"the worker does not answer: {error}") from None
-        finally:
-            self._control.settimeout(None)
         if not is_object(answer):
             raise Unforkable("the worker has ended")
         return answer
@@ -192,6 +195,9 @@ class Forked:
         """Put nothing around it: it has locked itself in."""
         del time_s, mem_mb
         return {}
+
+    def watch(self, seconds: float) -> None:
+        """Leave that to its worker, which has been told."""
 
     def outgrown(self) -> bool:
         """Say no: its limits see to it."""

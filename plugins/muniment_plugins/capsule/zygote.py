@@ -1,7 +1,7 @@
 """The warm worker: loads packages, forks a child per execution, reaps it.
 
     <- {"paths": […], "walls": {…}}                      once
-    <- {"imports": ["numpy"]}  and four descriptors      -> {"pid": 4711}
+    <- {"imports": ["numpy"], "most_s": 131}  and four descriptors    -> {"pid": 4711}
     <- {"answered": true}                                -> {"status": 0, "cpu_s": …}
 
 Rules:
@@ -13,6 +13,7 @@ Rules:
   the ruleset of files built. What holds a child, the child puts on itself.
 - A child is forked while nobody waits for it, for the execution after this one.
 - The garbage collector does not run here, so that children share what was loaded.
+- A child that the host has not ended in time is ended here: a host may be stopped.
 - It ends when the host does, seen by the end of the socket, or when nobody asked for
   anything for `IDLE_S`; a child that outlives it is killed by the system.
 
@@ -72,7 +73,8 @@ def serve_forks() -> NoReturn:
             os.close(descriptor)
         child = next_one
         host.send(f'{{"pid":{child.pid}}}')
-        host.send((host.await_end(child.pid) and _used(child)) or _ended(child))
+        answered = host.await_end(child.pid, order["most_s"])
+        host.send((answered and _used(child)) or _ended(child))
         next_one = Spare(prepared, own)
 
 
@@ -112,13 +114,19 @@ class _Host:
         except OSError:
             _leave()
 
-    def await_end(self, pid: int) -> bool:
+    def await_end(self, pid: int, most_s: float) -> bool:
         """Wait until the host wants the child ended; tell whether it had an answer.
 
-        Without a host, the child ends first.
+        Without a host, or without a word from it for *most_s*, the child ends first.
         """
         try:
-            text = self.socket.recv(_LONGEST)
+            self.socket.settimeout(most_s)
+            try:
+                text = self.socket.recv(_LONGEST)
+            except TimeoutError:
+                _kill(pid)
+                self.socket.settimeout(None)
+                text = self.socket.recv(_LONGEST)
         except OSError:
             text = b""
         if not text:
@@ -245,29 +253,33 @@ def _cpu_s(pid: int) -> float:
 
 
 def _used(child: Spare) -> str:
-    """Kill a child that has answered; return what it used by now, if that is known.
+    """Kill a child that waits for that; return what it used, and nothing if it is dead.
 
-    To take its memory apart takes longer than many a program: nobody waits for that.
+    Who dies lets go of its memory before its pipes. To take that apart takes longer than
+    many a program: nobody waits for it, unless the kernel counts no time before.
     """
-    try:
-        cpu_s = _cpu_s(child.pid) - child.spent_s
-        peak = read_proc(child.pid, "status").partition(b"VmHWM:")[2]
-        kilobytes = int(peak.split()[0])
-    except (OSError, IndexError):  # it died by itself
+    cpu_s = _cpu_s(child.pid) - child.spent_s
+    peak = read_proc(child.pid, "status").partition(b"VmHWM:")[2].split()
+    if not peak:
         return ""
-    if not cpu_s:
-        return ""  # a kernel that does not count so
     _kill(child.pid)
-    return _usage(0, cpu_s, kilobytes)
+    if not cpu_s:
+        return _ended(child, waits=True)
+    return _usage(0, cpu_s, int(peak[0]))
 
 
-def _ended(child: Spare) -> str:
-    """Kill a child, if that is still needed, and return how it ended."""
+def _ended(child: Spare, *, waits: bool = False) -> str:
+    """Kill a child, if that is still needed, and return how it ended.
+
+    One that *waits* for it ends well by being killed.
+    """
     _kill(child.pid)
     _, status, used = os.wait4(child.pid, 0)
     _reap(wait=True)
     cpu_s = max(0.0, used.ru_utime + used.ru_stime - child.spent_s)
-    return _usage(os.waitstatus_to_exitcode(status), cpu_s, used.ru_maxrss)
+    code = os.waitstatus_to_exitcode(status)
+    is_well = waits and code == -_SIGKILL
+    return _usage(0 if is_well else code, cpu_s, used.ru_maxrss)
 
 
 def _usage(status: int, cpu_s: float, max_rss_kb: int) -> str:

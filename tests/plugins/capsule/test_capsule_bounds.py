@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import decimal
 from pathlib import Path
 
 import orjson
@@ -253,3 +254,26 @@ def test_the_time_for_preparation(
     capsule = Capsule(Policy(allowed_imports=("sluggish",)))
     execution = run("import sluggish\nreturn {}", None, capsule)
     assert reason(execution) == ("timeout", "capsule/prepare")
+
+
+NAN = float("nan")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {1.0, NAN},
+        [{"a": frozenset({2, NAN})}],
+        ({(1, NAN)},),
+        {frozenset({(1, frozenset({NAN}))})},
+        {decimal.Decimal("nan")},
+        {complex(NAN, 1)},
+    ],
+)
+def test_data_whose_order_nobody_can_tell_is_refused(data: object) -> None:
+    """NaN has no place of its own in a set; elsewhere it is a value like others."""
+    with pytest.raises(ValueRefused) as refused:
+        Capsule().run("def fit_and_eval(data): return {}", data)
+    assert refused.value.rule == "capsule/data-order"
+    listed = [[NAN], (NAN,), {"a": NAN}, {1.0, 2.0}, frozenset({"nan"})]
+    assert Capsule().run("def fit_and_eval(data): return {}", listed).status == "ok"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from machines import patched_worker, run_python, strong
-from muniment_plugins.capsule import Capsule, starting
+from muniment_plugins.capsule import Capsule, pool, starting, supervisor
 from muniment_plugins.capsule.machine import machine
 from muniment_plugins.capsule.protocol import (
     MAX_RESULT_DEPTH,
@@ -127,3 +128,71 @@ def test_looking_at_the_depth_refuses_no_answer(body: str) -> None:
     assert read_frame(frame) == {"ok": {"n": [body, {body: 1}]}}
     with contextlib.suppress(ProtocolViolation):
         read_frame(body.encode())
+
+
+ANSWER = """
+text = b'{"ok":{"forged":1}}'
+for descriptor in range(3, 32):
+    try:
+        os.write(descriptor, len(text).to_bytes(4, "big") + text)
+    except OSError:
+        continue
+"""
+ENDS = {
+    "exit": ("ctypes.CDLL(None)._exit(0)", "ok", ""),
+    "code": ("ctypes.CDLL(None)._exit(3)", "killed", "capsule/protocol"),
+    "abort": ("os.abort()", "killed", "capsule/signal"),
+    "fault": ("ctypes.string_at(0)", "killed", "capsule/signal"),
+    "forbidden": ("os.execv('/bin/sh', ['sh'])", "killed", "capsule/protocol"),
+    "time": ("while True: pass", "timeout", "capsule/cpu"),
+    "asleep": ("time.sleep(3600)", "timeout", "capsule/wall"),
+    "raised": ("data.missing", "killed", "capsule/protocol"),
+}
+"""How a program ends that has written an answer of its own -> what that counts as."""
+
+
+@strong
+@pytest.mark.parametrize("way", ["warm", "cold"])
+@pytest.mark.parametrize("name", ENDS)
+def test_what_did_not_end_well_is_no_success(
+    name: str, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever it answered first: the one that ends well shows that it was heard."""
+    machine()
+    if way == "cold":
+        monkeypatch.setattr(pool.Pool, "_have", lambda *_: None)
+    monkeypatch.setattr(supervisor, "GRACE_S", 60 if name == "time" else 0.5)
+    end, status, rule = ENDS[name]
+    short = dataclasses.replace(POLICY, time_s=0.5)
+    execution = run(ANSWER + end, Unread(short))
+    assert (execution.status, (execution.error or {}).get("rule", "")) == (status, rule)
+    assert (execution.metrics == {"forged": 1}) is (status == "ok")
+
+
+@pytest.mark.parametrize("way", ["warm", "cold"])
+def test_an_honest_end_is_clean(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whichever way a child was started, its own end is none that counts against it."""
+    machine()
+    if way == "cold":
+        monkeypatch.setattr(pool.Pool, "_have", lambda *_: None)
+    for _ in range(30):
+        execution = Capsule().run("def fit_and_eval(data): return {'n': 1}", None)
+        assert (execution.status, execution.exit) == ("ok", "answered")
+
+
+NO_COUNT = "zygote._cpu_s = lambda _: 0.0"
+
+
+def test_a_kernel_that_counts_no_time_ends_them_well(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There the worker waits for the end that it gives a child, and asks what it used."""
+    imported = "import muniment_plugins.capsule.zygote as zygote"
+    machine()
+    pool.pool().close()
+    worker = patched_worker(tmp_path, imported, NO_COUNT)
+    monkeypatch.setattr(starting, "WORKER", worker)
+    execution = Capsule().run("def fit_and_eval(data): return {'n': 1}", None)
+    assert (execution.status, execution.exit) == ("ok", "answered")
+    aborted = run(ANSWER + "os.abort()", Unread(POLICY))
+    assert aborted.status == "killed"

@@ -88,25 +88,27 @@ import time
 from muniment_plugins.capsule.warm import Worker
 
 def receive(self, seconds, genuine=Worker._receive):
+    controls.add(link(f"/proc/self/fd/{self._control.fileno()}"))
     forks.append(os.fork())
     if not forks[-1]:
         time.sleep(600)
         os._exit(0)
     return genuine(self, seconds)
 
-forks = []
-run()
-Worker._receive = receive
-said = [run(capsule=Capsule(Policy(time_s=30)))]
+forks, controls = [], set()
 def link(path):
     try:
         return os.readlink(path)
     except FileNotFoundError:
         return ""
 
+run()
+Worker._receive = receive
+said = [run(capsule=Capsule(Policy(time_s=30)))]
+
 def sockets(pid):
     links = [link(f"/proc/{pid}/fd/{name}") for name in range(3, 30)]
-    return [found for found in links if found.startswith("socket")]
+    return [found for found in links if found in controls]
 
 for fork in forks:
     until = time.monotonic() + 60
@@ -248,7 +250,7 @@ def test_a_probe_that_was_lost_says_nothing_of_the_machine(
     fresh.examined(around)
     assert "missing" in seen[0].probe
     assert fresh.examined(around).probe.keys() > {"read", "write"}
-    with fresh.child(around) as child:
+    with fresh.child(around, 5) as child:
         assert child.found == seen[-1]
         child.end(answered=False)
         child.pipes.close()

@@ -26,6 +26,7 @@ def test_bytes_come_in_order_and_end(streams: Streams) -> None:
 
     def ready(descriptor: int) -> None:
         part = streams.read(descriptor)
+        assert part is not None
         found.extend(part)
         if not part:
             streams.forget(descriptor)

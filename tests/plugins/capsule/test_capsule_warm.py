@@ -365,16 +365,20 @@ def test_a_spare_does_not_outlive_its_worker() -> None:
     assert soon(lambda: not is_running(spare))
 
 
-def test_a_spare_has_what_the_next_program_imports() -> None:
-    """It is replaced where that was not loaded when it was forked."""
+def test_programs_that_import_other_things_have_other_workers() -> None:
+    """Nobody finds what an import left behind that was somebody else's."""
     capsule = Capsule(Policy(allowed_imports=("math", "fractions")))
     assert capsule.run(PROGRAM, 9).metrics == {"n": 3.0}
     worker = the_worker()
     body = "return {'half': str(fractions.Fraction(data, 2))}"
     code = f"import fractions\ndef fit_and_eval(data): {body}"
     assert capsule.run(code, 1).metrics == {"half": "1/2"}
+    both = {pid for pid in children_of(os.getpid()) if is_worker(pid)}
+    assert worker in both
+    assert len(both) == 2
     assert capsule.run(PROGRAM, 9).metrics == {"n": 3.0}
-    assert the_worker() == worker
+    assert capsule.run(code, 1).metrics == {"half": "1/2"}
+    assert {pid for pid in children_of(os.getpid()) if is_worker(pid)} == both
 
 
 def test_what_a_spare_did_before_is_not_counted() -> None:

@@ -1,0 +1,67 @@
+"""What a program could find that another one's import left behind.
+
+    seen("sklearn.impute")      the SHA-256 of what a program finds in that module
+    python leftovers.py sklearn.impute sklearn.experimental    as JSON, in that order
+
+Rule: a program that looks asks for every name that the module has once all the companions
+of its package are loaded, and for what kind of thing stands there; but for names that no program may ask for.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib
+import json
+import sys
+
+from muniment_plugins.capsule import Capsule, Policy
+from muniment_plugins.capsule.companions import COMPANIONS
+
+__all__ = ["PACKAGES", "modules", "names", "seen"]
+
+PACKAGES = ("collections", "numpy", "pandas", "scipy", "sklearn")
+
+LOOKS = """
+import {root}
+import {module} as module
+def fit_and_eval(data):
+    kinds = {{name: type(getattr(module, name, None)).__name__ for name in data}}
+    shown = {{name: repr(getattr(module, name, None)) for name, kind in kinds.items()
+             if kind in ("int", "float", "str", "bool", "tuple", "list")}}
+    return {{"has": [hasattr(module, name) for name in data], "kinds": kinds, "shown": shown,
+            "above": [hasattr({root}, name) for name in data]}}
+"""
+
+
+def modules(package: str) -> list[str]:
+    """Return *package* and what it brings."""
+    return [package, *sorted(COMPANIONS[package])]
+
+
+@functools.cache
+def names(module: str) -> list[str]:
+    """Return the names that *module* has when everything is loaded."""
+    for package in PACKAGES:
+        if module.partition(".")[0] == package:
+            for name in modules(package):
+                importlib.import_module(name)
+    return sorted(n for n in dir(sys.modules[module]) if not n.startswith("_"))
+
+
+def seen(module: str) -> str:
+    """Return the digest of what a program that imports *module* finds there."""
+    root = module.partition(".")[0]
+    code = LOOKS.format(root=root, module=module)
+    capsule = Capsule(Policy(allowed_imports=(root,), time_s=60))
+    execution = capsule.run(code, names(module))
+    while execution.metrics is None:
+        withheld = str((execution.error or {}).get("message")).partition(" is not ")[0]
+        names(module).remove(withheld)
+        execution = capsule.run(code, names(module))
+    text = json.dumps(execution.metrics, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps([seen(module) for module in sys.argv[1:]]))
