@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
+from muniment_cli.advice import advised, ledger_named
 from muniment_cli.group import command_line
 
 if TYPE_CHECKING:
@@ -109,10 +110,11 @@ def _report(error: Exception, own: Sequence[str]) -> int:
     if {"--json", "--jsonl"} & {*own}:
         names = ("message", "rule", "place", "remedy", "exit_code")
         document = {"error": {name: getattr(said, name) for name in names}}
+        document["error"]["remedy"] = advised(said.remedy, ledger_named(own))
         with suppress(OSError):
             click.echo(json.dumps(document), err=True)
     else:
-        _say(str(said), own)
+        _say(advised(str(said), ledger_named(own)), own)
     return said.exit_code
 
 

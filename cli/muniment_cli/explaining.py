@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
+from muniment_cli.advice import naming_ledger
 from muniment_cli.output import count
-from muniment_cli.pasting import again_of, hindrance, naming_ledger
+from muniment_cli.pasting import again_of, hindrance
 from muniment_cli.showing import content_json, resolved, short
 from muniment_cli.timeline import Step, steps_of
 

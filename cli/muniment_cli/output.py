@@ -25,6 +25,8 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
+from muniment_cli.advice import advised
+from muniment_cli.context import Session
 from muniment_cli.escapes import clean, escaped_json
 from muniment_cli.fitting import Give, breaks, columns, ending, shares
 
@@ -118,7 +120,10 @@ def prose(text: str, style: str = "") -> None:
 
 def hint(text: str) -> None:
     """Print a remark to stderr."""
-    shown = _set_in(clean(text))
+    ctx = click.get_current_context(silent=True)
+    session = None if ctx is None else ctx.find_object(Session)
+    named = advised(text, None if session is None else session.ledger_url)
+    shown = _set_in(clean(named))
     click.secho(shown, dim=True, err=True, color=allows_colour())
 
 

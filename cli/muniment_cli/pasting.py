@@ -13,19 +13,19 @@ Rules:
 from __future__ import annotations
 
 import os
-import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from muniment.errors import MunimentError
+from muniment_cli.advice import quoted
 from muniment_cli.output import count
 
 if TYPE_CHECKING:
     from muniment.canonical import JsonValue
     from muniment.ledger import Ledger
 
-__all__ = ["Again", "again_of", "hindrance", "naming_ledger", "quoted"]
+__all__ = ["Again", "again_of", "hindrance"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,31 +102,3 @@ def _not_as_remembered(ledger: Ledger) -> str:
     if ledger.event(remembered.size - 1).hash != remembered.hash.hex():
         return "here, but the history is not the one that is remembered: see `verify`"
     return ""
-
-
-def quoted(*words: str) -> str:
-    """Return *words* as a shell takes them, on one line whatever they contain."""
-    return " ".join(
-        shlex.quote(word) if word.isprintable() else _escaped(word) for word in words
-    )
-
-
-def _escaped(word: str) -> str:
-    """Return *word* as bash, zsh and POSIX of 2024 write what cannot be printed."""
-    known = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "\\": "\\\\", "'": "\\'"}
-    parts = [
-        known.get(char) or (char if char.isprintable() else _octets(char))
-        for char in word
-    ]
-    return f"$'{''.join(parts)}'"
-
-
-def _octets(char: str) -> str:
-    data = char.encode("utf-8", "surrogateescape")
-    return "".join(f"\\{octet:03o}" for octet in data)
-
-
-def naming_ledger(command: str, url: str | None) -> str:
-    """Return *command* with the ledger that was named to the one that prints it."""
-    given = "" if url is None else f" --ledger {quoted(url)}"
-    return f"muniment{given}{command.removeprefix('muniment')}"

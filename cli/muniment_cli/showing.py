@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     "SHORT_RUN",
     "VERDICT_COLOURS",
+    "at_hand",
     "content_json",
     "event_json",
     "milliseconds",
@@ -126,6 +127,25 @@ def resolved(ledger: Ledger, event: Event) -> dict[str, JsonValue]:
         else value
         for name, value in event.raw.items()
     }
+
+
+def at_hand(ledger: Ledger, event: Event) -> dict[str, JsonValue]:
+    """Return the data of *event*; what is gone stands in the place of its commitment."""
+    from muniment.errors import MunimentError
+    from muniment.events import BlobRef
+
+    shown = {**event.raw}
+    for name, value in shown.items():
+        if not isinstance(value, dict) or "$blob" not in value:
+            continue
+        try:
+            with ledger.store.database.reading() as driver:
+                held = ledger.store.blobs.holds(driver.execute, str(value["$blob"]))
+            if not held:
+                shown[name] = content_json(ledger, BlobRef.from_json(value))
+        except MunimentError:
+            continue  # no commitment that can be read; its size is what it says of itself
+    return shown
 
 
 def short(value: JsonValue, width: int = 60) -> str:

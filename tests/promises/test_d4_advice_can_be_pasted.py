@@ -7,6 +7,7 @@ given to a shell. Where a word is not known here, no command pretends to know it
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from pathlib import Path
 from typing import Any
@@ -196,3 +197,26 @@ def test_an_experiment_is_named_by_its_run_alone(newcomer: Newcomer) -> None:
     assert {"replay", "show"} <= set(map(verb, offered))
     for command in offered:
         assert paste(tour, command) == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("behind", [False, True])
+def test_every_hint_names_the_ledger(newcomer: Newcomer, behind: bool) -> None:
+    """Wherever a command advises another, the ledger that was named is named again."""
+    place = "elsewhere/my ledger.db"
+    given = ("--ledger", place)
+    text = HEAD.replace("LEDGER", place)
+    (newcomer.folder / "triage.py").write_text(text)
+    words = [["runs"], ["doctor"], ["status"], ["prove", "0"], ["verify"], ["keys"]]
+    words += [["checkpoint"], ["runs", "show", "nothing"], ["keys", "rotate"]]
+    words += [["keys", "request", "--role", "approver", "--key", "k.pem"], ["rebuild"]]
+    newcomer.python(
+        "-c", f"import muniment; muniment.open({place!r}, create=True).close()"
+    )
+    advice: list[str] = []
+    for one in words:
+        said = newcomer.muniment(*([*one, *given] if behind else [*given, *one]))
+        advice += re.findall(r"`(muniment [^`]*)`", said.out + said.err)
+    found = [one for one in advice if "--help" not in one]
+    assert len(found) >= 4
+    assert all(shlex.split(one)[1:3] == [*given] for one in found), found

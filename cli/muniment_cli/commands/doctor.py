@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 
 import click
 
 from muniment.errors import CannotTellError, MunimentError
+from muniment_cli.advice import advised
 from muniment_cli.context import Session, pass_session
 from muniment_cli.health import Check, check_ledger, check_machine, check_plugins
 from muniment_cli.options import examples, json_option
@@ -26,7 +28,11 @@ def command(session: Session, as_json: bool) -> int:
     Repairs nothing; every finding comes with its remedy. Exits 1 where something is
     broken, 0 where all is well or merely could be better.
     """
-    checks = list(_checks(session))
+    url = session.ledger_url
+    checks = [
+        dataclasses.replace(one, remedy=advised(one.remedy, url))
+        for one in _checks(session)
+    ]
     if as_json:
         show_json(checks)
     else:

@@ -34,7 +34,14 @@ from muniment_cli.output import (
     table,
     when,
 )
-from muniment_cli.showing import SHORT_RUN, content_json, event_json, short, summary
+from muniment_cli.showing import (
+    SHORT_RUN,
+    at_hand,
+    content_json,
+    event_json,
+    short,
+    summary,
+)
 
 if TYPE_CHECKING:
     from muniment.canonical import JsonValue
@@ -145,7 +152,7 @@ def list_events(
         else:
             most = limit or PEOPLE
             events = list(ledger.events(**filters, limit=most + 1, order=order))
-            _show_rows(events[:most])
+            _show_rows(ledger, events[:most])
             if not events:
                 hint(_nothing(ledger, filters["type"]))
             if limit is None and len(events) > most:
@@ -241,7 +248,7 @@ def tail_events(
             show_jsonl(event_json(event) for event in events)
         else:
             for event in events:
-                _show_line(event)
+                _show_line(ledger, event)
     return 0
 
 
@@ -268,34 +275,34 @@ def _following(
         time.sleep(POLL_SECONDS)
 
 
-def _show_line(event: Event) -> None:
+def _show_line(ledger: Ledger, event: Event) -> None:
     """Print *event* on a line, or on several where one has no room for its data."""
-    seq, *rest = _line(event)
+    seq, *rest = _line(ledger, event)
     if narrow(below=_ONE_LINE):
         fields([(seq, " ".join(" ".join(rest).split()))])
     else:
         say(fitted("  ".join([seq, *rest]).rstrip()))
 
 
-def _line(event: Event) -> tuple[str, ...]:
+def _line(ledger: Ledger, event: Event) -> tuple[str, ...]:
     run = (event.run or "")[:SHORT_RUN].ljust(SHORT_RUN)
     kind = event.type.ljust(19)
-    return f"{event.seq:>6}", when(event.time), run, kind, _said(event)
+    return f"{event.seq:>6}", when(event.time), run, kind, _said(ledger, event)
 
 
-def _said(event: Event) -> str:
-    said = summary(event.raw)
+def _said(ledger: Ledger, event: Event) -> str:
+    said = summary(at_hand(ledger, event))
     return f"(malformed: {event.fault})  {said}" if event.fault else said
 
 
-def _show_rows(events: list[Event]) -> None:
+def _show_rows(ledger: Ledger, events: list[Event]) -> None:
     rows: list[list[Cell]] = [
         [
             str(event.seq),
             when(event.time)[5 if narrow() else 0 :],  # the year, where there is room
             (event.run or "")[:SHORT_RUN],
             event.type,
-            _said(event),
+            _said(ledger, event),
         ]
         for event in events
     ]
