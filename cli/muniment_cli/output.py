@@ -118,13 +118,14 @@ def prose(text: str, style: str = "") -> None:
     console().print(styled(f"\n{indent}").join(shown), soft_wrap=True)
 
 
-def hint(text: str) -> None:
-    """Print a remark to stderr."""
+def hint(*lines: str) -> None:
+    """Print a remark to stderr, each of its *lines* at the left edge."""
     ctx = click.get_current_context(silent=True)
     session = None if ctx is None else ctx.find_object(Session)
-    named = advised(text, None if session is None else session.ledger_url)
-    shown = _set_in(clean(named))
-    click.secho(shown, dim=True, err=True, color=allows_colour())
+    url = None if session is None else session.ledger_url
+    for line in lines:
+        shown = _set_in(clean(advised(line, url)))
+        click.secho(shown, dim=True, err=True, color=allows_colour())
 
 
 def complain(word: str, message: str, *, plain: bool = False) -> None:

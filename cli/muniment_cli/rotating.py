@@ -111,8 +111,8 @@ def rotate_root(
     )
     hint(
         f"\nThe root is now the key in {root_file}, and pinned here. Move the new next "
-        "root off this machine,\nand let everybody who verifies run "
-        f"`muniment keys trust {keyid}`.\nWho pinned the old root accepts the new one "
-        "by it, until then."
+        "root off this machine,",
+        f"and let everybody who verifies run `muniment keys trust {keyid}`.",
+        "Who pinned the old root accepts the new one by it, until then.",
     )
     return 0

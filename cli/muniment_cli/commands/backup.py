@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from muniment_cli.advice import quoted
 from muniment_cli.context import Session, pass_session
 from muniment_cli.options import examples, json_option
 from muniment_cli.output import count, hint, say, show_json
@@ -41,5 +42,5 @@ def command(session: Session, dest: str, as_json: bool) -> int:
             f", {count(copied.contents, 'content')} beside" if copied.contents else ""
         )
         say(f"{copied.path}: {count(copied.size, 'event')}{beside}")
-        hint(f"check it with `muniment verify {copied.path}`")
+        hint(f"check it with `muniment verify {quoted(str(copied.path))}`")
     return 0

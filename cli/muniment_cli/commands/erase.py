@@ -58,7 +58,7 @@ def command(
         say(f"erased {count(len(blobs), 'content')}, event {event.seq}")
         hint(
             "Not reached: backups and copies, and what was given away before. A copy "
-            "that is restored here\nloses these contents again when it is opened for "
-            "writing."
+            "that is restored here",
+            "loses these contents again when it is opened for writing.",
         )
     return 0

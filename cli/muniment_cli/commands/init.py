@@ -152,9 +152,10 @@ def _tell(ledger: Ledger, *, as_json: bool) -> None:
     )
     hint(
         "\nGive the fingerprint to everybody who verifies: "
-        f"`muniment keys trust {born.fingerprint}`.\n"
+        f"`muniment keys trust {born.fingerprint}`.",
         "Move both recovery files off this machine, to two places: whoever has the "
-        "root enrols keys,\nand the next root is what replaces a lost one."
+        "root enrols keys,",
+        "and the next root is what replaces a lost one.",
     )
 
 

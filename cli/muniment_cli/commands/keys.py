@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from muniment.errors import UsageError
+from muniment_cli.advice import quoted
 from muniment_cli.completing import complete_keys
 from muniment_cli.context import Session, pass_session
 from muniment_cli.group import DefaultGroup
@@ -122,7 +123,7 @@ def request(
     write_request(ask(key, ledger_id, list(dict.fromkeys(roles)), name), output)
     hint(
         f"the private key is {key_file}; now let a root run "
-        f"`muniment keys enrol {output or 'REQUEST'} --root FILE`"
+        f"`muniment keys enrol {quoted(str(output or 'REQUEST'))} --root FILE`"
     )
     return 0
 

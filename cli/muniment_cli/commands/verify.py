@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from muniment.errors import MunimentError, UsageError
+from muniment_cli.advice import quoted
 from muniment_cli.context import Session, pass_session
 from muniment_cli.options import examples, json_option
 from muniment_cli.output import (
@@ -128,7 +128,7 @@ def command(  # noqa: PLR0913 - click hands over one for each option
         show_json(report.to_json())
     else:
         _show(report)
-        named = "" if target is None else f"{shlex.quote(target)} "
+        named = "" if target is None else f"{quoted(target)} "
         _advise(report, complete=require == "complete", given=bool(keys), named=named)
     return report.exit_code
 
@@ -251,8 +251,8 @@ def _advise(report: Report, *, complete: bool, given: bool, named: str) -> None:
             else "Nobody vouched for the keys of this ledger"
         )
         hint(
-            f"\n{lacking}: get its root's fingerprint from whoever keeps it,\n"
-            f"then `muniment verify {named}--pin FINGERPRINT`, or --key each time."
+            f"\n{lacking}: get its root's fingerprint from whoever keeps it,",
+            f"then `muniment verify {named}--pin FINGERPRINT`, or --key each time.",
         )
     elif report.completeness == "unchecked":
         word = "required, and " if complete else ""
