@@ -90,6 +90,11 @@ def an_outcome_of_another(forge: Forge) -> None:
     forge.append("llm.completed", {}, run=RUN, ordinal=1)
 
 
+def an_end_of_no_run(forge: Forge) -> None:
+    """End nothing."""
+    forge.append("run.interrupted", {"reason": "x"})
+
+
 def effect(*verbs: str) -> Callable[[Forge], None]:
     """Return what writes an effect as these events, in this order, at one place."""
 
@@ -320,6 +325,12 @@ CASES = {
     "erase no tag": Case("event", LISTED, erase_what_is_none, "blob/erased"),
     "one place twice": Case("event", PLACES, one_place_twice, "run/ordinal"),
     "another's outcome": Case("event", PLACES, an_outcome_of_another, "run/ordinal"),
+    "an end of no run": Case(
+        "event",
+        "their requests, and the events of a run's life MUST stand in a run",
+        an_end_of_no_run,
+        "run/order",
+    ),
     "an effect that completed twice": Case(
         "event",
         AGAIN,

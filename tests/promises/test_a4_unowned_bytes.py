@@ -103,6 +103,11 @@ def between_rows(data: bytes, size: int) -> int:
     return at + 8 + 2 * int.from_bytes(data[at + 3 : at + 5]) + 2
 
 
+def in_pieces(data: bytes, size: int) -> int:
+    """Between the rows, in pieces that are no longer than what SQLite leaves."""
+    return between_rows(data, size)
+
+
 def after_long_value(data: bytes, size: int) -> int:
     """After the end of a value that goes over pages."""
     trunk = (int.from_bytes(data[32:36]) - 1) * size
@@ -130,6 +135,7 @@ def after_last_page(data: bytes, _: int) -> int:
 PLANTED = (
     (in_header, "the file's header says something"),
     (between_rows, f"{len(HIDDEN)} bytes between the rows"),
+    (in_pieces, "60 bytes between the rows"),
     (after_long_value, f"{len(HIDDEN)} bytes between the rows"),
     (in_free_page, "1 pages of the file are free, and not empty"),
     (in_list_of_free_pages, "1 pages of the file are free, and not empty"),
@@ -150,8 +156,9 @@ def test_what_somebody_put_there_is_noted(
     assert remarks(place) == []
     data = bytearray(place.read_bytes())
     at = where(bytes(data), int.from_bytes(data[16:18]))
-    assert not any(data[at : at + len(HIDDEN)])
-    data[at : at + len(HIDDEN)] = HIDDEN
+    hidden = b"\0".join([b"hide"] * 15) if where is in_pieces else HIDDEN
+    assert not any(data[at : at + len(hidden)])
+    data[at : at + len(hidden)] = hidden
     place.write_bytes(data)
     (note,) = remarks(place)
     assert note.startswith(said)

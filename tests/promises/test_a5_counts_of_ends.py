@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from attacking import check
-from forge import RUN, Forge
+from forge import RUN, Forge, root
 
 
 def ended(version: int, end: str, scopes: int, *, counted: bool) -> Forge:
@@ -23,6 +23,18 @@ def ended(version: int, end: str, scopes: int, *, counted: bool) -> Forge:
         changes = {"error_type": "E", "message": forge.blob(b'"m"')}
     forge.end_run(RUN, end, **({} if counted else {"counts": None}), **changes)
     return forge
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_counts_that_are_null(version: int, tmp_path: Path) -> None:
+    """Null is no number of events, in any version."""
+    forge = Forge("one").open(event=version)
+    forge.append("run.started", {"name": "x", "seed": "00"}, run=RUN)
+    rows = root([row.hash for row in forge.rows[1:]])
+    forge.append("run.completed", {"counts": None, "root": rows.hex()}, run=RUN)
+    report = check(forge, tmp_path / "ledger.db")
+    assert "run/counts" in {one.rule for one in report.findings}
+    assert report.exit_code == 1
 
 
 @pytest.mark.parametrize("end", ["run.completed", "run.failed"])

@@ -5,11 +5,15 @@ from __future__ import annotations
 import re
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from attacking import check
 from forge import RUN, Forge
+from muniment.errors import MunimentError
+from muniment.ledger import Ledger
+from muniment.verifier import verify
 from muniment.verifying.run_record import RunRecord
 
 VERBS = {
@@ -99,6 +103,39 @@ def test_nothing_answers_what_nobody_asked(
         assert ("run/order" in rules) == (version == 2), story
         assert ("run/order" in replayed(forge)) == (version == 2), story
         assert report.exit_code == (version == 2), story
+
+
+OUTSIDE: dict[str, dict[str, Any]] = {
+    "run.started": {"name": "x", "seed": "00"},
+    "run.resumed": {"generation": 1},
+    "run.interrupted": {"reason": "x"},
+    "run.completed": {"root": "00" * 32, "counts": {}},
+    **{
+        f"{kind}.{verb}": {}
+        for kind in KERNEL_KINDS
+        for verb in ("requested", *set(VERBS.values()))
+    },
+}
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_nothing_of_a_run_stands_in_none(version: int, tmp_path: Path) -> None:
+    """An end, a request or an outcome of no run is compared with nothing: it is wrong."""
+    for kind, data in OUTSIDE.items():
+        forge = Forge("one").open(event=version)
+        forge.append(kind, data)
+        forge.append("build.completed", {"text": "a fact of a plugin"})
+        report = check(forge, tmp_path / f"{kind}.db")
+        wanted = ["run/order"] if version == 2 else []
+        assert [one.rule for one in report.findings] == wanted, kind
+
+
+def test_no_writer_writes_them_outside(ledger: Ledger) -> None:
+    """The public way to append refuses each of them, in whatever run."""
+    for kind, data in OUTSIDE.items():
+        with pytest.raises(MunimentError, match="event/reserved"):
+            ledger.append(kind, data)
+    assert verify(ledger.path).exit_code == 0
 
 
 def test_a_fact_may_have_the_name_of_an_outcome(tmp_path: Path) -> None:

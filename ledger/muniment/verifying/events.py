@@ -31,6 +31,7 @@ from muniment.signing import entry_hash
 from muniment.verifying.contents import Blobs, Subjects
 from muniment.verifying.kernel import KERNEL, Fields, fault
 from muniment.verifying.keys import KeyCheck
+from muniment.verifying.places import OF_RUNS
 from muniment.verifying.public import FIELDS as PUBLIC
 from muniment.verifying.public import Public
 from muniment.verifying.report import Findings
@@ -182,7 +183,7 @@ class EventPass:
             not plain
             or self._next <= seq
             or kind in _FOLLOWED
-            or (run is not None and not self._fast)
+            or (not self._fast and (run is not None or kind in OF_RUNS))
         ):
             self._follow(row, statement, leaf)
         for level, index, root in self._grow(leaf):
@@ -320,6 +321,8 @@ class EventPass:
             chain = predicate["muniment"]
             self.runs.place(seq, run, chain, kind, data)
             self.runs.add(seq, run, chain["scope"], kind, data, leaf)
+        elif run is None and kind in OF_RUNS:
+            self.runs.outside(seq, kind)
         if kind == "ledger.opened":
             if self.keys.keyring is not None:
                 self.runs.version = self.keys.keyring.event_format

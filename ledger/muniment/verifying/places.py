@@ -20,13 +20,23 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-__all__ = ["Places"]
+__all__ = ["OF_RUNS", "Places"]
 
 _KINDS = ("command", "data", "execution", "human", "llm", "tool")
 _OUTCOMES = ("completed", "failed")
 _ANSWERS = frozenset(
     f"{kind}.{verb}" for kind in _KINDS for verb in ("streamed", *_OUTCOMES)
 )
+
+
+OF_RUNS = frozenset(
+    {
+        *(f"run.{verb}" for verb in ("started", "resumed", "interrupted", *_OUTCOMES)),
+        *(f"{kind}.requested" for kind in _KINDS),
+        *_ANSWERS,
+    }
+)
+"""The types of events that stand in a run: its life, and effects."""
 
 
 class Places:

@@ -104,10 +104,16 @@ class Runs:
             remedy = "the writer did not keep to its run; ask who wrote it"
             self._findings.add("run", *broken, seq=seq, remedy=remedy)
 
+    def outside(self, seq: int, kind: str) -> None:
+        """Say that an event of a run stands in none: nothing of it could be compared."""
+        if not self._fast and self.version >= OWN_PLACES:
+            what = f"{kind} stands in no run"
+            remedy = "the writer did not keep to runs; ask who wrote it"
+            self._findings.add("run", "run/order", what, seq=seq, remedy=remedy)
+
     def _compare(self, seq: int, state: _Run, data: Any) -> None:
-        told = data.get("counts")
-        counted = told == state.counts
-        if told is None:
+        counted = data.get("counts") == state.counts
+        if "counts" not in data:
             large = len(canonical({**state.counts})) > _LARGEST_COUNTS
             counted = large or self.version < COUNTED_ENDS
         rooted = data.get("root") == state.tree.root().hex()

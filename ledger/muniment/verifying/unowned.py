@@ -10,7 +10,8 @@ Rules:
   value, and in the pages that are free. Anything else there is noted.
 - When a page of an index is divided, SQLite leaves pieces of the entries that moved.
   Nothing tells them from what somebody put there, so nothing is said of indexes.
-- What SQLite's own log still holds is newer than the file: then pages are not looked at.
+- What SQLite's own log still holds is newer than the file: then pages are not looked at,
+  and nothing is said.
 - Names beside the contents that no row has are noted with the contents
   (`muniment.verifying.contents`).
 """
@@ -30,6 +31,8 @@ __all__ = ["unowned"]
 
 _SAYING = re.compile(rb"[^\0]{5,}")
 """So long is nothing that SQLite leaves: the head of a free block has four bytes."""
+_LEFT = 48
+"""Nor does it leave so many bytes of them in one page of rows: twelve were seen."""
 _HEADER = 100
 _LEAF: Final = 13
 """The kind of a page that holds rows of a table."""
@@ -129,7 +132,9 @@ class _Pages:
         at = end  # pointers of cells that are gone are passed over
         while cells < int.from_bytes(page[at : at + 2]) < self.size and at < content:
             at += 2
-        found = sum(map(len, _SAYING.findall(page, at, max(at, content))))
+        gap = page[at:content]
+        found = sum(map(len, _SAYING.findall(gap)))
+        found = max(found, _filled(gap) if _filled(gap) >= _LEFT else 0)
         block = int.from_bytes(page[start + 1 : start + 3])
         while block:
             after = block + int.from_bytes(page[block + 2 : block + 4])
