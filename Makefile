@@ -11,7 +11,8 @@ BASE ?= python3
 WORKERS ?= auto
 MARK ?=
 
-VENV := .venv$(if $(filter-out python3,$(BASE)),-$(notdir $(BASE)))
+SHORT := 'import sys; print("%d.%d" % sys.version_info[:2])'
+VENV := .venv$(if $(filter-out python3,$(BASE)),-$(shell $(BASE) -c $(SHORT)))
 BIN := $(VENV)/bin
 PYTHON := $(BIN)/python
 UV := $(shell command -v uv 2>/dev/null)

@@ -27,8 +27,10 @@ from contextlib import suppress
 
 __all__ = ["ask_machine", "is_answered"]
 
+_STARTING = ("platform", "ctypes.util", "uuid")
 _ASKING = {
-    "subprocess.Popen": ("platform", "ctypes.util", "uuid"),
+    "subprocess.Popen": _STARTING,
+    "os.posix_spawn": _STARTING,  # by which subprocess starts it, from Python 3.13 on
     "socket.bind": ("urllib3.util.connection",),
 }
 """The audit event → the modules that cause it by asking about the machine."""
