@@ -35,20 +35,23 @@ IN_SPITE_OF_THE_SYSTEM = _read(
     descriptors: class_cell dict_slot property_fget slots_member
     dunders: class_assignment init_subclass
     environment_secrets: own_stack
-    evaluated_text: numpy_bmat
-    format_strings: attrgetter format_globals format_map formatter_class
+    evaluated_text: match_on_private numpy_bmat
+    format_strings: attrgetter dataclass_field format_globals format_map formatter_class
         fstring_expression getattr_format mapped_format match_args_method match_method
         methodcaller nested_spec numpy_char pandas_str subclass_format unbound_format
         user_string variable_format
-    frames_and_tracebacks: unraisable_hook
+    frames_and_tracebacks: object_of_error unraisable_hook
     guard_tampering: garbage hook_of_audit type_instance type_subclass view_class
         view_table walls_of_python worker_frame worker_modules
+    imports: posixpath_os
     pivots: collections_sys dataclasses_sys dir_of_module enum_sys itemgetter_globals
         methodcaller numbers_builtins random_system re_enum_sys statistics_sys
-        typing_globals typing_sys update_wrapper_globals wraps_globals
+        typing_globals typing_sys update_wrapper_copies update_wrapper_globals
+        update_wrapper_plants wraps_globals
 """,
         "metadata": """
-    metadata: lstat path_getsize pathlib stat_size statx through_proc
+    metadata: genericpath_getsize lstat ntpath_getsize path_getsize pathlib posixpath_getsize
+        stat_size statx through_proc
 """,
     }
 )

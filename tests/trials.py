@@ -81,6 +81,7 @@ _GUARDLESS = (
     "program.safe_builtins = lambda *_: {**vars(builtins), 'print': shown}",
     "program.build_views = lambda *_: {}",
     "program.tighten = lambda: None",
+    "program.compiled = lambda code: compile(code, program.PROGRAM, 'exec')",
 )
 """What makes a worker give programs plain names and the genuine import."""
 

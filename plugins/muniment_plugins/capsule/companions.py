@@ -19,12 +19,12 @@ __all__ = ["COMPANIONS"]
 _SUBMODULES = {
     "collections": "abc",
     "numpy": """
-        char exceptions fft lib lib.stride_tricks linalg ma polynomial
+        char dtypes exceptions fft lib lib.stride_tricks linalg ma polynomial
         polynomial.chebyshev polynomial.hermite polynomial.legendre
-        polynomial.polynomial random rec typing
+        polynomial.polynomial random rec strings typing
     """,
     "numpy.polynomial": "chebyshev hermite legendre polynomial",
-    "pandas": "api api.types errors testing tseries tseries.offsets",
+    "pandas": "api api.types arrays errors testing tseries tseries.offsets",
     "scipy": """
         cluster cluster.hierarchy cluster.vq constants fft integrate interpolate linalg
         ndimage optimize signal signal.windows sparse sparse.csgraph sparse.linalg
@@ -40,7 +40,7 @@ _SUBMODULES = {
         base calibration cluster compose covariance cross_decomposition datasets
         decomposition discriminant_analysis dummy ensemble exceptions experimental
         experimental.enable_halving_search_cv experimental.enable_iterative_imputer
-        feature_extraction feature_extraction.text feature_selection gaussian_process
+        feature_extraction feature_extraction.text feature_selection frozen gaussian_process
         gaussian_process.kernels impute inspection isotonic kernel_approximation
         kernel_ridge linear_model manifold metrics metrics.cluster metrics.pairwise
         mixture model_selection multiclass multioutput naive_bayes neighbors

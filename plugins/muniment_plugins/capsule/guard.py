@@ -11,6 +11,8 @@ Rules:
   attribute costs. It has no ``__name__``: by that, ``from x import y`` would find its
   way into the table of all modules.
 - The plan is what the validator read from the program's own import statements.
+- What the module has and its view has not ends the program; what neither has is an
+  ordinary error.
 - Built-in functions that reach files, evaluation or namespaces do not exist.
 
 Runs in the child; imports nothing that the program did not ask for.
@@ -21,9 +23,19 @@ from __future__ import annotations
 import builtins
 import sys
 
+from muniment_plugins.capsule.owning import (
+    build_class,
+    is_buffer,
+    is_own,
+    look_up,
+    looked_up,
+    trust,
+)
 from muniment_plugins.capsule.protocol import is_list
-from muniment_plugins.capsule.rules import WITHHELD, is_private, words
-from muniment_plugins.capsule.substitutes import MAKERS, check_attribute
+from muniment_plugins.capsule.refusing import refused
+from muniment_plugins.capsule.rewriting import QUESTIONS
+from muniment_plugins.capsule.rules import EXPOSED, METHODS, WITHHELD, words
+from muniment_plugins.capsule.substitutes import MAKERS
 
 TYPE_CHECKING = False  # typing itself costs more than a bare interpreter's start
 if TYPE_CHECKING:
@@ -46,7 +58,7 @@ _BUILTINS = words("""
     SyntaxError SyntaxWarning SystemError SystemExit TabError TimeoutError True
     TypeError UnboundLocalError UnicodeDecodeError UnicodeEncodeError UnicodeError
     UnicodeTranslateError UnicodeWarning UserWarning ValueError Warning
-    ZeroDivisionError __build_class__ __debug__ abs all any ascii bin bool bytearray
+    ZeroDivisionError __debug__ abs all any ascii bin bool bytearray
     bytes callable chr classmethod complex dict divmod enumerate filter float format
     frozenset hash hex id int isinstance issubclass iter len list map max min next
     object oct ord pow property range repr reversed round set slice sorted
@@ -58,10 +70,12 @@ _ALIASES = {"pandas": {"offsets": "pandas.tseries.offsets"}}
 """Modules that a package shows under another name than theirs."""
 
 
-_PROGRAM = "program"  # where the classes of a program say to come from
-
 _HALF_LISTED = frozenset({"pandas.api.types"})
 """Modules whose ``__all__`` has less than they offer."""
+
+
+_behind: dict[int, ModuleType] = {}
+"""The modules that views stand for, by the address of the view."""
 
 
 class View:
@@ -69,16 +83,52 @@ class View:
 
     __slots__ = ("__dict__",)
 
-    def __init__(self, names: Mapping[str, object]) -> None:
+    def __init__(self, names: Mapping[str, object], module: ModuleType) -> None:
         self.__dict__.update(names)
+        _behind[id(self)] = module
 
     def __setattr__(self, name: str, value: object) -> None:
         """Refuse: modules are for reading."""
-        raise AttributeError(f"{name}: modules are read-only in a capsule")
+        refused(AttributeError(f"{name}: modules are read-only in a capsule"))
 
     def __delattr__(self, name: str) -> None:
         """Refuse: modules are for reading."""
-        raise AttributeError(f"{name}: modules are read-only in a capsule")
+        refused(AttributeError(f"{name}: modules are read-only in a capsule"))
+
+    def __getattr__(self, name: str) -> object:
+        """Tell what is not there from what is kept back."""
+        module = _behind[id(self)]
+        if _has(module, name):
+            refused(
+                AttributeError(
+                    f"{module.__name__}.{name} is not available in a capsule; "
+                    "compute with values that come in as data"
+                )
+            )
+        raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
+
+
+trust(View)
+
+
+def module_behind(view: object) -> ModuleType | None:
+    """Return the module that *view* stands for, if it is one."""
+    return _behind.get(id(view)) if type(view) is View else None
+
+
+def _has(module: ModuleType, name: str) -> bool:
+    if hasattr(type(module), name) or f"{module.__name__}.{name}" in sys.modules:
+        return True
+    made = vars(module).get("__getattr__")
+    if name in vars(module) or made is None:
+        return name in vars(module)
+    try:
+        made(name)
+    except AttributeError:
+        return False
+    except Exception:  # noqa: BLE001 - it has a way to make it, whatever that met
+        return True
+    return True
 
 
 def build_views(plan: Iterable[str], clock: str = "real") -> dict[str, View]:
@@ -94,11 +144,11 @@ def build_views(plan: Iterable[str], clock: str = "real") -> dict[str, View]:
     for name in sorted(planned | above, key=lambda name: -name.count(".")):
         names = _public(name, makers) if name in planned else {}
         for alias, module in (_ALIASES.get(name, {}) if names else {}).items():
-            names[alias] = View(_public(module, makers))
+            names[alias] = View(_public(module, makers), sys.modules[module])
         for inner, view in views.items():
             if inner.rpartition(".")[0] == name:
                 names[inner.rpartition(".")[2]] = view
-        views[name] = View(names)
+        views[name] = View(names, sys.modules[name])
     return views
 
 
@@ -115,16 +165,23 @@ def _public(name: str, makers: Mapping[str, Maker]) -> dict[str, object]:
     if not listed or name in _HALF_LISTED:
         listed = (k for k, value in vars(module).items() if _is_own(value, package))
     withheld = WITHHELD.get(package, frozenset())
+    exposed = EXPOSED.get(name)
     held = _held(module, [*listed])
     names = {
         key: value
         for key, value in held.items()
         if not key.startswith("_")
         and not (key in withheld or (package == "pandas" and key.startswith("read_")))
+        and (exposed is None or key in exposed)
         and not isinstance(value, type(sys))
     }
     maker = makers.get(name)
-    return {**names, **(maker(names) if maker is not None else {})}
+    told = {
+        key: vars(module)[key]
+        for key in ("__doc__", "__version__")
+        if type(vars(module).get(key)) is str
+    }
+    return {"__doc__": None, **told, **names, **(maker(names) if maker else {})}
 
 
 def _held(module: ModuleType, listed: list[str]) -> dict[str, object]:
@@ -176,7 +233,7 @@ def guarded_import(views: Mapping[str, View]) -> Callable[..., object]:
         if name == "__future__":
             return genuine(name, None, None, (), level)
         if level or name not in views:
-            raise ImportError(f"Import not allowed: {name}")
+            refused(ImportError(f"Import not allowed: {name}"))
         return views[name if fromlist else name.partition(".")[0]]
 
     return import_view
@@ -189,8 +246,10 @@ def safe_builtins(
     names = {name: getattr(builtins, name) for name in _BUILTINS}
     return {
         **names,
+        **QUESTIONS,
+        "__build_class__": build_class,
         "__import__": import_view,
-        "getattr": _getattr,
+        "getattr": looked_up,
         "hasattr": _hasattr,
         "print": _printer(write),
         "setattr": _setattr,
@@ -198,24 +257,18 @@ def safe_builtins(
     }
 
 
-def _getattr(target: object, name: str, /, *default: object) -> object:
-    return getattr(target, _attribute(target, name), *default)
-
-
 def _hasattr(target: object, name: str, /) -> bool:
-    return hasattr(target, _attribute(target, name))
+    if name in METHODS:  # which protocols something follows
+        return hasattr(target, name)
+    try:
+        looked_up(target, name)
+    except AttributeError:
+        return False
+    return True
 
 
-def _setattr(target: object, name: str, value: object, /) -> None:
-    setattr(target, _attribute(target, name, reads=False), value)
-
-
-def _attribute(target: object, name: str, *, reads: bool = True) -> str:
-    """Return *name* if a program may use it of *target*; private ones of its own."""
-    kind = target if isinstance(target, type) else type(target)
-    if is_private(check_attribute(name, reads=reads)) and kind.__module__ != _PROGRAM:
-        raise AttributeError(f"{name} is private, and not available in a capsule")
-    return name
+def _setattr(target: Any, name: str, value: object, /) -> None:
+    setattr(look_up(target, name, reads=False), name, value)
 
 
 def _printer(write: Callable[[str], object]) -> Callable[..., None]:
@@ -223,14 +276,18 @@ def _printer(write: Callable[[str], object]) -> Callable[..., None]:
         *values: object,
         sep: str | None = " ",
         end: str | None = "\n",
-        file: None = None,
+        file: Any = None,
         flush: bool = False,
     ) -> None:
         del flush
-        if file is not None:
-            raise ValueError("print writes to the capsule's own output only")
         text = (" " if sep is None else sep).join(map(str, values))
-        write(text + ("\n" if end is None else end))
+        text += "\n" if end is None else end
+        if file is None:
+            write(text)
+        elif is_own(file) or is_buffer(file):
+            file.write(text)
+        else:
+            refused(ValueError("print writes to the capsule's own output only"))
 
     return printed
 
@@ -241,8 +298,8 @@ class _OneArgument(type):
     def __call__(cls, *args: object) -> Any:
         """Return the type of the one argument."""
         if len(args) != 1:
-            raise TypeError(
-                "type() takes 1 argument in a capsule; use a class statement"
+            refused(
+                TypeError("type() takes 1 argument in a capsule; use a class statement")
             )
         kind = type(args[0])
         # The type of a class is what makes classes: that one stays behind this one.

@@ -6,8 +6,9 @@ Rules:
 
 - A listed name allows that module; a package brings its companions, the submodules
   that ordinary programs reach through it (``numpy`` brings ``numpy.linalg``).
-- Modules that hand out files, processes, sockets or the interpreter itself are
-  refused, unless ``allow_dangerous=True``, which is recorded with every execution.
+- Modules that hand out files, processes, sockets or the interpreter itself, or are not
+  known to be without, are refused, unless ``allow_dangerous=True``, which is recorded
+  with every execution.
 - Levels, weakest first: ``none``, ``process`` (language layer and a subprocess with
   limits), ``engine`` (an interpreter that has no system beneath it, and no wall around
   it), ``os-partial`` (a filter of system calls), ``os-strong`` (Landlock too). The floor
@@ -24,37 +25,15 @@ from dataclasses import dataclass, field
 
 from muniment.errors import RefusedError, UsageError
 from muniment_plugins.capsule.companions import COMPANIONS
-from muniment_plugins.capsule.rules import words
+from muniment_plugins.capsule.harmless import is_dangerous
 
-__all__ = ["DANGEROUS", "LEVELS", "Policy", "refuse_beyond"]
+__all__ = ["LEVELS", "Policy", "refuse_beyond"]
 
 LEVELS = ("none", "process", "engine", "os-partial", "os-strong")
 
-DANGEROUS = words(
-    """
-    _thread aifc antigravity argparse ast asyncio atexit bdb builtins cProfile cffi cgi
-    cgitb cloudpickle code codecs codeop compileall concurrent configparser copyreg
-    crypt ctypes curses dbm dill dis distutils doctest ensurepip faulthandler fcntl
-    filecmp fileinput ftplib gc getpass gettext glob grp http idlelib imaplib imghdr imp
-    importlib inspect io joblib lib2to3 linecache logging mailbox mailcap marshal
-    mimetypes mmap modulefinder msvcrt multiprocessing netrc nis nntplib nt
-    numpy.ctypeslib numpy.distutils numpy.f2py numpy.lib.format numpy.lib.npyio
-    numpy.testing opcode optparse os ossaudiodev pandas.io pathlib pdb pickle
-    pickletools pip pkgutil platform poplib posix profile pstats psutil pty pwd
-    py_compile pyarrow pyclbr pydoc readline requests resource rlcompleter runpy sched
-    scipy.datasets scipy.io select selectors setuptools shelve shutil signal site
-    sklearn.externals smtplib sndhdr socket socketserver spwd sqlite3 ssl subprocess
-    sunau symtable sys sysconfig syslog tabnanny tarfile tempfile termios test threading
-    timeit tkinter trace traceback tracemalloc tty turtle turtledemo types unittest
-    urllib urllib3 uu venv wave weakref webbrowser winreg wsgiref xml xmlrpc
-    zipapp zipfile zipimport muniment muniment_cli muniment_plugins
-    """
-)
-"""Modules, with all that lies below them, that are refused unless asked for; private
-ones of the interpreter are as well."""
-
 _CLOCKS = ("frozen", "real")
 _DAY_S = 86_400
+_SYNTAXES = ("narrow", "wide")
 _ENGINES = ("monty", "python")
 _LOADER_VARIABLES = ("DYLD_", "GCONV_", "LD_", "PYTHON")
 
@@ -74,6 +53,8 @@ class Policy:
         clock: ``frozen`` shows one instant, 2000-01-01T00:00:00Z, by the modules
             ``time`` and ``datetime``.
         engine: ``monty`` runs programs without packages in another interpreter.
+        syntax: ``narrow`` refuses ``global``, ``nonlocal``, ``try`` and ``with``, as
+            the harness does where its spec says nothing else.
 
     Raises:
         RefusedError: a dangerous import without ``allow_dangerous`` (rule
@@ -93,6 +74,7 @@ class Policy:
     allow_non_finite: bool = False
     clock: str = "real"
     engine: str = "python"
+    syntax: str = "wide"
 
     def __post_init__(self) -> None:
         """Refuse what would bound nothing."""
@@ -125,6 +107,7 @@ class Policy:
             (type(self.allow_non_finite) is bool, "allow_non_finite", "a bool"),
             (self.clock in _CLOCKS, "clock", f"one of {', '.join(_CLOCKS)}"),
             (self.engine in _ENGINES, "engine", f"one of {', '.join(_ENGINES)}"),
+            (self.syntax in _SYNTAXES, "syntax", f"one of {', '.join(_SYNTAXES)}"),
         )
         for is_good, name, wanted in good:
             if not is_good:
@@ -139,7 +122,7 @@ class Policy:
                     place="Policy.allowed_imports",
                     remedy="list absolute dotted names such as 'sklearn.metrics'",
                 )
-            if not self.allow_dangerous and _is_dangerous(name):
+            if not self.allow_dangerous and is_dangerous(name):
                 raise RefusedError(
                     f"the module {name} would open the capsule",
                     rule="capsule/dangerous-import",
@@ -206,12 +189,6 @@ def _no_value(name: str, given: object, wanted: str) -> UsageError:
 
 def _is_dotted(name: object) -> bool:
     return isinstance(name, str) and all(map(str.isidentifier, name.split(".")))
-
-
-def _is_dangerous(name: str) -> bool:
-    parts = name.split(".")
-    above = {".".join(parts[:count]) for count in range(1, len(parts) + 1)}
-    return bool(above & DANGEROUS) or name.startswith("_")
 
 
 def _is_number(value: object) -> bool:

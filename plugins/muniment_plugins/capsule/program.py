@@ -30,9 +30,11 @@ from muniment_plugins.capsule.protocol import (
     render_metrics,
     send,
 )
+from muniment_plugins.capsule.refusing import end_with
+from muniment_plugins.capsule.rewriting import compiled
 from muniment_plugins.capsule.seeding import Seeds
 from muniment_plugins.capsule.tightening import tighten
-from muniment_plugins.capsule.trapping import PROGRAM
+from muniment_plugins.capsule.trapping import PROGRAM, place_of
 
 TYPE_CHECKING = False  # typing itself costs more than a bare interpreter's start
 if TYPE_CHECKING:
@@ -217,17 +219,21 @@ def _run(
     results: int,
 ) -> None:
     """Run the program and send what became of it."""
-    reserve = bytes(RESERVE)  # zeros, which take address space and no memory
-    try:
-        compiled = compile(code, PROGRAM, "exec", dont_inherit=True)
-        exec(compiled, namespace)  # noqa: S102 - what this process is for
-        text = render_metrics(namespace[entrypoint](data))
-    except BaseException as error:  # noqa: BLE001 - whatever it raises is its result
-        del reserve
+    reserve = [bytes(RESERVE)]  # zeros, which take address space and no memory
+
+    def end(error: BaseException, is_refusal: bool) -> NoReturn:
+        reserve.clear()
         # What the error holds is not let go of before: that can be the end of a process
         # whose memory is out.
-        send(results, failure(_rule_of(error), error))
+        send(results, failure("refused" if is_refusal else _rule_of(error), error))
         _end()
+
+    end_with(end)
+    try:
+        exec(compiled(code), namespace)  # noqa: S102 - what this process is for
+        text = render_metrics(namespace[entrypoint](data))
+    except BaseException as error:  # noqa: BLE001 - whatever it raises is its result
+        end(error, is_refusal=False)
     send(results, text)
 
 
@@ -271,6 +277,8 @@ def _position(error: BaseException) -> tuple[int, int]:
     """Return line and column, from 1, of the last place inside the program."""
     line, column = 0, 0
     trace = error.__traceback__
+    if trace is None:  # it was not raised
+        return place_of(sys._getframe())  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - inspect is slow
     while trace is not None:
         code = trace.tb_frame.f_code
         if code.co_filename == PROGRAM:

@@ -5,7 +5,8 @@
 
 Rules: an allow-list of node types; names and attributes count in every position, called
 or not; text in annotations is read as the expression that it may become; what was
-imported is not assigned to.
+imported is not assigned to. What depends on the object at hand is left to `rewriting`,
+unless nothing in the program could have it.
 """
 
 from __future__ import annotations
@@ -14,21 +15,34 @@ import ast
 from collections.abc import Callable
 from typing import Any, ClassVar, NoReturn
 
-from muniment_plugins.capsule.refusals import BoundedExecutionError, refuse
+from muniment_plugins.capsule.refusals import INSTEAD, refuse, refuse_size
 from muniment_plugins.capsule.rules import (
     CLASS_VARIABLES,
-    FORBIDDEN_ATTRIBUTES,
     FORBIDDEN_NAMES,
+    FRAMES,
+    GUARDED,
     HOOKS,
     METHODS,
+    MODULE_VARIABLES,
+    NARROWED,
     NODES,
     READABLE,
     SEPARATELY_NAMED,
+    TEXTS,
     is_dunder,
+    is_guarded,
     is_private,
     words,
 )
-from muniment_plugins.capsule.syntax import is_super, renamed, root, walks
+from muniment_plugins.capsule.syntax import (
+    is_super,
+    named,
+    renamed,
+    root,
+    sets_field,
+    sets_option,
+    walks,
+)
 
 __all__ = ["Reader"]
 
@@ -39,14 +53,17 @@ _FUTURE = frozenset({"annotations"})
 _OWN = frozenset({"cls", "self"})
 
 _Look = Callable[[Any, Any, Any], None]
-_OF_SUPER = METHODS | {"__init_subclass__"}
+_OF_SUPER = METHODS | {"__init_subclass__", "__sklearn_tags__"}
+_LATE = TEXTS | {"args", "format", "obj"}
+"""Guarded attributes that many objects have, of most of which they are harmless."""
 
 
 class Reader:
     """Walks a tree once; the first forbidden thing ends the walk."""
 
-    def __init__(self, modules: frozenset[str]) -> None:
+    def __init__(self, modules: frozenset[str], syntax: str = "wide") -> None:
         self.modules = modules
+        self.refused = NARROWED if syntax == "narrow" else {}
         self.imports: set[str] = set()
         self.bound: set[str] = set()
         self.attributes: set[str] = set()
@@ -71,9 +88,9 @@ class Reader:
             node, parent, depth = stack.pop()
             self.parts += 1
             if depth >= MAX_DEPTH or self.parts > MAX_PARTS:
-                _refuse_size(depth)
+                refuse_size(MAX_DEPTH if depth >= MAX_DEPTH else 0, MAX_PARTS)
             shape = _SHAPES.get(type(node))
-            if shape is None:
+            if shape is None or (self.refused and type(node).__name__ in self.refused):
                 self._refuse_node(node if at is None else at, node)
             look, fields = shape
             if look is not None:
@@ -87,7 +104,7 @@ class Reader:
 
     def settle(self) -> None:
         """Refuse the private attributes that the program reads and does not define."""
-        for name in self.private.keys() - self.own:
+        for name in sorted(self.private.keys() - self.own):
             _refuse_private(self.private[name], name)
 
     def _refuse_node(self, at: ast.AST, node: ast.AST) -> NoReturn:
@@ -95,8 +112,8 @@ class Reader:
         if kind == "AsyncFunctionDef":
             name = getattr(node, "name", "")
             refuse(at, "async", f"{name} must be a sync function", "use a plain def")
-        word = SEPARATELY_NAMED.get(kind, kind)
-        refuse(at, word, f"Forbidden syntax: {word}", _INSTEAD.get(word, _PLAIN))
+        word = {**SEPARATELY_NAMED, **self.refused}.get(kind, kind)
+        refuse(at, word, f"Forbidden syntax: {word}", INSTEAD.get(word, _PLAIN))
 
     def _import(self, node: ast.Import, _parent: ast.AST | None) -> None:
         for alias in node.names:
@@ -139,6 +156,8 @@ class Reader:
         if stored and node.id in CLASS_VARIABLES:
             self._check_class_variable(node, parent)
             return
+        if node.id in MODULE_VARIABLES:
+            return
         if (not stored and node.id == "__name__") or node in self.renamed:
             return
         if stored:
@@ -172,7 +191,7 @@ class Reader:
         loaded = isinstance(node.ctx, ast.Load)
         if node.attr[0] == "_" and is_private(node.attr):
             self._private(node, loaded=loaded)
-        if not loaded and root(node) in self.bound:
+        if not loaded and root(node) in self.bound and not sets_option(node):
             refuse(
                 node,
                 "store",
@@ -181,10 +200,16 @@ class Reader:
             )
         if loaded and node.attr in READABLE:
             return
+        if loaded and sets_field(node):
+            return
         if loaded and node.attr in _OF_SUPER and is_super(node.value):
             return
         if node.attr == "format":
             _check_format(node)
+        if node.attr in GUARDED - _LATE and root(node) not in self.bound:
+            if not loaded:
+                self.own.add(node.attr)
+            self.private.setdefault(node.attr, node)
         self._check_attribute(node, node.attr)
 
     def _private(self, node: ast.Attribute, *, loaded: bool) -> None:
@@ -199,11 +224,12 @@ class Reader:
     def _check_attribute(self, node: ast.AST, name: str) -> None:
         if is_dunder(name):
             refuse(node, "dunder", f"Forbidden attribute: {name}", _NO_DUNDER)
-        if name in FORBIDDEN_ATTRIBUTES:
+        if name in FRAMES:
             refuse(node, "attribute", f"Forbidden attribute: {name}", _NO_FRAME)
 
     def _function(self, node: ast.FunctionDef, parent: ast.AST | None) -> None:
-        if not (isinstance(parent, ast.ClassDef) and node.name in METHODS | HOOKS):
+        is_method = isinstance(parent, ast.ClassDef)
+        if not (is_method and node.name in METHODS | HOOKS | FORBIDDEN_NAMES):
             self._check_name(node, node.name)
         self.own.add(node.name)
         self._read_annotation(node.returns)
@@ -212,6 +238,9 @@ class Reader:
         self._check_name(node, node.name)
         for statement in node.body:
             self.renamed.update(renamed(statement))
+            for name in named(statement):
+                if name in FRAMES:
+                    self._check_attribute(statement, name)
         for keyword in node.keywords:
             if keyword.arg in (None, "metaclass"):
                 refuse(
@@ -236,19 +265,38 @@ class Reader:
 
     def _comprehension(self, node: ast.comprehension, _parent: ast.AST | None) -> None:
         if node.is_async:
-            refuse(node.target, "async", "Forbidden syntax: async", _INSTEAD["async"])
+            refuse(node.target, "async", "Forbidden syntax: async", INSTEAD["async"])
 
     def _match_class(self, node: ast.MatchClass, _parent: ast.AST | None) -> None:
+        self._check_dotted(node.cls)
         for name in node.kwd_attrs:
             self._check_pattern(node, name)
 
     def _check_pattern(self, node: ast.AST, name: str) -> None:
         """Check what a pattern reads; it may be the method of any text."""
-        if name == "format":
-            refuse(node, "format", "Forbidden call: format on text", _F_STRING)
-        if is_private(name):
-            self.private.setdefault(name, node)
         self._check_attribute(node, name)
+        if is_private(name) or (is_guarded(name) and name != "args"):
+            refuse(
+                node,
+                "attribute",
+                f"Forbidden attribute: {name} in a pattern",
+                "match the class alone, and read the attribute in the case",
+            )
+
+    def _match_value(self, node: ast.MatchValue, _parent: ast.AST | None) -> None:
+        self._check_dotted(node.value)
+
+    def _check_dotted(self, node: ast.expr) -> None:
+        while isinstance(node, ast.Attribute):
+            self._check_pattern(node, node.attr)
+            node = node.value
+
+    def _handler(self, node: ast.ExceptHandler, _parent: ast.AST | None) -> None:
+        self._check_name(node, node.name)
+
+    def _shared(self, node: ast.Global | ast.Nonlocal, _parent: ast.AST | None) -> None:
+        for name in node.names:
+            self._check_name(node, name)
 
     def _match_as(self, node: ast.MatchAs, _parent: ast.AST | None) -> None:
         self._check_name(node, node.name)
@@ -276,21 +324,25 @@ class Reader:
         ast.AnnAssign: _annotated,
         ast.Attribute: _attribute,
         ast.ClassDef: _class,
+        ast.ExceptHandler: _handler,
         ast.FunctionDef: _function,
+        ast.Global: _shared,
         ast.Import: _import,
         ast.ImportFrom: _import_from,
         ast.MatchAs: _match_as,
         ast.MatchClass: _match_class,
         ast.MatchMapping: _match_mapping,
         ast.MatchStar: _match_star,
+        ast.MatchValue: _match_value,
         ast.Name: _name,
+        ast.Nonlocal: _shared,
         ast.arg: _argument,
         ast.comprehension: _comprehension,
         ast.keyword: _keyword,
     }
 
 
-_F_STRING = "use an f-string"
+_F_STRING = "name the value before, and fill it in with an f-string"
 _NO_NODES = words(
     """
     arg asname attr conversion ctx id is_async kind kwd_attrs level module names op ops
@@ -324,31 +376,10 @@ _NO_BUILTIN = "compute with values; the capsule has no files and no evaluation"
 _NO_DUNDER = "use operators, built-in functions, or super().__init__()"
 _NO_NAMES = "assign a tuple of names that are written out"
 _NO_FRAME = "use public attributes of values"
-_INSTEAD = {
-    "async": "use plain functions and loops",
-    "global": "pass values in and return them",
-    "nonlocal": "keep state in a list, a dict or an object",
-    "try": "test before you compute; an exception ends the program",
-    "with": "work on values; there is nothing to open or close",
-}
 
 
 def _refuse_private(node: ast.AST, name: str) -> NoReturn:
     refuse(node, "private", f"Forbidden attribute: {name} is private", _NO_FRAME)
-
-
-def _refuse_size(depth: int) -> NoReturn:
-    if depth >= MAX_DEPTH:
-        raise BoundedExecutionError(
-            f"the program is nested deeper than {MAX_DEPTH}",
-            rule="size",
-            remedy="name intermediate results, or use a loop",
-        )
-    raise BoundedExecutionError(
-        f"the program has more than {MAX_PARTS} parts",
-        rule="size",
-        remedy="pass large tables in as data",
-    )
 
 
 def _absolute(reader: Reader) -> str:
@@ -357,10 +388,11 @@ def _absolute(reader: Reader) -> str:
 
 
 def _check_format(node: ast.Attribute) -> None:
-    """Let ``"…{}…".format`` pass; a field that walks attributes stays out."""
+    """Refuse ``"{0.__class__}".format`` early; other templates are read when they are used."""
     value = node.value
-    if isinstance(value, ast.Constant) and isinstance(value.value, str):
-        if not walks(value.value):
-            return
+    if (
+        isinstance(value, ast.Constant)
+        and isinstance(value.value, str)
+        and walks(value.value)
+    ):
         refuse(node, "format", "Forbidden call: format with fields", _F_STRING)
-    refuse(node, "format", "Forbidden call: format on text", _F_STRING)

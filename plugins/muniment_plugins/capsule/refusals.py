@@ -13,7 +13,17 @@ from typing import NoReturn
 from muniment.canonical import JsonValue
 from muniment.errors import RefusedError
 
-__all__ = ["BoundedExecutionError", "refuse"]
+__all__ = ["INSTEAD", "BoundedExecutionError", "refuse", "refuse_size"]
+
+_WIDER = "{}; or ask for a policy with syntax='wide'"
+INSTEAD = {
+    "async": "use plain functions and loops",
+    "global": _WIDER.format("pass values in and return them"),
+    "nonlocal": _WIDER.format("keep state in a list, a dict or an object"),
+    "try": _WIDER.format("test before you compute, and use no except*"),
+    "with": _WIDER.format("work on values"),
+}
+"""What to write instead of syntax that is refused, by its name."""
 
 
 class BoundedExecutionError(RefusedError):
@@ -51,4 +61,19 @@ def refuse(node: ast.AST, rule: str, message: str, remedy: str) -> NoReturn:
         line=getattr(node, "lineno", 0),
         column=getattr(node, "col_offset", -1) + 1,
         remedy=remedy,
+    )
+
+
+def refuse_size(depth: int, parts: int) -> NoReturn:
+    """Refuse a program that is nested beyond *depth*, or has more than *parts*."""
+    if depth:
+        raise BoundedExecutionError(
+            f"the program is nested deeper than {depth}",
+            rule="size",
+            remedy="name intermediate results, or use a loop",
+        )
+    raise BoundedExecutionError(
+        f"the program has more than {parts} parts",
+        rule="size",
+        remedy="pass large tables in as data",
     )

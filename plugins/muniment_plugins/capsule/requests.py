@@ -4,7 +4,8 @@
      "allowed_imports": ["math"], "resources": {"time_s": 5, "mem_mb": 256}}
 
 Rules: a member or a resource that is not known is refused, or a misspelt limit would
-be no limit; what is not given has the policy's own default.
+be no limit; what is not given has the policy's own default, but for ``syntax``: a request
+that names none is ``narrow``, as all were before there was another.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ __all__ = ["check", "execute", "policy_of"]
 
 _BOUNDS = (
     *("allow_dangerous", "allow_non_finite", "allowed_imports", "clock", "engine"),
-    *("require", "seed"),
+    *("require", "seed", "syntax"),
 )
 _RESOURCES = ("mem_mb", "time_s")
 _PROGRAM = ("code", "data", "entrypoint", "resources")
@@ -62,7 +63,8 @@ def policy_of(request: Mapping[str, Any]) -> Policy:
     }
     if unknown:
         _refuse(f"{', '.join(sorted(unknown))} means nothing to the capsule")
-    given = {key: request[key] for key in _BOUNDS if request.get(key) is not None}
+    given: dict[str, Any] = {"syntax": "narrow"}
+    given |= {key: request[key] for key in _BOUNDS if request.get(key) is not None}
     return Policy(**{**given, **resources})
 
 

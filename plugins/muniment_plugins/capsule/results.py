@@ -49,6 +49,7 @@ _REMEDY = {
     "memory": "raise mem_mb, or hold less at a time",
     "prepare": "install the package, or take it off the allowed imports",
     "raised": "read the message and the line",
+    "refused": "do without what the message names; the manual says what programs may",
     "result": "return a dict of numbers, text, truth values, None, lists and dicts",
     "result-size": "return summaries instead of tables",
 }

@@ -10,16 +10,23 @@ from __future__ import annotations
 
 __all__ = [
     "CLASS_VARIABLES",
-    "FORBIDDEN_ATTRIBUTES",
+    "EXPOSED",
     "FORBIDDEN_NAMES",
+    "FRAMES",
+    "GUARDED",
     "HOOKS",
     "METHODS",
+    "MODULE_VARIABLES",
+    "NARROWED",
     "NODES",
     "READABLE",
     "SEPARATELY_NAMED",
     "SHARED",
+    "TEXTS",
     "WITHHELD",
     "is_dunder",
+    "is_guarded",
+    "is_kept",
     "is_private",
     "words",
 ]
@@ -40,7 +47,8 @@ NODES = words(
     MatMult Div Mod Pow LShift RShift BitOr BitXor BitAnd FloorDiv Invert Not UAdd USub
     Eq NotEq Lt LtE Gt GtE Is IsNot In NotIn comprehension arguments arg keyword alias
     match_case MatchValue MatchSingleton MatchSequence MatchMapping MatchClass MatchStar
-    MatchAs MatchOr TypeVar ParamSpec TypeVarTuple
+    MatchAs MatchOr TypeVar ParamSpec TypeVarTuple Try ExceptHandler With withitem Global
+    Nonlocal
     """
 )
 """Node types of ordinary synchronous programs; all others are refused."""
@@ -50,12 +58,16 @@ SEPARATELY_NAMED = {
     "AsyncFunctionDef": "async",
     "AsyncWith": "async",
     "Await": "async",
+    "TryStar": "try",
+}
+
+NARROWED = {
     "Global": "global",
     "Nonlocal": "nonlocal",
     "Try": "try",
-    "TryStar": "try",
     "With": "with",
 }
+"""Node types that a policy refuses whose syntax is narrow."""
 
 FORBIDDEN_NAMES = words(
     """
@@ -64,23 +76,47 @@ FORBIDDEN_NAMES = words(
     """
 )
 
-FORBIDDEN_ATTRIBUTES = words(
+FRAMES = words(
     """
-    _attach_argparser_methods _attach_methods _construct_argparser _convert_
-    _export_to_c _import_from_c _parse_arg_template ag_await ag_code ag_frame ag_running
-    cffi co_code co_consts co_names cr_await cr_code cr_frame cr_origin cr_running
-    ctypes dump eval exec f_back f_builtins f_code f_globals f_lasti f_lineno f_locals
-    f_trace format_map func_closure func_code func_defaults func_globals gi_code
-    gi_frame gi_running gi_suspended gi_yieldfrom mro tb_frame tb_lasti tb_lineno
-    tb_next to_clipboard to_csv to_excel to_feather to_gbq to_hdf to_html to_iceberg
-    to_json to_latex to_markdown to_orc to_parquet to_pickle to_sql to_stata to_string
-    to_xml tofile
+    ag_await ag_code ag_frame ag_running ag_suspended co_argcount co_branches co_cellvars
+    co_code co_consts co_exceptiontable co_filename co_firstlineno co_flags co_freevars
+    co_kwonlyargcount co_lines co_linetable co_lnotab co_name co_names co_nlocals
+    co_positions co_posonlyargcount co_qualname co_stacksize co_varnames cr_await cr_code
+    cr_frame cr_origin cr_running cr_suspended f_back f_builtins f_code f_generator
+    f_globals f_lasti f_lineno f_locals f_trace f_trace_lines f_trace_opcodes func_closure
+    func_code func_defaults func_globals gi_code gi_frame gi_running gi_suspended
+    gi_yieldfrom tb_frame tb_lasti tb_lineno tb_next
     """
 )
-"""Frames, code objects and class graphs; evaluation of text; methods of arrays and
-tables that write files, which only a layer of the operating system could let pass; the
-method by which enumerations read the table of any module; private methods of packages
-that run text, or take memory by its address."""
+"""What the interpreter hangs its own state on. Nobody reads them, and nothing that a
+program makes is named so: a class with such a field would read it of a generator."""
+
+TEXTS = words("to_csv to_html to_json to_markdown to_string")
+"""Methods of tables that write a file, or return text where none is named."""
+
+GUARDED = TEXTS | words(
+    """
+    _attach_argparser_methods _attach_methods _construct_argparser _convert_
+    _export_to_c _import_from_c _parse_arg_template args cffi ctypes dump env eval exec
+    format format_map from_custom_template from_string mro obj style tofile
+    """
+)
+"""Attributes that are a program's where the object is its own: evaluation of text and
+templates, methods that write files, the method by which enumerations read the table of
+any module, what errors hand out, and private methods of packages that run text, or take
+memory by its address."""
+
+_CONVERSIONS = words(
+    """
+    to_bytes to_coo to_datetime to_datetime64 to_dense to_dict
+    to_eng_string to_flat_index to_frame to_integral to_integral_exact to_integral_value
+    to_julian_date to_list to_mi to_numeric to_numpy to_offset to_period to_pydatetime
+    to_pytimedelta to_records to_series to_timedelta to_timedelta64 to_timestamp to_tree
+    to_tuples
+    """
+)
+"""Methods that turn one value into another; what packages else have of such a name
+writes it somewhere, today or in their next version."""
 
 SHARED = words(
     """
@@ -108,7 +144,10 @@ METHODS = frozenset(
 HOOKS = frozenset(
     f"__{name}__"
     for name in words(
-        "class_getitem copy deepcopy delete get init_subclass set set_name"
+        """
+        class_getitem copy deepcopy delete get init_subclass set set_name
+        sklearn_is_fitted sklearn_tags
+        """
     )
 )
 """Further methods that a class may define: descriptors, copies, hooks of classes. Not
@@ -116,15 +155,18 @@ HOOKS = frozenset(
 
 CLASS_VARIABLES = frozenset({"__match_args__", "__slots__"})
 
-READABLE = frozenset({"__name__", "__qualname__"})
+MODULE_VARIABLES = words("__all__ __author__ __license__ __version__")
+"""What a module may say of itself."""
+
+READABLE = words("__doc__ __members__ __name__ __qualname__ __version__")
 """Dunder attributes that may be read, never written."""
 
 WITHHELD: dict[str, frozenset[str]] = {
     "abc": frozenset({"ABCMeta"}),
+    "contextlib": words("chdir redirect_stderr redirect_stdout"),
     "dataclasses": frozenset({"make_dataclass"}),
     "enum": words("EnumDict EnumMeta EnumType global_enum"),
     "functools": frozenset({"singledispatchmethod"}),
-    "json": frozenset({"dump", "load"}),
     "numpy": words(
         """
         DataSource add_docstring add_newdoc as_strided fromfile fromregex genfromtxt
@@ -151,20 +193,34 @@ WITHHELD: dict[str, frozenset[str]] = {
     ),
     "shlex": frozenset({"shlex"}),
     "string": frozenset({"Formatter"}),
-    "tokenize": frozenset({"open"}),
     "typing": words("ForwardRef evaluate_forward_ref get_type_hints"),
-    "warnings": words(
-        "catch_warnings deprecated formatwarning showwarning warn_explicit"
-    ),
+    "uuid": words("getnode main"),
+    "warnings": words("deprecated formatwarning showwarning warn_explicit"),
     "zoneinfo": frozenset({"reset_tzpath"}),
 }
 """Public names that views of a module leave out: they reach files, evaluate text, or
 make classes with hooks that a class statement may not define."""
 
 
+EXPOSED: dict[str, frozenset[str]] = {
+    "io": words("BytesIO SEEK_CUR SEEK_END SEEK_SET StringIO UnsupportedOperation")
+}
+"""Public names of modules of whose others nobody knows where they lead."""
+
+
 def is_dunder(name: str) -> bool:
     """Tell whether *name* belongs to the interpreter."""
     return name.startswith("__") and name.endswith("__")
+
+
+def is_guarded(name: str) -> bool:
+    """Tell whether it depends on the object what a program may do with *name*."""
+    return name in GUARDED or (name[:3] == "to_" and name not in _CONVERSIONS)
+
+
+def is_kept(name: str) -> bool:
+    """Tell whether *name* is for nobody, or depends on the object; and is no template's."""
+    return name[:1] == "_" or name in FRAMES or is_guarded(name)
 
 
 def is_private(name: str) -> bool:

@@ -17,11 +17,17 @@ Runs in the child; imports nothing that the program did not ask for.
 
 from __future__ import annotations
 
-from muniment_plugins.capsule.rules import (
-    FORBIDDEN_ATTRIBUTES,
-    READABLE,
-    is_dunder,
+import sys
+
+from muniment_plugins.capsule.owning import (
+    adopt,
+    check_attribute,
+    is_buffer,
+    is_own,
+    looked_up,
 )
+from muniment_plugins.capsule.refusing import refused
+from muniment_plugins.capsule.rules import is_guarded
 
 TYPE_CHECKING = False  # typing itself costs more than a bare interpreter's start
 if TYPE_CHECKING:
@@ -30,62 +36,118 @@ if TYPE_CHECKING:
 
     Maker = Callable[[Mapping[str, Any]], dict[str, object]]
 
-__all__ = ["MAKERS", "check_attribute"]
+__all__ = ["MAKERS", "attrgetter_of"]
 
 
 _PROGRAM = "program"  # the __name__ of what runs in here
 
 
-def _text(name: object) -> str:
-    if type(name) is not str:
-        raise TypeError("attribute name must be a string")
-    return name
+def attrgetter_of(genuine: Callable[..., object]) -> Callable[..., Any]:
+    """Return ``attrgetter``, which asks for what ``getattr`` would."""
+
+    def attrgetter(*paths: Any) -> object:
+        parts = [part for path in paths for part in str(path).split(".")]
+        for part in parts:
+            check_attribute(part, guarded=False)
+        if not any(part[:1] == "_" or is_guarded(part) for part in parts):
+            return genuine(*paths)
+
+        def getter(target: object) -> object:
+            found = [_walked(target, path) for path in paths]
+            return found[0] if len(paths) == 1 else tuple(found)
+
+        return getter
+
+    return attrgetter
 
 
-def check_attribute(name: object, *, reads: bool = True) -> str:
-    """Return *name* if a program may use it as an attribute.
-
-    The method ``format`` of texts walks through attributes of its own; the validator
-    lets it pass where the text is written out.
-    """
-    text = _text(name)
-    if (is_dunder(text) and not (reads and text in READABLE)) or (
-        text in FORBIDDEN_ATTRIBUTES or (reads and text == "format")
-    ):
-        raise AttributeError(f"{text} is not available in a capsule")
-    return text
+def _walked(target: object, path: str) -> object:
+    for part in path.split("."):
+        target = looked_up(target, part)
+    return target
 
 
 def _operator(names: Mapping[str, Any]) -> dict[str, object]:
-    attribute = names["attrgetter"]
-    method = names["methodcaller"]
-
-    def attrgetter(*paths: str) -> object:
-        for path in paths:
-            for part in _text(path).split("."):
-                check_attribute(part)
-        return attribute(*paths)
-
     def methodcaller(name: str, /, *args: object, **kwargs: object) -> object:
-        return method(check_attribute(name), *args, **kwargs)
+        check_attribute(name, guarded=False)
 
-    return {"attrgetter": attrgetter, "methodcaller": methodcaller}
+        def call(target: object) -> object:
+            return looked_up(target, name)(*args, **kwargs)
+
+        return call
+
+    return {
+        "attrgetter": attrgetter_of(names["attrgetter"]),
+        "methodcaller": methodcaller,
+    }
 
 
 def _functools(names: Mapping[str, Any]) -> dict[str, object]:
     update, partial = names["update_wrapper"], names["partial"]
+    some: object = names["lru_cache"](lambda: None)
+    cached = type(some)
 
     def update_wrapper(wrapper: object, wrapped: object) -> object:
-        return update(wrapper, wrapped)
+        if not (is_own(wrapper) or type(wrapper) in (partial, cached)):
+            refused(TypeError("update_wrapper() is for functions of your own"))
+        if is_own(wrapped):
+            return update(wrapper, wrapped)
+        return update(wrapper, wrapped, updated=())
 
     def wraps(wrapped: object) -> object:
         return partial(update_wrapper, wrapped=wrapped)
 
     return {
-        "singledispatch": _singledispatch(update_wrapper),
+        "singledispatch": _singledispatch(update),
         "update_wrapper": update_wrapper,
         "wraps": wraps,
     }
+
+
+def _dataclasses(names: Mapping[str, Any]) -> dict[str, object]:
+    genuine: Callable[..., Any] = names["dataclass"]
+
+    def dataclass(cls: Any = None, /, **options: Any) -> object:
+        def made(kind: Any) -> object:
+            done = genuine(**options)(kind)
+            return adopt(done) if is_own(kind) else done
+
+        return made if cls is None else made(cls)
+
+    return {"dataclass": dataclass}
+
+
+def _pandas(_names: Mapping[str, Any]) -> dict[str, object]:
+    def reader(name: str) -> Callable[..., object]:
+        genuine: Callable[..., object] = vars(sys.modules["pandas"])[name]
+
+        def read(source: object, *args: object, **kwargs: object) -> object:
+            if not is_buffer(source):
+                refused(
+                    PermissionError(
+                        f"{name}: files are not available in a capsule; give it an "
+                        "io.StringIO"
+                    )
+                )
+            return genuine(source, *args, **kwargs)
+
+        return read
+
+    return {name: reader(name) for name in ("read_csv", "read_json")}
+
+
+def _warnings(names: Mapping[str, Any]) -> dict[str, object]:
+    genuine: Any = names["catch_warnings"]
+
+    class catch_warnings(genuine):  # type: ignore[misc]  # noqa: N801 - the module's
+        """Of the genuine module only."""
+
+        def __init__(self, **options: Any) -> None:
+            if options.get("module") is not None:
+                refused(TypeError("catch_warnings() takes no module in a capsule"))
+            genuine.__init__(self, **options)
+
+    return {"catch_warnings": catch_warnings}
 
 
 def _singledispatch(update_wrapper: Callable[..., object]) -> Callable[..., object]:
@@ -184,16 +246,28 @@ def _uuid(names: Mapping[str, Any]) -> dict[str, object]:
     bits = __import__("random").getrandbits  # seeded, once it is there
     kind = names["UUID"]
 
+    by_clock: Callable[..., object] = names["uuid1"]
+
+    def uuid1(node: int | None = None, clock_seq: int | None = None) -> object:
+        if (
+            node is None and clock_seq is not None
+        ):  # it would start programs to learn it
+            node = bits(48) | 1 << 40
+        return by_clock(node, clock_seq)
+
     def uuid4() -> object:
         return kind(int=bits(128), version=4)
 
-    return {"uuid4": uuid4}
+    return {"uuid1": uuid1, "uuid4": uuid4}
 
 
 MAKERS: Mapping[str, Maker] = {
+    "dataclasses": _dataclasses,
     "functools": _functools,
     "operator": _operator,
+    "pandas": _pandas,
     "random": _random,
     "uuid": _uuid,
+    "warnings": _warnings,
 }
 """What to put in place of a module's own names, by module."""

@@ -2,17 +2,26 @@
 
 numpy.linalg.norm     root        "numpy"
 super().__init__      is_super    of the node before the dot
-"{0.real}"            walks       a field that reads attributes
+"{0.__class__}"       walks       a field that reads what none may
 """
 
 from __future__ import annotations
 
 import ast
+import re
 import string
 
-from muniment_plugins.capsule.rules import METHODS
+from muniment_plugins.capsule.rules import METHODS, is_kept
 
-__all__ = ["is_super", "renamed", "root", "walks"]
+__all__ = [
+    "is_super",
+    "named",
+    "renamed",
+    "root",
+    "sets_field",
+    "sets_option",
+    "walks",
+]
 
 
 def is_super(node: ast.expr) -> bool:
@@ -47,13 +56,48 @@ def root(node: ast.expr) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
+def named(statement: ast.stmt) -> list[str]:
+    """Return the names that a statement in the body of a class makes."""
+    if isinstance(statement, ast.FunctionDef):
+        return [statement.name]
+    targets: list[ast.expr] = []
+    if isinstance(statement, ast.AnnAssign):
+        targets = [statement.target]
+    if isinstance(statement, ast.Assign):
+        targets = [*statement.targets]
+    parts = (part for one in targets for part in ast.walk(one))
+    return [one.id for one in parts if isinstance(one, ast.Name)]
+
+
+def sets_option(node: ast.Attribute) -> bool:
+    """Tell whether *node* is an option of a package, as ``pd.options.display.width``."""
+    names: list[str] = []
+    inner: ast.expr = node
+    while isinstance(inner, ast.Attribute):
+        names.append(inner.attr)
+        inner = inner.value
+    return names[-1:] == ["options"] and len(names) > 1
+
+
+def sets_field(node: ast.Attribute) -> bool:
+    """Tell whether *node* is ``object.__setattr__``, with which frozen classes begin."""
+    return (
+        node.attr == "__setattr__"
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "object"
+    )
+
+
 def walks(text: str) -> bool:
-    """Tell whether a text for ``format`` has fields beyond plain ones."""
+    """Tell whether a text for ``format`` has fields that read what none may."""
     try:
         fields = list(string.Formatter().parse(text))
     except ValueError:
-        return True
-    return any(
-        set("._[") & set(name or "") or "{" in (spec or "")
-        for _, name, spec, _ in fields
-    )
+        return False  # and an error of the program's, once it is filled in
+    for _, name, spec, _ in fields:
+        parts = re.split(r"[.\[]", name or "")[1:]
+        if any(map(is_kept, parts)):
+            return True
+        if spec and walks(spec):
+            return True
+    return False

@@ -20,8 +20,11 @@ from __future__ import annotations
 
 import sys
 
+from muniment_plugins.capsule.guard import module_behind
+from muniment_plugins.capsule.owning import check_attribute
+from muniment_plugins.capsule.refusing import refused
 from muniment_plugins.capsule.rules import is_dunder
-from muniment_plugins.capsule.substitutes import check_attribute
+from muniment_plugins.capsule.substitutes import attrgetter_of
 
 TYPE_CHECKING = False  # typing itself costs more than a bare interpreter's start
 if TYPE_CHECKING:
@@ -41,6 +44,8 @@ _BY_NAME = (
 _BY_PATH = ("sklearn.feature_extraction.text", "sklearn.tree._export")
 """Modules that open the file that a text names."""
 
+_PACKAGES = ("joblib", "numpy", "pandas", "scipy", "sklearn")
+
 _SPOKEN = {"Attribute": "attr", "Name": "id", "keyword": "arg"}
 _LOCAL = "__pd_eval_local_"
 
@@ -53,6 +58,7 @@ def tighten() -> None:
     ):
         for loaded in filter(None, map(sys.modules.get, names)):
             vars(loaded)[name] = substitute
+    _getters()
     for name, step in _STEPS.items():
         module = sys.modules.get(name)
         if module is not None:
@@ -64,7 +70,41 @@ def _named(target: object, name: str, *default: object) -> object:
 
 
 def _unopened(*_args: object, **_kwargs: object) -> NoReturn:
-    raise PermissionError("files are not available in a capsule")
+    refused(PermissionError("files are not available in a capsule"))
+
+
+def _getters() -> None:
+    """Have packages walk no further by a text than a program may."""
+    if "_operator" not in sys.modules:
+        return
+    genuine: Callable[..., object] = vars(sys.modules["_operator"])["attrgetter"]
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] in _PACKAGES and (
+            vars(module).get("attrgetter") is genuine
+        ):
+            vars(module)["attrgetter"] = attrgetter_of(genuine)
+
+
+def _fields(module: ModuleType) -> None:
+    """Have dataclasses know ``typing.ClassVar`` in text by the view that it is of."""
+    genuine: Callable[..., bool] = vars(module)["_is_type"]
+    if genuine.__module__ == __name__:
+        return
+
+    def is_type(
+        annotation: str, cls: type, a_module: Any, a_type: Any, predicate: Any
+    ) -> bool:
+        if genuine(annotation, cls, a_module, a_type, predicate):
+            return True
+        prefix, _, rest = annotation.strip().partition(".")
+        around: Any = sys.modules.get(cls.__module__)
+        seen: object = getattr(around, prefix.strip(), None)
+        if module_behind(seen) is not a_module:
+            return False
+        said = rest.strip().partition("[")[0].strip()
+        return bool(predicate(getattr(a_module, said, None), a_module))
+
+    vars(module)["_is_type"] = is_type
 
 
 def _expressions(module: ModuleType) -> None:
@@ -93,7 +133,7 @@ def _tables(module: ModuleType) -> None:
 
     def query(self: object, expr: str, **kwargs: object) -> object:
         if "level" in kwargs:
-            raise TypeError("level is not available in a capsule")
+            refused(TypeError("level is not available in a capsule"))
         return genuine(self, expr, level=1, **kwargs)
 
     query.__doc__ = genuine.__doc__
@@ -109,7 +149,7 @@ def _memory(module: ModuleType) -> None:
 
     def begin(self: object, location: object = None, **kwargs: object) -> None:
         if location is not None:
-            raise PermissionError("files are not available in a capsule")
+            refused(PermissionError("files are not available in a capsule"))
         genuine(self, location, **kwargs)
 
     memory.__init__ = begin
@@ -152,6 +192,7 @@ def _hide_hooks(name: str) -> Callable[[ModuleType], None]:
 
 
 _STEPS: dict[str, Callable[[ModuleType], None]] = {
+    "dataclasses": _fields,
     "enum": _members,
     "joblib.memory": _memory,
     "pandas.core.computation.expr": _expressions,

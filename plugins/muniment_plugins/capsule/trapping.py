@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from muniment_plugins.capsule.native import System
 
-__all__ = ["PROGRAM", "SIGSYS", "Trap"]
+__all__ = ["PROGRAM", "SIGSYS", "Trap", "place_of"]
 
 PROGRAM = "<program>"
 """The name of a program's file, by which its lines are found."""
@@ -65,7 +65,7 @@ class Trap:
             if int.from_bytes(found[_CODE], "little") == _BY_FILTER:
                 number = int.from_bytes(found[_NUMBER], "little")
                 frame = sys._getframe()  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - inspect is slow
-                send(self._answers, _frame(number, *_place(frame)))
+                send(self._answers, _frame(number, *place_of(frame)))
             os._exit(0)
         finally:  # only if that failed
             self._system.call("unshare")
@@ -82,7 +82,7 @@ def _frame(number: int, line: int, column: int) -> str:
     return render({"failed": failed})
 
 
-def _place(frame: FrameType | None) -> tuple[int, int]:
+def place_of(frame: FrameType | None) -> tuple[int, int]:
     """Return line and column, from 1, where the program is; 0 if it is nowhere."""
     while frame is not None:
         if frame.f_code.co_filename == PROGRAM:

@@ -53,14 +53,16 @@ def validate(code: str, policy: Policy, entrypoint: str = "fit_and_eval") -> Val
         BoundedExecutionError: the first thing that the policy does not allow.
 
     """
-    return _validated(code, policy.modules, entrypoint)
+    return _validated(code, policy.modules, entrypoint, policy.syntax)
 
 
 @functools.lru_cache(maxsize=_REMEMBERED)
-def _validated(code: str, modules: frozenset[str], entrypoint: str) -> Validated:
+def _validated(
+    code: str, modules: frozenset[str], entrypoint: str, syntax: str
+) -> Validated:
     """Read *code*; replicates are the same program many times."""
     tree = _parsed(code)
-    reader = Reader(modules)
+    reader = Reader(modules, syntax)
     reader.read(tree)
     reader.settle()
     _check_entrypoint(tree, entrypoint)

@@ -43,8 +43,11 @@ MISSING = {
     "__import__('math', level=1)": "ImportError",
     "getattr(1, '__class__')": "AttributeError",
     "getattr(1, 'mro')": "AttributeError",
-    "getattr('{}', 'format')": "AttributeError",
-    "getattr(str, 'format')": "AttributeError",
+    "getattr('{0.__class__}', 'format')(1)": "AttributeError",
+    "getattr('{0:{1.gi_frame}}', 'format')(1, 2)": "AttributeError",
+    "getattr(str, 'format')('{0._x}', 1)": "AttributeError",
+    "getattr(str, 'format')('{0.real}', 1)": "NoError",
+    "getattr('{}', 'format')(1)": "NoError",
     "hasattr(1, '__class__')": "AttributeError",
     "setattr(fit_and_eval, '__name__', 'x')": "AttributeError",
     "getattr(1, type('S', (str,), {})('x'))": "TypeError",
@@ -83,8 +86,11 @@ MISSING = {
     "operator.attrgetter('__class__')": "AttributeError",
     "operator.attrgetter('a.__class__')": "AttributeError",
     "operator.methodcaller('__reduce__')": "AttributeError",
-    "operator.methodcaller('format')": "AttributeError",
-    "warnings.catch_warnings": "AttributeError",
+    "operator.methodcaller('format', 1)('{0.__class__}')": "AttributeError",
+    "operator.attrgetter('format')('{0.__class__}')(1)": "AttributeError",
+    "warnings.catch_warnings(module=math)": "TypeError",
+    "warnings.catch_warnings()": "NoError",
+    "hasattr([], '__len__')": "NoError",
     "warnings.formatwarning": "AttributeError",
     "warnings.linecache": "AttributeError",
     "numpy.load": "AttributeError",
@@ -154,7 +160,8 @@ def test_modules_outside_the_plan_cannot_be_imported(statement: str) -> None:
     """The guard answers every import statement from the plan alone."""
     execution = run("1", statement)
     assert execution.error is not None
-    assert execution.error["type"] == "ImportError"
+    assert execution.error["rule"] == "capsule/refused"
+    assert execution.error["type"] in {"AttributeError", "ImportError"}
 
 
 def test_views_hold_public_names_without_modules() -> None:
@@ -162,9 +169,10 @@ def test_views_hold_public_names_without_modules() -> None:
     import xml.dom.minidom  # noqa: F401, PLC0415 - a package with planned submodules
 
     views = build_views(["math", "xml.dom.minidom"])
-    assert set(vars(views["math"])) == {n for n in dir(math) if not n.startswith("_")}
+    public = {n for n in dir(math) if not n.startswith("_")}
+    assert set(vars(views["math"])) == public | {"__doc__"}
     assert set(vars(views["xml"])) == {"dom"}
-    assert set(vars(views["xml.dom"])) == {"minidom"}
+    assert {n for n in vars(views["xml.dom"]) if n[0] != "_"} == {"minidom"}
     assert "xml" not in vars(views["xml.dom.minidom"])
 
 
@@ -174,4 +182,4 @@ def test_views_are_read_only() -> None:
     with pytest.raises(AttributeError, match="read-only"):
         view.pi = 3
     with pytest.raises(AttributeError, match="read-only"):
-        del view.pi  # type: ignore[attr-defined] # that it is refused is the point
+        del view.pi

@@ -63,6 +63,9 @@ def test_a_refusal_says_what_is_a_bound(bounds: dict[str, Any], remedy: str) -> 
     "name",
     [
         *("os", "os.path", "sys", "ctypes", "muniment.store", "xml.etree.ElementTree"),
+        *("pipes", "posixpath", "genericpath", "ntpath", "telnetlib", "asyncore"),
+        *("asynchat", "smtpd", "inspect", "tokenize", "pandas.core.frame"),
+        *("sklearn.utils.parallel", "scipy.datasets", "numpy.lib.introspect"),
         *("_io", "numpy.f2py", "numpy.lib.npyio", "pandas.io.common", "scipy.io"),
     ],
 )

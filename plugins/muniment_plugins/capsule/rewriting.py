@@ -1,0 +1,282 @@
+"""Puts questions into a program where only the object at hand has the answer.
+
+    self._total += x           one question for each call: is self the program's own?
+    other._total               @own(other, "_total")._total
+    template.format(x)         @format(template)(x)
+    try: … except Exception:   what a limit raised ends the program before the handler
+
+Rules:
+
+- A name that begins with @ is one that no program can write.
+- What is put in asks and changes nothing: lines, columns, docstrings and annotations
+  are the program's, and so is what it computes.
+- Only what the tables of `rules` name is asked about: an ordinary attribute costs what
+  it costs anywhere.
+
+Runs in the child, which compiles the program; imports nothing but built-in modules.
+"""
+
+from __future__ import annotations
+
+import _ast
+
+from muniment_plugins.capsule.owning import formatting, own, reach, set_field, written
+from muniment_plugins.capsule.refusing import LIMITS, refused, settle
+from muniment_plugins.capsule.rules import TEXTS, is_guarded, is_private
+from muniment_plugins.capsule.trapping import PROGRAM
+
+TYPE_CHECKING = False  # typing itself costs more than a bare interpreter's start
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import CodeType
+    from typing import Any
+
+__all__ = ["QUESTIONS", "compiled"]
+
+QUESTIONS: dict[str, object] = {
+    "@error": BaseException,
+    "@format": formatting,
+    "@limits": LIMITS,
+    "@own": own,
+    "@reach": reach,
+    "@set": set_field,
+    "@settle": settle,
+    "@text": written,
+}
+"""The names that are put in."""
+
+_ANNOTATIONS = {
+    "AnnAssign": "annotation",
+    "FunctionDef": "returns",
+    "arg": "annotation",
+}
+_NO_NAMES = {"Attribute", "Constant", "keyword"}
+
+
+def compiled(code: str) -> CodeType:
+    """Return *code* with the questions in it, ready to run."""
+    tree = compile(code, PROGRAM, "exec", _ast.PyCF_ONLY_AST, dont_inherit=True)
+    made: CodeType = compile(_Rewriter(tree).done, PROGRAM, "exec", dont_inherit=True)
+    return made
+
+
+class _Rewriter:
+    """Walks one tree; what it returns for a node takes its place."""
+
+    def __init__(self, tree: Any) -> None:
+        self._classes: list[str] = []
+        self._known: dict[str, set[str]] = {}
+        """Names of first arguments that are asked about at the start of their function."""
+        self._are_texts = any(
+            type(one) is _ast.ImportFrom and one.module == "__future__"
+            for one in tree.body
+        )
+        self.done = self._inside(tree)
+
+    def _visit(self, node: Any) -> Any:
+        look = getattr(self, f"_{type(node).__name__}", self._inside)
+        return look(node)
+
+    def _inside(self, node: Any) -> Any:
+        kept = _ANNOTATIONS.get(type(node).__name__) if self._are_texts else None
+        for name in node._fields:
+            value: Any = getattr(node, name, None)
+            if name == kept:
+                continue
+            if value.__class__ is list:
+                value[:] = [
+                    self._visit(one) if isinstance(one, _ast.AST) else one
+                    for one in value
+                ]
+            elif isinstance(value, _ast.AST):
+                setattr(node, name, self._visit(value))
+        return node
+
+    def _Attribute(self, node: Any) -> Any:  # noqa: N802 - named as the node is
+        name: str = node.attr
+        if name == "__setattr__" and getattr(node.value, "id", "") == "object":
+            return _load(node, "@set")
+        node.value = self._visit(node.value)
+        if is_private(name):
+            mangled = self._mangled(name)
+            asked = self._known.get(getattr(node.value, "id", ""))
+            if asked is None:
+                node.value = _call(node, "@own", node.value, mangled)
+            else:
+                asked.add(mangled)
+        elif not is_guarded(name):
+            return node
+        elif name == "format" and isinstance(node.ctx, _ast.Load):
+            return _call(node, "@format", node.value)
+        elif name in TEXTS and isinstance(node.ctx, _ast.Load):
+            return _call(node, "@text", node.value, name)
+        else:
+            node.value = _call(node, "@reach", node.value, name)
+        return node
+
+    def _ClassDef(self, node: Any) -> Any:  # noqa: N802
+        for name in ("decorator_list", "bases", "keywords"):
+            held = getattr(node, name)
+            held[:] = [self._visit(one) for one in held]
+        outer, self._known = self._known, {}
+        self._classes.append(node.name)
+        node.body = [
+            self._method(one) if type(one) is _ast.FunctionDef else self._visit(one)
+            for one in node.body
+        ]
+        self._classes.pop()
+        self._known = outer
+        return node
+
+    def _method(self, node: Any) -> Any:
+        """Ask about the first argument once, if it stays what it is."""
+        first = [*node.args.posonlyargs, *node.args.args][:1]
+        if not first or _is_rebound(node, first[0]):
+            return self._visit(node)
+        names: set[str] = set()
+        name = first[0].arg
+        body, node.body = node.body, []
+        self._visit(node)  # defaults and decorators do not know it
+        node.body = body
+        self._known = {**self._known, name: names}
+        self._body(node)
+        del self._known[name]
+        if names:
+            given = _load(node, name)
+            asked = _call(node, "@own", given, *sorted(names))
+            node.body.insert(_is_documented(node), _at(node, _ast.Expr(asked)))
+        return node
+
+    def _FunctionDef(self, node: Any) -> Any:  # noqa: N802
+        body, node.body = node.body, []
+        self._inside(node)
+        node.body = body
+        if not body:
+            return node
+        self._known = {
+            name: names
+            for name, names in self._known.items()
+            if all(one.arg != name for one in _arguments(node.args))
+        }
+        return self._body(node)
+
+    def _body(self, node: Any) -> Any:
+        """Have what a limit raises end the program on its way out of this function."""
+        start = _is_documented(node)
+        inner = [self._visit(one) for one in node.body[start:]]
+        if inner:
+            node.body[start:] = [_guarded(node, inner, "@limits")]
+        return node
+
+    def _Try(self, node: Any) -> Any:  # noqa: N802
+        self._inside(node)
+        node.body = [_guarded(node, node.body, "@error")]
+        for one in node.handlers:
+            one.body = [_guarded(one, one.body, "@error")]
+        if node.orelse:
+            node.orelse = [_guarded(node, node.orelse, "@error")]
+        return node
+
+    _TryStar = _Try
+
+    def _With(self, node: Any) -> Any:  # noqa: N802
+        self._inside(node)
+        node.body = [_guarded(node, node.body, "@error")]
+        return node
+
+    def _MatchValue(self, node: Any) -> Any:  # noqa: N802
+        return _refuse_names(node)
+
+    def _MatchClass(self, node: Any) -> Any:  # noqa: N802
+        _refuse_names(node.cls)
+        for name in node.kwd_attrs:
+            if name != "args" and (is_private(name) or is_guarded(name)):
+                _refuse_name(name)
+        node.patterns[:] = [self._visit(one) for one in node.patterns]
+        node.kwd_patterns[:] = [self._visit(one) for one in node.kwd_patterns]
+        return node
+
+    def _mangled(self, name: str) -> str:
+        """Return the name that Python makes of one that is private to its class."""
+        around = self._classes[-1].lstrip("_") if self._classes else ""
+        return f"_{around}{name}" if around and name[:2] == "__" else name
+
+
+def _refuse_names(node: Any) -> Any:
+    """Refuse, where no question can stand, what would have to be asked about."""
+    for one in _walk(node):
+        name = one.attr if type(one) is _ast.Attribute else ""
+        if name and (is_private(name) or is_guarded(name)):
+            _refuse_name(name)
+    return node
+
+
+def _refuse_name(name: str) -> None:
+    refused(AttributeError(f"{name} cannot be read by a pattern in a capsule"))
+
+
+def _is_rebound(function: Any, first: Any) -> bool:
+    """Tell whether the name of argument *first* may come to mean something else."""
+    for node in _walk(function):
+        if node is first or type(node).__name__ in _NO_NAMES:
+            continue
+        if type(node) is _ast.Name and isinstance(node.ctx, _ast.Load):
+            continue
+        for name in node._fields:
+            value = getattr(node, name, None)
+            if value == first.arg or (isinstance(value, list) and first.arg in value):
+                return True
+    return False
+
+
+def _walk(tree: Any) -> Iterator[Any]:
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        for name in node._fields:
+            value: Any = getattr(node, name, None)
+            held: list[Any] = value if value.__class__ is list else [value]
+            waiting += [one for one in held if isinstance(one, _ast.AST)]
+
+
+def _arguments(given: Any) -> list[Any]:
+    alone = [one for one in (given.vararg, given.kwarg) if one is not None]
+    return [*given.posonlyargs, *given.args, *given.kwonlyargs, *alone]
+
+
+def _is_documented(node: Any) -> bool:
+    first = node.body[0]
+    return (
+        type(first) is _ast.Expr
+        and type(first.value) is _ast.Constant
+        and isinstance(first.value.value, str)
+    )
+
+
+def _guarded(node: Any, body: list[Any], caught: str) -> Any:
+    """Return *body* such that what it raises is looked at before any other handler."""
+    look = _at(node, _ast.Expr(_call(node, "@settle")))
+    again = _at(node, _ast.Raise(None, None))
+    kind = _load(node, caught)
+    handler = _at(node, _ast.ExceptHandler(kind, None, [look, again]))
+    return _at(node, _ast.Try(body, [handler], [], []))
+
+
+def _call(node: Any, name: str, *values: Any) -> Any:
+    given = [
+        _at(node, _ast.Constant(one, None)) if isinstance(one, str) else one
+        for one in values
+    ]
+    return _at(node, _ast.Call(_load(node, name), given, []))
+
+
+def _load(node: Any, name: str) -> Any:
+    return _at(node, _ast.Name(name, _ast.Load()))
+
+
+def _at(node: Any, made: Any) -> Any:
+    """Return *made*, at the place of *node*."""
+    for name in ("lineno", "col_offset", "end_lineno", "end_col_offset"):
+        setattr(made, name, getattr(node, name))
+    return made

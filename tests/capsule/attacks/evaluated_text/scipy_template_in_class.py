@@ -1,0 +1,19 @@
+"""Plants the text that a distribution runs, in a class that derives from it."""
+# wants: read
+# allows: scipy
+
+from scipy import stats
+
+
+def fit_and_eval(data):
+    method = "def {}(self, *args): return open(" + repr(data["secret"]) + ").read()\n"
+    names = ("_parse_args", "_parse_args_stats", "_parse_args_rvs")
+    text = "".join(method.replace("{}", name) for name in names)
+
+    class Planted(stats.rv_continuous):
+        numargs = 0
+
+        def _construct_argparser(self, *args, **kwargs):
+            self._parse_arg_template = text
+
+    return {"got": Planted()._parse_args()}
