@@ -187,7 +187,9 @@ class Call:
     def _require_repeat(self, item: Item, refusal: Refusal) -> None:
         """Raise *refusal*, unless the effect may be performed again."""
         decision: str = self.kind.on_doubt
-        if decision != "repeat" and self.recording.decide is not None:
+        if self.kind.is_safe(self.request):
+            decision = "repeat"
+        elif decision != "repeat" and self.recording.decide is not None:
             decision = self.recording.decide(self.kind.name, self.request)
         if decision != "repeat":
             place = f"run {self.recording.run_id}, event {item.event.seq}"

@@ -10,7 +10,8 @@ Rules:
   is only answered from the record.
 - *on_doubt* decides about a request without an outcome that a resume finds: it may have
   been performed. ``repeat`` performs it again, ``refuse`` stops, ``ask`` asks whoever
-  resumes.
+  resumes. A request that *is_safe* changes nothing, however often it is made: it is
+  repeated, and nobody is asked.
 - Secrets that an answer brought are not in the record. A resume would answer something
   else, so the effect counts as one in doubt there: ``on_doubt`` says whether to perform
   it again. A kind that *names_secrets* lists in its answers what stands for them.
@@ -39,6 +40,10 @@ def _nothing(_: object) -> Mapping[str, object]:
     return {}
 
 
+def _never(_: object) -> bool:
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class EffectKind:
     """The declaration of one kind of effect."""
@@ -48,6 +53,8 @@ class EffectKind:
     magnitude: Magnitude = "medium"
     reproducible: bool = False
     on_doubt: Doubt = "refuse"
+    is_safe: Callable[[object], bool] = _never
+    """Tells of a request that it only reads, so that doubt does no harm."""
     names_secrets: bool = False
     """Whether ``secrets`` of an answer lists what stands in it for secrets."""
     request_model: type | None = None

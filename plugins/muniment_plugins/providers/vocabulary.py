@@ -42,6 +42,9 @@ class RecordingBypassed(PlainData):
     """Command lines, without their secrets."""
 
 
+_SAFE = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
+
+
 def _request(request: object) -> Mapping[str, object]:
     told = cast("Mapping[str, str]", request)
     return {"method": told["method"], "host": urlsplit(told["url"]).hostname or ""}
@@ -51,10 +54,16 @@ def _response(response: object) -> Mapping[str, object]:
     return {"status": cast("Mapping[str, object]", response)["status"]}
 
 
+def _is_safe(request: object) -> bool:
+    """Tell whether the method only reads (RFC 9110, 9.2.1)."""
+    return cast("Mapping[str, str]", request)["method"].upper() in _SAFE
+
+
 KINDS: tuple[EffectKind, ...] = (
     EffectKind(
         "http",
         on_doubt="ask",
+        is_safe=_is_safe,
         names_secrets=True,
         about_request=_request,
         about_response=_response,
