@@ -46,6 +46,7 @@ from muniment.errors import (
 )
 from muniment.event_types import Prepared
 from muniment.events import Event, Place
+from muniment.hiding import hidden
 from muniment.kinds import EffectKind
 from muniment.recorded import Item, Recorded, effect_scope, match_key
 from muniment.runs import Recording
@@ -181,15 +182,13 @@ class Call:
             return False
         if lacks:
             self._require_repeat(item, answered_secret)
-            self.cut_off = False
+        self.cut_off = self.cut_off and not lacks
         return not (self.cut_off or lacks)
 
     def _require_repeat(self, item: Item, refusal: Refusal) -> None:
         """Raise *refusal*, unless the effect may be performed again."""
-        decision: str = self.kind.on_doubt
-        if self.kind.is_safe(self.request):
-            decision = "repeat"
-        elif decision != "repeat" and self.recording.decide is not None:
+        decision: str = self.kind.in_doubt(self.request)
+        if decision != "repeat" and self.recording.decide is not None:
             decision = self.recording.decide(self.kind.name, self.request)
         if decision != "repeat":
             place = f"run {self.recording.run_id}, event {item.event.seq}"
@@ -298,9 +297,8 @@ class Call:
             "reason": reason,
         }
         try:
-            prepared = self._outcome(
-                "failed", {**fields, "data": getattr(error, "data", None)}
-            )
+            data = hidden(getattr(error, "data", None), self.recording.redacted)
+            prepared = self._outcome("failed", {**fields, "data": data})
         except Exception:  # noqa: BLE001 - whatever a foreign attribute raises
             # What the error carries has no exact form; its type and message have.
             prepared = self._outcome("failed", fields)

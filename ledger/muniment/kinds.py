@@ -66,6 +66,10 @@ class EffectKind:
     dry: Callable[[object], object] | None = None
     """What a dry run answers; without it a dry run ends at the first such effect."""
 
+    def in_doubt(self, request: object) -> Doubt:
+        """Return what is done about a *request* whose outcome is not there."""
+        return "repeat" if self.is_safe(request) else self.on_doubt
+
     def holds_secret(self, data: Mapping[str, JsonValue]) -> bool:
         """Tell whether the recorded *data* of an answer lacks secrets that it had."""
         parts = [data.get(name) for name in ("value", "data", "head")]

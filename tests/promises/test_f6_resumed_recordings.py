@@ -189,9 +189,12 @@ client.get("/stream?last")
 """
     run = cut_off(desk, text)
     done = resumed(desk, run)
-    assert done.code == 1, done.err  # it ended in the middle, and says so to the program
+    assert done.code == 1, (
+        done.err
+    )  # it ended in the middle, and says so to the program
     assert done.out.startswith("data: 0 of 1"), done.out
     assert "httpx" in done.err or "RemoteProtocolError" in done.err, done.err
+    assert shop == ["GET /stream", "GET /stream?between"]
     verified = desk.muniment("verify")
     assert verified.code == 0, verified.out
 

@@ -26,11 +26,13 @@ from dataclasses import dataclass, field
 from urllib.parse import unquote_plus
 
 from muniment_plugins.providers.secret_forms import SHORTEST, Sought, is_sought
-from muniment_plugins.providers.secret_places import MASK
+from muniment_plugins.providers.secret_names import NAMES
+from muniment_plugins.providers.secret_places import MASK, named
 
 __all__ = ["Answered", "Issued"]
 
 _LONGEST = 32
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s'\"<>]+")
 _NAMED = re.compile(r"[^a-z0-9]+")
 
 
@@ -55,7 +57,11 @@ class Issued:
                 self.learn(MASK, spelt)
 
     def redacted(self, text: str) -> str:
-        """Return *text* with names in the place of all that is secret in this run."""
+        """Return *text* with names in the place of all that is secret in this run.
+
+        What a URL in it names a secret is one, however short.
+        """
+        text = _URL.sub(lambda found: _masked(found[0]), text)
         parts: list[str] = []
         end = 0
         for start, stop, written, _ in self.sought.find(text):
@@ -132,3 +138,11 @@ def _spelt(value: str) -> Iterator[str]:
         yield value.encode("latin-1").decode()
     except UnicodeError:
         return
+
+
+def _masked(url: str) -> str:
+    """Return *url* without what its parameters name secrets."""
+    for span in sorted(named(url, url.lower(), NAMES), reverse=True):
+        if MASK not in url[span.start : span.stop]:
+            url = f"{url[: span.start]}{MASK}{url[span.stop :]}"
+    return url
