@@ -74,6 +74,13 @@ class BlobFiles:
                 return None
             except WrongSize as error:
                 raise another_size(str(error.strerror), str(error.filename)) from None
+            except MemoryError:
+                raise CannotTellError(
+                    f"the content has {size} bytes, more than fit into memory",
+                    rule="blob/unreadable",
+                    place=str(self.path / digest.hex()),
+                    remedy="read its file with another program",
+                ) from None
             raise another_size("no event says its size", digest.hex())
 
     def names(self) -> list[str]:

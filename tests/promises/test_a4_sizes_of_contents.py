@@ -11,6 +11,7 @@ from typing import Any, cast
 import pytest
 
 from attacking import tampering
+from forge import Forge
 from muniment import Run
 from muniment.errors import WrongError
 from muniment.events import BlobRef
@@ -72,3 +73,32 @@ def test_no_more_is_read_than_a_reference_states(sql: str, tmp_path: Path) -> No
 
 def _answered(run: Run) -> str:
     return str(run.effect("tool", {"name": "x"}, lambda _: "an answer"))
+
+
+def test_a_reference_to_more_than_fits(tmp_path: Path) -> None:
+    """A writer may state any size: what does not fit into memory is said in one line."""
+    forge = Forge("one").open()
+    tag = "sha256:" + "ab" * 32
+    forge.blobs.append((bytes.fromhex("ab" * 32), 1, None))
+    details = {"$blob": tag, "size": LARGE - 32}
+    forge.append("note.added", {"text": "t", "details": details})
+    place = forge.write(tmp_path / "ledger.db")
+    folder = Path(f"{place}.blobs")
+    folder.mkdir()
+    (folder / ("ab" * 32)).touch()
+    os.truncate(folder / ("ab" * 32), LARGE)
+    for line in (
+        ("events", "show", "1", "--json"),
+        ("backup", str(tmp_path / "copy.db")),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-c", SIZES, "--ledger", str(place), *line],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=100,
+        )
+        shown = done.stdout + done.stderr
+        assert "more than fit into memory" in shown, (line, shown)
+        assert "Traceback" not in shown, (line, shown)
+        assert "bug" not in shown, (line, shown)
