@@ -62,7 +62,8 @@ def differing(
     """Return how many programs ran in a capsule, and those with another answer there."""
     expected = plainly(programs)
     executions = Capsule(policy).run_many(list(programs.values()))
-    ran, wrong = 0, {}
+    ran = 0
+    wrong: dict[str, object] = {}
     for (name, want), execution in zip(expected.items(), executions, strict=True):
         if execution.status == "rejected" or (
             execution.error is not None
@@ -84,7 +85,7 @@ SEEDED = frozenset({"random", "uuid"})
 
 def test_what_the_standard_library_says_of_itself_holds() -> None:
     """Hundreds of lines of its own tests give the same, or are refused."""
-    found = {
+    found: dict[str, tuple[str, object]] = {
         name: (code, None)
         for name, code in derived().items()
         if name.partition(":")[0] not in SEEDED
