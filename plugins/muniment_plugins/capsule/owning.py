@@ -260,6 +260,12 @@ def set_field(target: Any, name: str, value: object, /) -> None:
     object.__setattr__(look_up(target, name, reads=False), name, value)
 
 
+def _kind_behind(above: Any) -> type:
+    """Return the class of the object that a ``super()`` stands for."""
+    behind: type = above.__self_class__
+    return behind
+
+
 def _kind(target: object) -> Any:
     return type(target)
 
@@ -283,6 +289,8 @@ def _is_plain(value: object) -> bool:
 
 def _is_known(target: object) -> bool:
     kind: type = target if isinstance(target, type) else type(target)
+    if kind is super:
+        kind = _kind_behind(target)
     known = ("numpy", "pandas", "pyarrow", "scipy", "sklearn")
     return any(base.__module__.partition(".")[0] in known for base in kind.__mro__)
 

@@ -22,7 +22,7 @@ import sys
 
 from muniment_plugins.capsule.guard import module_behind
 from muniment_plugins.capsule.owning import check_attribute
-from muniment_plugins.capsule.refusing import refused
+from muniment_plugins.capsule.refusing import LIMITS, refused, settle
 from muniment_plugins.capsule.rules import is_dunder
 from muniment_plugins.capsule.substitutes import attrgetter_of
 
@@ -105,6 +105,28 @@ def _fields(module: ModuleType) -> None:
         return bool(predicate(getattr(a_module, said, None), a_module))
 
     vars(module)["_is_type"] = is_type
+
+
+def _callbacks(module: ModuleType) -> None:
+    """Let no callback of a stack swallow what a limit raised in another one."""
+    stack: Any = vars(module)["_BaseExitStack"]
+    genuine: Callable[..., Callable[..., object]] = stack._create_cb_wrapper  # noqa: SLF001 - no other way in
+    if genuine.__module__ == __name__:
+        return
+
+    def create(*given: object, **named: object) -> Callable[..., object]:
+        inner = genuine(*given, **named)
+
+        def called(*error: object) -> object:
+            try:
+                return inner(*error)
+            except LIMITS:
+                settle()
+                raise
+
+        return called
+
+    stack._create_cb_wrapper = staticmethod(create)  # noqa: SLF001 - as above
 
 
 def _expressions(module: ModuleType) -> None:
@@ -192,6 +214,7 @@ def _hide_hooks(name: str) -> Callable[[ModuleType], None]:
 
 
 _STEPS: dict[str, Callable[[ModuleType], None]] = {
+    "contextlib": _callbacks,
     "dataclasses": _fields,
     "enum": _members,
     "joblib.memory": _memory,

@@ -184,6 +184,14 @@ SWALLOWED = {
     "loop": "for _ in range(3):\n    try:\n        {}\n    finally:\n        continue",
     "suppress": "with contextlib.suppress(BaseException):\n    {}",
     "stack": ("with contextlib.ExitStack() as s:\n    s.push(lambda *_: True)\n    {}"),
+    "callbacks": (
+        "s = contextlib.ExitStack()\ns.push(lambda *_: True)\n"
+        "def called(): {}\ns.callback(called)\ns.close()"
+    ),
+    "callback without a frame": (
+        "s = contextlib.ExitStack()\ns.push(lambda *_: True)\n"
+        "def called(): {}\ns.callback(list, map(lambda _: called(), [1]))\ns.close()"
+    ),
     "own manager": (
         "class M:\n    def __enter__(self): return 1\n"
         "    def __exit__(self, *_): return True\nwith M():\n    {}"
