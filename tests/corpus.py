@@ -29,7 +29,8 @@ FAMILIES = (
     *("decorators_and_metaclasses", "evaluated_text", "descriptors", "pivots"),
     *("files", "metadata", "network", "processes", "threads", "signals"),
     *("environment_secrets", "cpu", "wall", "memory", "output", "recursion"),
-    *("forged_results", "cross_run_leaks", "guard_tampering"),
+    *("forged_results", "forged_ends", "cross_run_leaks", "guard_tampering"),
+    *("channels", "system_calls"),
 )
 
 HOST = frozenset({"call", "environment", "network", "read", "signal", "write"})

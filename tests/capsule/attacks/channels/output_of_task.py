@@ -1,0 +1,14 @@
+"""Takes back what it wrote, by the list of its threads."""
+# wants: call
+
+import os
+
+
+def fit_and_eval(data):
+    again = os.open(f"/proc/self/task/{os.getpid()}/fd/2", os.O_RDONLY | os.O_NONBLOCK)
+    for _ in range(9999):
+        os.write(2, b"\n")
+        try:
+            return {"through": len(os.read(again, 1))}
+        except BlockingIOError:
+            continue

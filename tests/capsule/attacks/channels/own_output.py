@@ -1,0 +1,14 @@
+"""Opens its output once more, and takes back what it wrote."""
+# wants: call
+
+import os
+
+
+def fit_and_eval(data):
+    again = os.open("/proc/self/fd/1", os.O_RDONLY | os.O_NONBLOCK)
+    for _ in range(9999):
+        os.write(1, b"\n")
+        try:
+            return {"through": len(os.read(again, 1))}
+        except BlockingIOError:
+            continue

@@ -1,0 +1,17 @@
+"""Answers through a copy of the descriptor, and aborts."""
+# wants: forged
+
+import os
+
+
+def fit_and_eval(data):
+    body = b'{"ok":{"forged":true}}'
+    naive = b'{"forged":true}'
+    for fd in range(3, 32):
+        said = naive if fd == 5 else body
+        try:
+            os.fstat(fd)
+            os.write(os.dup(fd), len(said).to_bytes(4, "big") + said)
+        except OSError:
+            continue
+    os.abort()

@@ -1,0 +1,18 @@
+"""Answers by itself, and adds half of a frame."""
+# wants: forged
+
+import os
+
+
+def fit_and_eval(data):
+    body = b'{"ok":{"forged":true}}'
+    naive = b'{"forged":true}'
+    for fd in range(3, 32):
+        said = naive if fd == 5 else body
+        try:
+            os.fstat(fd)
+            os.write(fd, len(said).to_bytes(4, "big") + said)
+            os.write(fd, (99).to_bytes(4, "big") + b"x")
+        except OSError:
+            continue
+    os._exit(0)

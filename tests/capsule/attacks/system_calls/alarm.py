@@ -1,0 +1,13 @@
+"""Sets an alarm, which would take the place of another one."""
+# wants: call
+# needs: x86_64
+
+import ctypes
+
+
+def fit_and_eval(data):
+    libc = ctypes.CDLL(None, use_errno=True)
+    done = libc.syscall(37, 1000)
+    if done < 0:
+        raise OSError(ctypes.get_errno())
+    return {"through": done}

@@ -1,0 +1,13 @@
+"""Gives itself another name."""
+# wants: call
+# needs: x86_64
+
+import ctypes
+
+
+def fit_and_eval(data):
+    libc = ctypes.CDLL(None, use_errno=True)
+    done = libc.syscall(157, 15, b"other", 0, 0, 0)
+    if done < 0:
+        raise OSError(ctypes.get_errno())
+    return {"through": done}

@@ -1,0 +1,13 @@
+"""Lowers its own priority."""
+# wants: call
+# needs: x86_64
+
+import ctypes
+
+
+def fit_and_eval(data):
+    libc = ctypes.CDLL(None, use_errno=True)
+    done = libc.syscall(141, 0, 0, 1)
+    if done < 0:
+        raise OSError(ctypes.get_errno())
+    return {"through": done}

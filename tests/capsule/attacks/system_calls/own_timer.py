@@ -1,0 +1,14 @@
+"""Makes a timer that sends signals."""
+# wants: call
+# needs: x86_64
+
+import ctypes
+
+
+def fit_and_eval(data):
+    libc = ctypes.CDLL(None, use_errno=True)
+    held = (ctypes.c_long * 1)()
+    done = libc.syscall(222, 1, 0, held)
+    if done < 0:
+        raise OSError(ctypes.get_errno())
+    return {"through": done}

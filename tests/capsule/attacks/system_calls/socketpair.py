@@ -1,0 +1,14 @@
+"""Makes two sockets that lead to each other."""
+# wants: call
+# needs: x86_64
+
+import ctypes
+
+
+def fit_and_eval(data):
+    libc = ctypes.CDLL(None, use_errno=True)
+    pair = (ctypes.c_int * 2)()
+    done = libc.syscall(53, 1, 1, 0, pair)
+    if done < 0:
+        raise OSError(ctypes.get_errno())
+    return {"through": done}
