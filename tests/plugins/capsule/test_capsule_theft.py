@@ -234,3 +234,63 @@ def test_names_are_tried_that_exist() -> None:
     finally:
         os.close(reading)
         os.close(writing)
+
+
+AFTERWARDS = """
+import gc, json, os, threading, time
+from pathlib import Path
+import thefts, unread
+from muniment_plugins.capsule import Capsule, Policy, pool, supervisor
+from processes import children_of
+
+thief, code = thefts._program(thefts.HELD), "def fit_and_eval(data): return {'n': data}"
+capsule, stealing = Capsule(), unread.Unread(thefts._SHORT)
+ways = (pool.Pool._have, lambda *_: None)
+
+def steal():
+    return [stealing.run(thief, None).status, *stealing.run_many([(thief, None)] * 3)]
+
+def run(times):
+    return [capsule.run(code, number).metrics["n"] for number in range(times)]
+
+def least(look):
+    return min([look(), time.sleep(0.01)][0] for _ in range(50))
+
+def anonymous():
+    rolled = Path("/proc/self/smaps_rollup").read_text()
+    return int(rolled.partition("Anonymous:")[2].split()[0])
+
+def taken():
+    gc.collect()
+    children = sorted(Path(f"/proc/{pid}/cmdline").read_text() for pid in children_of(os.getpid()))
+    files = least(lambda: len(os.listdir("/proc/self/fd")))
+    return [len(children), files, threading.active_count()], least(anonymous)
+
+found = []
+for way, times in zip(ways, (1000, 100)):
+    pool.Pool._have = way
+    run(50)
+    steal()
+    before, memory = taken()
+    assert run(times) == [*range(times)]
+    steal()
+    pool.Pool._have = ways[0]
+    if way is ways[0]:
+        run(1)
+    after, more = taken()
+    found.append([before, after, more - memory])
+pool.pool().close()
+found.append(children_of(os.getpid()))
+print(json.dumps(found))
+"""
+
+
+@strong
+@pytest.mark.slow
+def test_a_thousand_executions_after_a_theft_leave_nothing() -> None:
+    """No process, no descriptor, no thread and no memory, in the host and below it."""
+    warm, cold, children = run_python(AFTERWARDS)
+    for before, after, kilobytes in (warm, cold):
+        assert before == after
+        assert kilobytes < 2048
+    assert children == []
