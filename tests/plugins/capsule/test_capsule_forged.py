@@ -139,8 +139,8 @@ for descriptor in range(3, 32):
         continue
 """
 ENDS = {
-    "exit": ("ctypes.CDLL(None)._exit(0)", "ok", ""),
-    "code": ("ctypes.CDLL(None)._exit(3)", "killed", "capsule/protocol"),
+    "exit": ("ctypes.CDLL(None).quick_exit(0)", "ok", ""),
+    "code": ("ctypes.CDLL(None).quick_exit(3)", "killed", "capsule/protocol"),
     "abort": ("os.abort()", "killed", "capsule/signal"),
     "fault": ("ctypes.string_at(0)", "killed", "capsule/signal"),
     "forbidden": ("os.execv('/bin/sh', ['sh'])", "killed", "capsule/protocol"),
