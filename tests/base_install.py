@@ -30,14 +30,18 @@ class Site:
     """A virtual environment; a context that removes it."""
 
     def __init__(self) -> None:
+        python = Path(sys.executable if os.geteuid() else reachable_python()).resolve()
         self._kept = tempfile.TemporaryDirectory()
         self.root = Path(self._kept.name)
         self.root.chmod(0o755)
         self.bin, self.packages = self.root / "bin", self.root / "packages"
-        python = Path(sys.executable if os.geteuid() else reachable_python()).resolve()
-        self._make(python)
         self._there: set[str] = set()
-        self.install("muniment")
+        try:
+            self._make(python)
+            self.install("muniment")
+        except BaseException:  # a package is not here: the test is not tried
+            self.close()
+            raise
 
     def _make(self, python: Path) -> None:
         version = f"python3.{sys.version_info.minor}"
