@@ -25,6 +25,11 @@ import muniment
 from muniment.errors import RefusedError
 
 
+def how():
+    with open("how") as file:
+        return "" if os.path.exists("repaired") else file.read()
+
+
 def pay(request):
     with open("paid", "a") as file:
         file.write("x")
@@ -32,23 +37,22 @@ def pay(request):
 
 
 def end(request):
-    how = "" if os.path.exists("repaired") else os.environ.get("HOW", "")
-    if how == "failed":
+    if how() == "failed":
         raise OSError("no line")
-    if how == "interrupted":
+    if how() == "interrupted":
         raise KeyboardInterrupt
-    if how == "doubtful":
+    if how() == "doubtful":
         os.kill(os.getpid(), signal.SIGKILL)
     return {"said": "yes"}
 
 
 def triage(run):
     run.effect("tool", {"name": "pay", "sum": 7}, perform=pay)
-    if os.environ.get("HOW") == "crashed" and not os.path.exists("repaired"):
+    if how() == "crashed":
         os.kill(os.getpid(), signal.SIGKILL)
-    if os.environ.get("HOW") == "raised" and not os.path.exists("repaired"):
+    if how() == "raised":
         raise ValueError("the program's own")
-    if os.environ.get("HOW") == "refused" and not os.path.exists("repaired"):
+    if how() == "refused":
         raise RefusedError("not today", rule="own/refusal", place="", remedy="")
     return run.effect("tool", {"name": "ask"}, perform=end)
 
@@ -104,13 +108,13 @@ def paste(newcomer: Newcomer, command: str) -> int:
 def test_each_command_works(newcomer: Newcomer, state: str, place: str) -> None:
     """Show, replay and resume: in this order, with the ledger that was named."""
     (newcomer.folder / "triage.py").write_text(HEAD.replace("LEDGER", place))
-    started = Newcomer(newcomer.folder, newcomer.home, {"HOW": state})
-    started.python("triage.py")
+    (newcomer.folder / "how").write_text(state)
+    newcomer.python("triage.py")
     named = () if place == NAMED[0] else ("--ledger", place)
     listed = newcomer.muniment(*named, "runs", "--json")
     (run,) = (one["id"] for one in json.loads(listed.out))
 
-    said = told(started, run, *named)
+    said = told(newcomer, run, *named)
     offered = commands(said)
     assert all(one.startswith("muniment ") for one in offered)
     assert all(("--ledger" in shlex.split(one)) == bool(named) for one in offered)
@@ -118,7 +122,7 @@ def test_each_command_works(newcomer: Newcomer, state: str, place: str) -> None:
     for command in sorted(offered, key=lambda one: verb(one) == "resume"):
         if verb(command) == "resume":
             (newcomer.folder / "repaired").touch()
-        assert paste(started, command) == 0, command
+        assert paste(newcomer, command) == 0, command
     if state in RESUMED:
         assert newcomer.paid == 1
         record = newcomer.muniment(*named, "runs", "show", run, "--json").out
@@ -133,8 +137,9 @@ def test_who_cannot_write_is_offered_no_resume(
     (newcomer.folder / "triage.py").write_text(
         HEAD.replace("LEDGER", ".muniment/ledger.db")
     )
-    Newcomer(newcomer.folder, newcomer.home, {"HOW": "failed"}).python("triage.py")
-    reader = Newcomer(newcomer.folder, tmp_path / "reader", {"HOW": "failed"})
+    (newcomer.folder / "how").write_text("failed")
+    newcomer.python("triage.py")
+    reader = Newcomer(newcomer.folder, tmp_path / "reader")
     (run,) = (one["id"] for one in json.loads(reader.muniment("runs", "--json").out))
     said = told(reader, run)
     assert "resume" not in map(verb, commands(said))
@@ -149,14 +154,14 @@ def test_a_program_that_is_nowhere_is_asked_for(newcomer: Newcomer, lost: str) -
     """Its file is gone, or it never had one: which words to type, and no command."""
     text = HEAD.replace("LEDGER", ".muniment/ledger.db")
     (newcomer.folder / "triage.py").write_text(text)
-    started = Newcomer(newcomer.folder, newcomer.home, {"HOW": "failed"})
+    (newcomer.folder / "how").write_text("failed")
     if lost == "moved":
-        started.python("triage.py")
+        newcomer.python("triage.py")
         (newcomer.folder / "triage.py").rename(newcomer.folder / "other.py")
     else:
-        started.python("-c", text)
+        newcomer.python("-c", text)
     (run,) = (one["id"] for one in json.loads(newcomer.muniment("runs", "--json").out))
-    said = told(started, run)
+    said = told(newcomer, run)
     facts: dict[str, str] = said["facts"]
     assert {"replay", "resume"}.isdisjoint(map(verb, commands(said)))
     for one in ("replay", "resume"):
@@ -164,7 +169,7 @@ def test_a_program_that_is_nowhere_is_asked_for(newcomer: Newcomer, lost: str) -
     if lost == "moved":
         assert "triage.py" in facts["to replay"]
         typed = f"muniment replay {run} --program other.py:triage"
-        assert paste(started, typed) == 0
+        assert paste(newcomer, typed) == 0
 
 
 @pytest.mark.slow
