@@ -9,6 +9,7 @@ and write access.
 from __future__ import annotations
 
 import os
+import platform
 from typing import TYPE_CHECKING, cast
 
 import click
@@ -165,7 +166,20 @@ def command(  # noqa: PLR0913, PLR0917 - click hands over one for each option
         show_json(report.to_json())
     else:
         _show(report, unrecorded, command=bool(command_line))
+        if report.findings and not command_line:
+            _hint_at_python(judge)
     return report.exit_code
+
+
+def _hint_at_python(judge: Judge) -> None:
+    """Say under which Python the run was recorded, if that is another."""
+    told = judge.record.events[0].raw.get("environment")
+    recorded = str(told.get("python", "")) if isinstance(told, dict) else ""
+    here = platform.python_version()
+    if recorded and recorded.split(".")[:2] != here.split(".")[:2]:
+        hint(
+            f"recorded under Python {recorded}; this is {here}, which computes otherwise"
+        )
 
 
 def _order(
