@@ -106,6 +106,16 @@ def effect(*verbs: str) -> Callable[[Forge], None]:
     return breaks
 
 
+def in_run(*kinds: str) -> Callable[[Forge], None]:
+    """Return what writes these events in a run."""
+
+    def breaks(forge: Forge) -> None:
+        for kind in kinds:
+            forge.append(kind, {"name": "x", "seed": "0"}, run=RUN)
+
+    return breaks
+
+
 def nothing(forge: Forge) -> None:
     """Leave it at the genesis."""
 
@@ -234,6 +244,7 @@ PLACES = (
 QUOTED = "`checkpoint` MUST be a checkpoint of the ledger that is named"
 KNOWN = "A verifier MUST NOT judge a ledger of a version that it does not know"
 
+STARTS = "the first event of a run MUST be `run.started`, and no other of its"
 AGAIN = "an effect that completed MUST NOT be requested"
 ATTEMPTS = "From version 2 on, parts and an outcome MUST belong to an attempt"
 
@@ -330,6 +341,12 @@ CASES = {
         "their requests, and the events of a run's life MUST stand in a run",
         an_end_of_no_run,
         "run/order",
+    ),
+    "a run without a start": Case(
+        "event", STARTS, in_run("x.noted", "x.noted"), "run/start"
+    ),
+    "a run that starts again": Case(
+        "event", STARTS, in_run("run.started", "x.noted", "run.started"), "run/start"
     ),
     "an effect that completed twice": Case(
         "event",

@@ -33,7 +33,7 @@ def honest() -> Forge:
         signer=forge.key("root"),
     )
     forge.checkpoint()
-    forge.append("x.started", {"name": "x"}, run=RUN)
+    forge.append("run.started", {"name": "x", "seed": "0"}, run=RUN)
     for number in range(3):
         forge.append("x.noted", {"text": f"in the run {number}"}, run=RUN)
     forge.end_run(RUN)

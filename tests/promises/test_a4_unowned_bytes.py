@@ -143,7 +143,9 @@ PLANTED = (
 )
 
 
-@pytest.mark.parametrize(("where", "said"), PLANTED, ids=lambda one: str(one)[:30])
+@pytest.mark.parametrize(
+    ("where", "said"), PLANTED, ids=[where.__name__ for where, _ in PLANTED]
+)
 def test_what_somebody_put_there_is_noted(
     where: Callable[[bytes, int], int], said: str, tmp_path: Path
 ) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 import muniment
 from attacking import check
-from forge import RUN, Forge
+from forge import Forge
 from muniment.declaring import PUBLIC
 from muniment.event_types import INLINE_LIMIT
 from muniment.ledger import Ledger
@@ -41,7 +41,7 @@ def test_what_an_event_states_of_its_code(
         code = forge.blob(CODE.encode(), file=where == "file")
     own = [] if where == "inline" else [subject("code", code["$blob"][7:])]
     if where == "earlier":
-        forge.append("x.noted", {"text": code}, run=RUN, ordinal=9, subject=own)
+        forge.append("x.noted", {"text": code}, subject=own)
     about = [subject(name, digest)] if name else []
     if not about and where == "inline":
         about = [subject("mine", "cd" * 32)]

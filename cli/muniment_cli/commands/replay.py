@@ -133,18 +133,12 @@ def command(  # noqa: PLR0913, PLR0917 - click hands over one for each option
     from muniment.excerpt import excerpt
     from muniment.judge import Judge
     from muniment_cli.ending import ended_by_signals
-    from muniment_cli.replay_environment import asked_for, given
     from muniment_cli.replay_parent import Child
     from muniment_cli.scratch import scratch_directory
 
     with ended_by_signals(), scratch_directory() as scratch:
         typed = bool(command_line)
-        if typed:
-            environment = {**os.environ, **asked_for(os.environ, variables)}
-            withheld: list[str] = []
-        else:
-            around = {**os.environ, "TMPDIR": scratch}
-            environment, withheld = given(around, variables)
+        environment, withheld = _environment(scratch, variables, typed=typed)
         with Child(environment, command=typed) as child, session.open() as ledger:
             judge = Judge(ledger, ledger.run_id(run), cast("Mode", mode))
             order = _order(ledger, judge, program, command_line, readable, scratch)
@@ -169,6 +163,17 @@ def command(  # noqa: PLR0913, PLR0917 - click hands over one for each option
         if report.findings and not command_line:
             _hint_at_python(judge)
     return report.exit_code
+
+
+def _environment(
+    scratch: str, variables: tuple[str, ...], *, typed: bool
+) -> tuple[dict[str, str], list[str]]:
+    """Return what the program gets of the environment, and the names of what not."""
+    from muniment_cli.replay_environment import asked_for, given
+
+    if typed:
+        return {**os.environ, **asked_for(os.environ, variables)}, []
+    return given({**os.environ, "TMPDIR": scratch}, variables)
 
 
 def _hint_at_python(judge: Judge) -> None:

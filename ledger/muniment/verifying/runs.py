@@ -12,7 +12,8 @@ Rules:
   be resumed and goes on counting.
 - From version 2 of the events on nothing else follows an end either, but what is said of
   a run from outside it: `AFTER_END`, and the judgement of another run.
-- From that version on each event has its place in the run: `muniment.verifying.places`.
+- From that version on a run begins with `run.started`, once, and each event has its
+  place in the run: `muniment.verifying.places`.
 - A completed run is forgotten, which bounds what this keeps in memory. A run without an
   end is *open*, which is not wrong.
 """
@@ -97,8 +98,12 @@ class Runs:
         state = self._runs.get(run)
         if run in self._done or self._fast or self.version < OWN_PLACES:
             return
+        begins = state is None
         if state is None:
             state = self._runs[run] = _Run()
+        if begins != (kind == "run.started"):
+            what = f"the run begins with {kind}" if begins else "the run begins again"
+            self._add(seq, "run/start", what)
         broken = state.places.taken(chain["scope"], chain["ordinal"], kind, data)
         if broken:
             remedy = "the writer did not keep to its run; ask who wrote it"
