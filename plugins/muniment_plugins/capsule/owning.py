@@ -65,6 +65,7 @@ _string: Any = __import__("_string")  # built in, and known to no checker
 _own: set[type] = set()
 _views: list[type] = []
 _allowed: set[tuple[object, ...]] = set()
+_planted: dict[type, frozenset[str]] = {}
 _used: dict[type, frozenset[str]] = {}
 _genuine: Callable[..., Any] = vars(builtins)["__build_class__"]
 
@@ -84,13 +85,21 @@ def adopt(made: Any) -> Any:
 
 def build_class(body: Any, name: str, /, *bases: Any, **keywords: Any) -> Any:
     """Make a class of the program's; none that plants what a base class runs."""
-    names = [one for one in body.__code__.co_names if is_private(one)]
-    _refuse_frames(body.__code__.co_names)
-    for base in bases:
-        kind = getattr(base, "__origin__", base)  # as of Generic[T]
-        for one in names if isinstance(kind, type) else ():
-            _refuse_foreign(kind, one)
-    return adopt(_genuine(body, name, *bases, **keywords))
+    said: tuple[str, ...] = body.__code__.co_names
+    planted = frozenset(filter(is_private, said))
+    kinds: list[Any] = [getattr(base, "__origin__", base) for base in bases]  # of X[T]
+    names: set[str] = set(planted)
+    for kind in kinds:
+        for one in getattr(kind, "__mro__", ()):
+            names |= _planted.get(one, frozenset[str]())
+    _refuse_frames(said)
+    for kind in kinds:
+        for private in names if isinstance(kind, type) else ():
+            _refuse_foreign(kind, private)
+    made = adopt(_genuine(body, name, *bases, **keywords))
+    if isinstance(made, type):
+        _planted[made] = planted
+    return made
 
 
 def is_own(target: object) -> bool:
@@ -112,6 +121,9 @@ def is_owned(target: object, name: str) -> bool:
         kind = of.__self_class__
     elif issubclass(kind, type):
         kind = of
+        # What a class has, those below it have as well.
+        if any(not is_owned(one, name) for one in type.__subclasses__(kind)):
+            return False
     if kind in _own:
         return not _is_foreign(kind, name)
     return is_own(target)
