@@ -125,6 +125,8 @@ class Recorded:
         self._inside: dict[str, list[Scope]] = {}
         """The scope of an effect's performer → it and the scopes below."""
         self._failures: list[Event] = []
+        self._asked: list[Item] = []
+        """The effects in the order of the log, from the first that nobody asked for."""
         self._open: dict[tuple[str, int], Item] = {}
         """The last effect at each ordinal of a scope: an outcome may follow."""
         self.extend(events)
@@ -164,6 +166,7 @@ class Recorded:
             key = match_key(stem, self._content(event, "request"))
             item = Item(event, name, ordinal, key, stem)
             self._open[name, ordinal] = item
+            self._asked.append(item)
             scope.items.append(item)
             scope.effects.setdefault(key, deque()).append(item)
         else:
@@ -252,6 +255,11 @@ class Recorded:
             and (event.scope, event.ordinal) != (item.event.scope, item.event.ordinal)
             for event in self.events
         )
+
+    def has_asked(self, seq: int) -> bool:
+        """Tell whether every effect that was asked for before the event *seq* was again."""
+        self._asked = [item for item in self._asked if not item.used]
+        return not self._asked or self._asked[0].event.seq > seq
 
     def gaps(self, scope: str, kind: str, what: str) -> list[Divergence]:
         """Return that each fact *kind* of *scope* tells of what the record lacks."""

@@ -80,6 +80,27 @@ class OpenEffect:
         return record.data(call.recorded.outcome).get("data")
 
     @property
+    def turns(self) -> list[tuple[int, int]]:
+        """When the parts of a known answer came: how many, before which event.
+
+        The last says when it ended. Empty where nothing else was written meanwhile.
+        """
+        item = self._call.recorded
+        if item is None or item.outcome is None or not item.streamed:
+            return []
+        record = cast("Recorded", self._call.recording.record_of)
+        count, found = 0, list[tuple[int, int]]()
+        for event in item.streamed:
+            count += len(cast("list[object]", record.data(event)["parts"]))
+            found.append((count, event.seq))
+        return [*found, (count, item.outcome.seq)]
+
+    def is_due(self, seq: int) -> bool:
+        """Tell whether the program asked for all that it had before the event *seq*."""
+        with self._call.recording.lock:
+            return cast("Recorded", self._call.recording.record_of).has_asked(seq)
+
+    @property
     def patience(self) -> float | None:
         """Seconds to wait for the cancellation that the record holds; None for none."""
         return self._call.patience

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from muniment_plugins.providers.exchange import Fault, Outcome, Received
 from muniment_plugins.providers.recorder.bodies import is_cancelled
+from muniment_plugins.providers.turns import Turns
 
 if TYPE_CHECKING:
     from muniment_plugins.providers.flow import Flow
@@ -95,7 +96,8 @@ class Known:
         """Give each chunk, and raise what ended them."""
         known = self._outcome
         if isinstance(known, Received):
-            yield from known.chunks
+            for group in Turns(self._flow.effect, known):
+                yield from group
             if known.fault is not None:
                 raise self._error(known.fault)
             if known.closed:
@@ -103,9 +105,17 @@ class Known:
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         """Do the same; wait where the program was cancelled."""
-        for chunk in self:
-            yield chunk
-        if isinstance(self._outcome, Received) and self._outcome.waits:
+        known = self._outcome
+        if not isinstance(known, Received):
+            return
+        async for group in Turns(self._flow.effect, known):
+            for chunk in group:
+                yield chunk
+        if known.fault is not None:
+            raise self._error(known.fault)
+        if known.closed:
+            self._flow.effect.read_on()
+        if known.waits:
             await self._flow.wait()
 
     def close(self) -> None:

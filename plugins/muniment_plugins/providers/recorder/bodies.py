@@ -30,6 +30,7 @@ __all__ = ["AsyncBody", "Body", "Known", "is_cancelled"]
 
 _AHEAD = 0.01
 _LEFT = wire.pack({"left": True})
+_NEXT = wire.pack({"next": True})
 _CANCELLED = ("Cancelled", "CancelledError")
 
 
@@ -112,18 +113,24 @@ class AsyncBody:
 class Known:
     """The chunks of an answer that is known, and how it ended."""
 
-    def __init__(self, line: Any, came: Came, names: Names, *, is_open: bool) -> None:
+    def __init__(
+        self, line: Any, came: Came, names: Names, head: dict[str, Any]
+    ) -> None:
         self._line, self._came, self._names = line, came, names
-        self.is_open = is_open
+        self.is_open = bool(head.get("open"))
         """Whether the recorded program read no further."""
+        self._in_turns = bool(head.get("in_turns"))
+        """Whether the recorder hands the chunks on, each when it is due."""
         self.unwanted: Any = None
         """Tells, of a reader that reads ahead, whether nobody waits for more."""
-        if not is_open:
+        if not self.is_open and not self._in_turns:
             line.close()
 
     def __iter__(self) -> Iterator[bytes]:
         """Give each chunk, and raise what ended them."""
         yield from self._came.chunks
+        while self._in_turns:
+            yield from self._next(*self._line.ask(_NEXT))
         if self._came.fault is not None:
             raise self._names.again(self._came.fault)
         if self.is_open:
@@ -133,6 +140,9 @@ class Known:
         """Do the same."""
         for chunk in self._came.chunks:
             yield chunk
+        while self._in_turns:
+            for chunk in self._next(*await self._line.ask(_NEXT)):
+                yield chunk
         if self._came.fault is not None:
             raise self._names.again(self._came.fault)
         if self.is_open and self.unwanted is not None:
@@ -143,6 +153,12 @@ class Known:
         if self.is_open:
             patient = self.unwanted is not None
             await self._line.ask(wire.pack({"more": True, "patient": patient}))
+
+    def _next(self, frame: dict[str, Any], chunks: list[bytes]) -> list[bytes]:
+        self._in_turns = not frame["last"]
+        if frame["last"] and not self.is_open:
+            self._line.close()
+        return chunks
 
     def close(self) -> None:
         """Read no further, as it was recorded or not."""

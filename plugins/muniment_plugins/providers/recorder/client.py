@@ -211,7 +211,7 @@ def _known(line: Any, frame: dict[str, Any], parts: list[bytes], names: Names) -
         raise names.again(fault)
     headers = [(name, value) for name, value in head["headers"]]
     came = wire.Came(head["status"], headers, parts, fault)
-    body = bodies.Known(line, came, names, is_open=head.get("open", False))
+    body = bodies.Known(line, came, names, head)
     return came._replace(more=body)
 
 

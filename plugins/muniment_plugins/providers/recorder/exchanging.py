@@ -16,6 +16,7 @@ from muniment_plugins.providers.exchange import Fault, Outcome, Received, Sent
 from muniment_plugins.providers.flow import Flow
 from muniment_plugins.providers.recorder.frames import Frame, received
 from muniment_plugins.providers.recorder.wire import pack
+from muniment_plugins.providers.turns import Turns
 
 if TYPE_CHECKING:
     from asyncio import StreamReader, StreamWriter
@@ -66,9 +67,7 @@ class Exchanging:
         known = await flow.aknown()
         if known is not None:
             self.failure = flow.failure
-            await line.say(_answer(known))
-            if isinstance(known, Received) and (known.closed or known.waits):
-                await _left(flow, line)
+            await _hand_on(flow, known, line)
             return
         try:
             await line.say(pack({"perform": True}))
@@ -121,6 +120,27 @@ class Exchanging:
         else:
             return False
         return True
+
+
+async def _hand_on(flow: Flow, known: Outcome, line: _Line) -> None:
+    """Give the program what is *known*, in turns where there are any."""
+    turns = Turns(flow.effect, known) if isinstance(known, Received) else None
+    if isinstance(known, Received) and turns:
+        await line.say(_answer(known, in_turns=True))
+        try:
+            await line.hear()
+            async for group in turns:
+                await line.say(pack({"last": False}, group))
+                await line.hear()
+            await line.say(pack({"last": True}))
+        except asyncio.CancelledError:
+            if flow.patience is not None:
+                flow.effect.recount()
+            raise
+    else:
+        await line.say(_answer(known))
+    if isinstance(known, Received) and (known.closed or known.waits):
+        await _left(flow, line)
 
 
 async def _left(flow: Flow, line: _Line) -> None:
@@ -199,7 +219,7 @@ def _text(value: object) -> str:
     return str(value).encode("utf-8", "replace").decode()
 
 
-def _answer(outcome: Outcome) -> bytes:
+def _answer(outcome: Outcome, *, in_turns: bool = False) -> bytes:
     if isinstance(outcome, Fault):
         fault = [outcome.name, outcome.message]
         return pack({"answer": {"status": 0, "headers": [], "fault": fault}})
@@ -209,5 +229,6 @@ def _answer(outcome: Outcome) -> bytes:
         "headers": [list(one) for one in outcome.headers],
         "fault": None if cut_off is None else [cut_off.name, cut_off.message],
         "open": outcome.closed or outcome.waits,
+        "in_turns": in_turns,
     }
-    return pack({"answer": head}, outcome.chunks)
+    return pack({"answer": head}, () if in_turns else outcome.chunks)
