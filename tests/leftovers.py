@@ -26,12 +26,18 @@ PACKAGES = ("collections", "numpy", "pandas", "scipy", "sklearn")
 LOOKS = """
 import {root}
 import {module} as module
+def ask(place, name):
+    try:
+        return getattr(place, name, None)
+    except ImportError:  # sklearn says so what another import would bring
+        return ImportError
 def fit_and_eval(data):
-    kinds = {{name: type(getattr(module, name, None)).__name__ for name in data}}
-    shown = {{name: repr(getattr(module, name, None)) for name, kind in kinds.items()
+    found = {{name: ask(module, name) for name in data}}
+    kinds = {{name: type(one).__name__ for name, one in found.items()}}
+    shown = {{name: repr(found[name]) for name, kind in kinds.items()
              if kind in ("int", "float", "str", "bool", "tuple", "list")}}
-    return {{"has": [hasattr(module, name) for name in data], "kinds": kinds, "shown": shown,
-            "above": [hasattr({root}, name) for name in data]}}
+    return {{"kinds": kinds, "shown": shown,
+            "above": [type(ask({root}, name)).__name__ for name in data]}}
 """
 
 

@@ -1,4 +1,4 @@
-"""Programs that no language layer has read, with the system at hand.
+"""Programs that no language layer has read or guards, with the system at hand.
 
 run("return {'pid': os.getpid()}", Unread(POLICY)).metrics
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from muniment_plugins.capsule import Capsule, Execution, Policy
 from muniment_plugins.capsule.validation import Validated
+from trials import guardless
 
 __all__ = ["MODULES", "POLICY", "Unread", "run"]
 
@@ -26,6 +27,6 @@ def run(body: str, capsule: Capsule) -> Execution:
     """Run a function with this body in *capsule*."""
     heads = f"import {', '.join(MODULES)}\n"
     indented = body.rstrip("\n").replace("\n", "\n    ")
-    return capsule.run(
-        f"{heads}\ndef fit_and_eval(data):\n    {indented}\n    return {{}}", None
-    )
+    code = f"{heads}\ndef fit_and_eval(data):\n    {indented}\n    return {{}}"
+    with guardless():
+        return capsule.run(code, None)

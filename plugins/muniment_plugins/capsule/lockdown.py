@@ -50,11 +50,24 @@ _MOST_CAPABILITIES = 64
 _SET_MODE_FILTER, _TSYNC = 1, 1
 
 _LATE = {
+    "uuid": ("hashlib",),
+    "statistics": ("random",),
+    "random": ("_sha2", "hashlib", "statistics", "time", "warnings"),
+    "calendar": ("warnings",),
+    "collections": ("copy", "heapq"),
     "datetime": ("_strptime", "zoneinfo"),
     "decimal": ("numbers",),
-    "re": ("enum",),
-    "statistics": ("random",),
+    "difflib": ("re",),
+    "enum": ("warnings",),
+    "fractions": ("decimal",),
+    "functools": ("types", "typing", "warnings", "weakref"),
+    "hashlib": ("_blake2", "_md5", "_sha1", "_sha2", "_sha256", "_sha3", "_sha512"),
+    "operator": ("functools",),
+    "pprint": ("time",),
+    "re": ("enum", "warnings"),
     "time": ("_strptime",),
+    "typing": ("contextlib", "inspect", "re", "warnings"),
+    "warnings": ("functools", "inspect", "linecache", "re", "traceback", "types"),
     "numpy": ("numpy.ma",),
     "pandas": (
         *("pandas.core.methods.to_dict", "pandas.core.reshape.reshape"),

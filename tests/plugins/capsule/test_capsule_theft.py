@@ -225,15 +225,16 @@ class Unwalled(unread.Unread):
 
 def test_names_are_tried_that_exist() -> None:
     """What is tried in vain is what would open without a capsule."""
-    space: dict[str, Any] = {"os": os, "data": os.getpid()}
-    reading, writing = os.pipe()
-    try:
-        exec(thefts.NAMES, space)  # noqa: S102 - ours
-        assert f"/proc/self/fd/{reading}" in space["opened"]
-        assert f"/dev/fd/{writing}" in space["opened"]
-    finally:
-        os.close(reading)
-        os.close(writing)
+    told = (
+        f"import json, os\ndata = {os.getpid()}\nreading, writing = os.pipe()\n"
+        f"{thefts.NAMES}\nprint(json.dumps([reading, writing, list(opened)]))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", told], capture_output=True, text=True, check=True
+    )
+    reading, writing, opened = json.loads(done.stdout)
+    assert f"/proc/self/fd/{reading}" in opened
+    assert f"/dev/fd/{writing}" in opened
 
 
 AFTERWARDS = """
