@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 from muniment.errors import MunimentError, StoreError, UsageError, WrongError
 from muniment.folder import NotAFile, real_place
 from muniment.layout import APPLICATION_ID, LAYOUT_VERSION, SCHEMA
-from muniment.sqlite_file import MOVE_AWAY, Journal, connect, look_at
+from muniment.sqlite_file import MOVE_AWAY, Journal, connect, look_at, set_up
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -269,9 +269,7 @@ def create_file(path: Path) -> sqlite3.Connection:
     Nothing of it is on disk before whoever makes the file has synced it as a whole.
     """
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-    connection.execute("PRAGMA synchronous=OFF")
-    connection.execute("PRAGMA journal_mode=WAL")
-    return connection
+    return set_up(connection, "synchronous=OFF", "journal_mode=WAL")
 
 
 def _require_file(path: Path) -> None:
@@ -314,10 +312,9 @@ def _unopened(path: Path, error: OSError) -> StoreError:
 
 def _writer(path: Path, timeout: float) -> sqlite3.Connection:
     connection = _connect(path, timeout, "?mode=rw")
-    connection.execute("PRAGMA trusted_schema=OFF")
-    connection.execute("PRAGMA synchronous=FULL")
-    connection.execute("PRAGMA secure_delete=ON")
-    return connection
+    return set_up(
+        connection, "trusted_schema=OFF", "synchronous=FULL", "secure_delete=ON"
+    )
 
 
 def _connect(path: Path, timeout: float, options: str) -> sqlite3.Connection:
@@ -339,9 +336,7 @@ def _connect(path: Path, timeout: float, options: str) -> sqlite3.Connection:
 def open_reader(path: Path, timeout: float) -> sqlite3.Connection:
     """Return a connection to *path* that cannot write, and never checkpoints."""
     connection = _connect(path, timeout, f"?mode=ro{_immutable(path)}")
-    connection.execute("PRAGMA trusted_schema=OFF")
-    connection.execute("PRAGMA wal_autocheckpoint=0")
-    return connection
+    return set_up(connection, "trusted_schema=OFF", "wal_autocheckpoint=0")
 
 
 def _immutable(path: Path) -> str:

@@ -104,6 +104,7 @@ class _InMemory(Database):
             ":memory:", isolation_level=None, check_same_thread=False
         )
         if not hasattr(self._only, "deserialize"):
+            self._only.close()
             raise CannotTellError(
                 "this Python's SQLite cannot open a database from memory",
                 rule="replay/memory",

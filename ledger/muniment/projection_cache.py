@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from muniment.folder import Folder, NotAFile
-from muniment.sqlite_file import SIBLINGS, connect
+from muniment.sqlite_file import SIBLINGS, connect, set_up
 
 if TYPE_CHECKING:
     from muniment.projections import Projection
@@ -160,10 +160,9 @@ class Cache:
             self._path, lambda place: sqlite3.connect(place, timeout=1)
         )
         # A power cut may damage the file: every state has a check before it.
-        connection.execute("PRAGMA trusted_schema = OFF")
-        connection.execute("PRAGMA synchronous = OFF")
-        connection.execute("PRAGMA journal_mode = MEMORY")
-        return connection
+        return set_up(
+            connection, "trusted_schema=OFF", "synchronous=OFF", "journal_mode=MEMORY"
+        )
 
     def _ours(self, folder: Folder) -> bool:
         with folder.opened(self._path.name) as file:

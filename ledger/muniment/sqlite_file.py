@@ -29,7 +29,7 @@ from pathlib import Path
 
 from muniment.folder import Folder, NotAFile
 
-__all__ = ["MOVE_AWAY", "SIBLINGS", "Journal", "connect", "look_at"]
+__all__ = ["MOVE_AWAY", "SIBLINGS", "Journal", "connect", "look_at", "set_up"]
 
 SIBLINGS = ("-wal", "-shm", "-journal")
 
@@ -42,6 +42,20 @@ _OPENED = "SELECT CAST(file AS BLOB) FROM pragma_database_list WHERE name = 'mai
 
 class Journal(NotAFile):
     """A rollback journal lies beside a file that never has one."""
+
+
+def set_up(connection: sqlite3.Connection, *pragmas: str) -> sqlite3.Connection:
+    """Return *connection* with these settings; it is closed where one cannot be made.
+
+    The first of them reads the file, and may find that it is no database.
+    """
+    try:
+        for pragma in pragmas:
+            connection.execute(f"PRAGMA {pragma}")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
 
 
 def look_at(path: Path) -> os.stat_result:

@@ -136,7 +136,9 @@ def test_a_python_that_cannot_be_recorded_is_told_of(desk: Desk) -> None:
     """A warning says that nothing of an isolated Python is recorded."""
     done = desk.record(PYTHON, "-I", "-c", "print(1)")
     assert done.code == 0
-    assert f"warning: not recorded: the program started `{PYTHON} -I" in done.err
+    started = f"warning: not recorded: the program started `{PYTHON} -I"
+    shown, _, _ = done.err.partition("…")  # in place of the rest of a long path
+    assert started in done.err or started.startswith(shown.splitlines()[-1])
     assert "warning" not in desk.record(PYTHON, "-c", "print(1)").err
 
 
