@@ -15,7 +15,14 @@ import ast
 from collections.abc import Callable
 from typing import Any, ClassVar, NoReturn
 
-from muniment_plugins.capsule.refusals import INSTEAD, refuse, refuse_size
+from muniment_plugins.capsule.instead import instead_of
+from muniment_plugins.capsule.refusals import (
+    INSTEAD,
+    check_format,
+    refuse,
+    refuse_private,
+    refuse_size,
+)
 from muniment_plugins.capsule.rules import (
     CLASS_VARIABLES,
     FORBIDDEN_NAMES,
@@ -41,7 +48,6 @@ from muniment_plugins.capsule.syntax import (
     root,
     sets_field,
     sets_option,
-    walks,
 )
 
 __all__ = ["Reader"]
@@ -105,7 +111,7 @@ class Reader:
     def settle(self) -> None:
         """Refuse the private attributes that the program reads and does not define."""
         for name in sorted(self.private.keys() - self.own):
-            _refuse_private(self.private[name], name)
+            refuse_private(self.private[name], name)
 
     def _refuse_node(self, at: ast.AST, node: ast.AST) -> NoReturn:
         kind = type(node).__name__
@@ -113,7 +119,8 @@ class Reader:
             name = getattr(node, "name", "")
             refuse(at, "async", f"{name} must be a sync function", "use a plain def")
         word = {**SEPARATELY_NAMED, **self.refused}.get(kind, kind)
-        refuse(at, word, f"Forbidden syntax: {word}", INSTEAD.get(word, _PLAIN))
+        instead = INSTEAD.get(kind) or INSTEAD.get(word, _PLAIN)
+        refuse(at, word, f"Forbidden syntax: {word}", instead)
 
     def _import(self, node: ast.Import, _parent: ast.AST | None) -> None:
         for alias in node.names:
@@ -165,7 +172,8 @@ class Reader:
         if node.id in FORBIDDEN_NAMES or node.id == "__import__":
             called = isinstance(parent, ast.Call) and parent.func is node
             word = "call" if called else "name"
-            refuse(node, "call", f"Forbidden {word}: {node.id}", _NO_BUILTIN)
+            instead = instead_of(f"{node.id} is ") or _NO_BUILTIN
+            refuse(node, "call", f"Forbidden {word}: {node.id}", instead)
         self._check_name(node, node.id)
 
     def _check_class_variable(self, node: ast.Name, parent: ast.AST | None) -> None:
@@ -205,7 +213,7 @@ class Reader:
         if loaded and node.attr in _OF_SUPER and is_super(node.value):
             return
         if node.attr == "format":
-            _check_format(node)
+            check_format(node)
         if node.attr in GUARDED - _LATE and root(node) not in self.bound:
             if not loaded:
                 self.own.add(node.attr)
@@ -217,13 +225,14 @@ class Reader:
         if not loaded:
             self.own.add(node.attr)
         elif root(node) in self.bound:
-            _refuse_private(node, node.attr)
+            refuse_private(node, node.attr)
         elif not (isinstance(node.value, ast.Name) and node.value.id in _OWN):
             self.private.setdefault(node.attr, node)
 
     def _check_attribute(self, node: ast.AST, name: str) -> None:
         if is_dunder(name):
-            refuse(node, "dunder", f"Forbidden attribute: {name}", _NO_DUNDER)
+            instead = instead_of(f"{name} is ") or _NO_DUNDER
+            refuse(node, "dunder", f"Forbidden attribute: {name}", instead)
         if name in FRAMES:
             refuse(node, "attribute", f"Forbidden attribute: {name}", _NO_FRAME)
 
@@ -342,7 +351,6 @@ class Reader:
     }
 
 
-_F_STRING = "name the value before, and fill it in with an f-string"
 _NO_NODES = words(
     """
     arg asname attr conversion ctx id is_async kind kwd_attrs level module names op ops
@@ -378,21 +386,6 @@ _NO_NAMES = "assign a tuple of names that are written out"
 _NO_FRAME = "use public attributes of values"
 
 
-def _refuse_private(node: ast.AST, name: str) -> NoReturn:
-    refuse(node, "private", f"Forbidden attribute: {name} is private", _NO_FRAME)
-
-
 def _absolute(reader: Reader) -> str:
     allowed = ", ".join(sorted(reader.modules)) or "none"
     return f"allowed imports: {allowed}"
-
-
-def _check_format(node: ast.Attribute) -> None:
-    """Refuse ``"{0.__class__}".format`` early; other templates are read when they are used."""
-    value = node.value
-    if (
-        isinstance(value, ast.Constant)
-        and isinstance(value.value, str)
-        and walks(value.value)
-    ):
-        refuse(node, "format", "Forbidden call: format with fields", _F_STRING)

@@ -12,18 +12,28 @@ from typing import NoReturn
 
 from muniment.canonical import JsonValue
 from muniment.errors import RefusedError
+from muniment_plugins.capsule.instead import instead_of
+from muniment_plugins.capsule.syntax import walks
 
-__all__ = ["INSTEAD", "BoundedExecutionError", "refuse", "refuse_size"]
+__all__ = [
+    "INSTEAD",
+    "BoundedExecutionError",
+    "check_format",
+    "refuse",
+    "refuse_private",
+    "refuse_size",
+]
 
-_WIDER = "{}; or ask for a policy with syntax='wide'"
+_WIDER = '{}; or allow it by syntax="wide", of the spec or the policy'
 INSTEAD = {
     "async": "use plain functions and loops",
     "global": _WIDER.format("pass values in and return them"),
     "nonlocal": _WIDER.format("keep state in a list, a dict or an object"),
-    "try": _WIDER.format("test before you compute, and use no except*"),
+    "TryStar": "catch with except, one type after the other",
+    "try": _WIDER.format("test before you compute"),
     "with": _WIDER.format("work on values"),
 }
-"""What to write instead of syntax that is refused, by its name."""
+"""What to write instead of syntax that is refused, by its name or its type of node."""
 
 
 class BoundedExecutionError(RefusedError):
@@ -62,6 +72,24 @@ def refuse(node: ast.AST, rule: str, message: str, remedy: str) -> NoReturn:
         column=getattr(node, "col_offset", -1) + 1,
         remedy=remedy,
     )
+
+
+def refuse_private(node: ast.AST, name: str) -> NoReturn:
+    """Refuse the program for an attribute *name* that is somebody else's."""
+    instead = instead_of(f"{name} is private") or ""
+    refuse(node, "private", f"Forbidden attribute: {name} is private", instead)
+
+
+def check_format(node: ast.Attribute) -> None:
+    """Refuse ``"{0.__class__}".format`` early; other templates are read when they are used."""
+    value = node.value
+    if (
+        isinstance(value, ast.Constant)
+        and isinstance(value.value, str)
+        and walks(value.value)
+    ):
+        instead = "name the value before, and fill it in with an f-string"
+        refuse(node, "format", "Forbidden call: format with fields", instead)
 
 
 def refuse_size(depth: int, parts: int) -> NoReturn:

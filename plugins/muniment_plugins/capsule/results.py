@@ -23,6 +23,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from muniment.canonical import JsonValue
+from muniment_plugins.capsule.instead import instead_of
 from muniment_plugins.capsule.native import architecture
 from muniment_plugins.capsule.protocol import (
     MAX_INTEGER_BITS,
@@ -220,7 +221,8 @@ def error_of(
         "column": column,
         "line": line,
         "message": message,
-        "remedy": remedies[rule],
+        "remedy": (instead_of(message) if rule == "refused" else None)
+        or remedies[rule],
         "rule": f"capsule/{rule}",
         "type": type,
     }
