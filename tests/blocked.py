@@ -1,13 +1,14 @@
-"""Programs that no spec lets through, under the words that say what is blocked.
+"""Programs that no narrow spec lets through, under the words that say what is blocked.
 
-Rule: the words are those that users know; each program's own words are in its error.
+Rule: the words are those that users know; each program's own words are in its error. What
+a wide spec lets through stands in ``WIDER``.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["BLOCKED", "TROUBLE"]
+__all__ = ["BLOCKED", "TROUBLE", "WIDER"]
 
 BODY = "def fit_and_eval(data): return {'total': sum(data)}\n"
 
@@ -60,6 +61,17 @@ BLOCKED: dict[str, dict[str, str]] = {
     },
 }
 """What is blocked → program → what its error says."""
+
+WIDER = frozenset(
+    program
+    for program, said in BLOCKED[
+        "Uses `global`, `nonlocal`, `with`, `try`, or async syntax"
+    ].items()
+    if said.startswith("Forbidden syntax")
+    and "async" not in said
+    and "except*" not in program
+)
+"""Programs that are blocked by a narrow spec alone."""
 
 ENDLESS = "def fit_and_eval(data): return {'total': sum(i % 7 for i in range(9**8))}"
 

@@ -13,12 +13,13 @@ import json
 import shutil
 import sys
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
 from muniment.trust import TrustHome
 
-__all__ = ["FIRST", "Kept", "first_edition", "first_programs"]
+__all__ = ["FIRST", "Kept", "first_edition", "first_programs", "first_refusals"]
 
 _PLACE = Path(__file__).parent / "assets" / "first-edition"
 
@@ -57,8 +58,15 @@ def first_edition(name: str, place: Path, *, owned: bool = True) -> Kept:
 
 def first_programs() -> ModuleType:
     """Return the module with the programs that were recorded."""
+    return _module("first_programs")
+
+
+def first_refusals() -> ModuleType:
+    """Return the module with the experiments whose code was refused."""
+    return _module("first_refusals")
+
+
+def _module(name: str) -> ModuleType:
     if str(_PLACE) not in sys.path:
         sys.path.append(str(_PLACE))
-    import first_programs as found  # type: ignore[import-not-found] # noqa: PLC0415 - not on the path before
-
-    return found  # type: ignore[no-any-return]
+    return import_module(name)

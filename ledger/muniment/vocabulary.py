@@ -112,6 +112,8 @@ class SpecIssued(PlainData):
     resources: Free = {}
     id: str | None = None
     allow_non_finite: bool | None = None
+    syntax: str | None = None
+    """Without it ``try``, ``with``, ``global`` and ``nonlocal`` are refused."""
 
 
 class SynthesisAttempted(PlainData):

@@ -6,11 +6,12 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import muniment
-from editions import FIRST, Kept, first_edition, first_programs
+from editions import FIRST, Kept, first_edition, first_programs, first_refusals
 from muniment.records import RunRecord
 from muniment.verifier import verify
 
@@ -114,6 +115,44 @@ def test_an_experiment_is_replayed(tmp_path: Path) -> None:
         (found,) = report.findings
         assert (found.what, found.field) == ("outcome", "value[0].metrics.estimate")
         assert found.got == pytest.approx(found.expected, rel=1e-14)
+
+
+@pytest.mark.parametrize("given", [True, False])
+@pytest.mark.parametrize(
+    ("name", "build"), [("completed", "repaired"), ("failed", "refused")]
+)
+def test_what_was_refused_is_refused(
+    name: str, build: str, given: bool, tmp_path: Path
+) -> None:
+    """What was refused for a ``try`` is refused in a replay, though specs are wide now.
+
+    By the program as it stands, and by what the events say.
+    """
+    kept, programs = first_edition("refusals", tmp_path), first_refusals()
+    program = getattr(programs, build)().program if given else None
+    assert all(one.spec.syntax == "wide" for one in issued_by(program))
+    with muniment.open(kept.path) as ledger:
+        report = muniment.replay(ledger, kept.facts[name], program=program)
+        tried = [
+            one.data.get("rule")
+            for one in ledger.events(run=kept.facts[name], type="synthesis.attempted")
+        ]
+    assert report.verdict == "acceptable", report
+    assert "capsule/try" in tried
+
+
+def test_a_refused_experiment_is_found_again(tmp_path: Path) -> None:
+    """Who resumes it gets the run that completed, and nothing is asked."""
+    kept, programs = first_edition("refusals", tmp_path), first_refusals()
+    with muniment.open(kept.path) as ledger:
+        result = programs.repaired().run(strategy="resume", ledger=ledger)
+    assert result.run_id == kept.facts["completed"]
+
+
+def issued_by(program: Any) -> list[Any]:
+    """Return the steps of *program* that issue a spec."""
+    steps = [] if program is None else program.pipeline
+    return [one for one in steps if one.name == "generate_spec"]
 
 
 def test_a_recorded_program_is_replayed(tmp_path: Path) -> None:

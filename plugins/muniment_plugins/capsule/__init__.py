@@ -64,7 +64,8 @@ def execute_code(request: Mapping[str, Any]) -> dict[str, JsonValue]:
 
     *request* has ``code``, ``data`` and optionally ``entrypoint``,
     ``allowed_imports``, ``resources`` (``time_s``, ``mem_mb``), ``seed``, ``clock``,
-    ``engine``, ``require``, ``allow_dangerous`` and ``allow_non_finite``.
+    ``engine``, ``require``, ``allow_dangerous``, ``allow_non_finite`` and ``syntax``,
+    without which it is narrow.
     """
     from muniment_plugins.capsule import requests  # noqa: PLC0415 - lazy is the point
 

@@ -53,8 +53,7 @@ class Policy:
         clock: ``frozen`` shows one instant, 2000-01-01T00:00:00Z, by the modules
             ``time`` and ``datetime``.
         engine: ``monty`` runs programs without packages in another interpreter.
-        syntax: ``narrow`` refuses ``global``, ``nonlocal``, ``try`` and ``with``, as
-            the harness does where its spec says nothing else.
+        syntax: ``narrow`` refuses ``global``, ``nonlocal``, ``try`` and ``with``.
 
     Raises:
         RefusedError: a dangerous import without ``allow_dangerous`` (rule

@@ -11,13 +11,15 @@ Rules:
 - A bound that nobody knows is refused by name: a misspelt limit would be no limit, and
   a text in the place of a list of modules would allow its letters.
 - The properties are read when the spec is made: one that means nothing is refused.
+- A spec that names no syntax is wide where it is given, and narrow where it was recorded:
+  what was refused before there was a choice is refused in a replay.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar, cast
+from typing import Literal, TypeVar, cast, get_args
 
 from muniment.canonical import canonical, sha256_tag
 from muniment.values import encode
@@ -34,10 +36,13 @@ from muniment_plugins.harness.requiring import (
     refuse_unknown,
     require_list,
     require_mapping,
+    require_one_of,
     require_text,
 )
 
-__all__ = ["Claim", "Spec", "as_values"]
+__all__ = ["Claim", "Spec", "Syntax", "as_values"]
+
+Syntax = Literal["narrow", "wide"]
 
 DEFAULT_RESOURCES: dict[str, object] = {"time_s": 10, "mem_mb": 1024}
 _T = TypeVar("_T", "Claim", "Spec")
@@ -86,6 +91,8 @@ class Spec:
     resources: Mapping[str, object] = field(default_factory=DEFAULT_RESOURCES.copy)
     allow_non_finite: bool = False
     """Whether NaN and infinities are metrics, and not errors."""
+    syntax: Syntax = "wide"
+    """``narrow`` refuses ``try``, ``with``, ``global`` and ``nonlocal``."""
 
     def __post_init__(self) -> None:
         for name in ("allowed_imports", "properties", "contracts"):
@@ -101,6 +108,7 @@ class Spec:
         object.__setattr__(self, "resources", freeze_members(self.resources))
         if type(self.allow_non_finite) is not bool:
             refuse("it is neither True nor False", "Spec.allow_non_finite", "")
+        require_one_of(self.syntax, get_args(Syntax), "Spec.syntax")
         names = [one.name for one in self.relations]
         if len(set(names)) != len(names):
             refuse("a name stands twice", "Spec.properties", "name each property")
@@ -129,7 +137,7 @@ class Spec:
         return {"allowed_imports": imports, "resources": resources, **self._allowed}
 
     def to_json(self) -> dict[str, object]:
-        """Return the spec as ``spec.issued`` carries it."""
+        """Return the spec as ``spec.issued`` carries it; a narrow one names no syntax."""
         return {
             "allowed_imports": list(self.allowed_imports),
             "properties": thaw(self.properties),
@@ -140,18 +148,38 @@ class Spec:
 
     @property
     def _allowed(self) -> dict[str, object]:
-        return {"allow_non_finite": True} if self.allow_non_finite else {}
+        allowed: dict[str, object] = {}
+        if self.allow_non_finite:
+            allowed["allow_non_finite"] = True
+        if self.syntax == "wide":
+            allowed["syntax"] = self.syntax
+        return allowed
+
+    def said(self) -> dict[str, object]:
+        """Return the spec for somebody who reads it as one that is given: see `of`."""
+        return {**self.to_json(), "syntax": self.syntax}
 
     @staticmethod
-    def of(value: Spec | Mapping[str, object]) -> Spec:
-        """Return *value* as a spec; its members may be given as a mapping."""
-        return value if isinstance(value, Spec) else _made(Spec, value)
+    def of(value: Spec | Mapping[str, object], syntax: Syntax = "wide") -> Spec:
+        """Return *value* as a spec; its members may be given as a mapping.
+
+        *syntax* is that of a mapping that names none.
+        """
+        if isinstance(value, Spec):
+            return value
+        require_mapping(value, "Spec")
+        return _made(Spec, {"syntax": syntax, **value})
+
+    @staticmethod
+    def recorded(members: Mapping[str, object]) -> Spec:
+        """Return the spec that `to_json` gave, in this version or an earlier one."""
+        return Spec.of(members, "narrow")
 
 
 def as_values(answer: object) -> object:
     """Return what a function answered, with a claim or a spec as its members."""
     if isinstance(answer, Claim | Spec):
-        return answer.to_json()
+        return answer.said() if isinstance(answer, Spec) else answer.to_json()
     if type(answer) is tuple:  # and no named one, which has no exact form
         return tuple(map(as_values, cast("tuple[object, ...]", answer)))
     if type(answer) is dict:

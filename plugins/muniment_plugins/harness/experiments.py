@@ -29,7 +29,7 @@ from muniment.imports import refuse_importing
 from muniment_plugins.harness.artifacts import ArtifactPlugin, Artifacts, Record
 from muniment_plugins.harness.building import ExperimentBuilder, checked_count
 from muniment_plugins.harness.earlier import LABEL, Earlier, measurement
-from muniment_plugins.harness.editions import as_first_edition
+from muniment_plugins.harness.editions import as_first_edition, before_syntax
 from muniment_plugins.harness.executors import Executor, executor_of
 from muniment_plugins.harness.hosts import Caller
 from muniment_plugins.harness.looks import older
@@ -222,9 +222,10 @@ def _last_run(ledger: Ledger, program: ExperimentProgram, count: int) -> str | N
     cut_off = _cut_off(ledger, {**program.describe(), "replicates": count})
     if cut_off is not None:
         return cut_off
-    for event in ledger.events(type=KIND, subject=program.digest, order="desc"):
-        if event.run is not None and event.raw["replicates"] == count:
-            return event.run
+    for one in (program, before_syntax(program)):
+        for event in ledger.events(type=KIND, subject=one.digest, order="desc"):
+            if event.run is not None and event.raw["replicates"] == count:
+                return event.run
     first = as_first_edition(program).digest
     runs = [
         event.run

@@ -39,6 +39,7 @@ class GivenFrozen:
             self.contracts = given_frozen(members["contracts"])
             self.resources = given_frozen(members["resources"])
             self.allow_non_finite = members.get("allow_non_finite", False)
+            self.syntax = members.get("syntax", "narrow")
 
 
 class GivenOutside:

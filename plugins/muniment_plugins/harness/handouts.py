@@ -97,7 +97,8 @@ def handed(
 
 def _again(value: object, types: ValueTypes) -> object:
     if isinstance(value, Claim | Spec):
-        return type(value).of(cast("Mapping[str, object]", settle(value.to_json())))
+        read = Spec.recorded if isinstance(value, Spec) else Claim.of
+        return read(cast("Mapping[str, object]", settle(value.to_json())))
     if callable(value):
         return value
     if holds_functions(value):

@@ -34,7 +34,7 @@ from muniment.lanes import Lane
 from muniment.values import encode
 from muniment_plugins.harness.conditions import SEEDS, Condition, Failed, told
 from muniment_plugins.harness.earlier import Earlier
-from muniment_plugins.harness.editions import of_edition
+from muniment_plugins.harness.editions import as_planned
 from muniment_plugins.harness.executors import Executor, Serial, spread
 from muniment_plugins.harness.integrity import integrity_of
 from muniment_plugins.harness.levels import levels_of
@@ -173,10 +173,7 @@ class ExperimentProgram:
         """
         if run.mode == "live":
             return self.conduct(run, plan)
-        recorded = cast("list[Mapping[str, object]]", plan["pipeline"])
-        program = of_edition(self, cast("int", plan.get("edition", 1)))
-        pipeline = program.pipeline.as_recorded(recorded)
-        return replace(program, pipeline=pipeline).conduct(run, plan)
+        return as_planned(self, plan).conduct(run, plan)
 
     def conduct(self, run: Lane, plan: Mapping[str, object]) -> dict[str, object]:
         """Do as a call does, by the rules of the edition that recorded the plan.

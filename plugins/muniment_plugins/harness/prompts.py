@@ -33,9 +33,17 @@ _CODE = """\
 Write one Python program, and answer with it alone, in one fenced block.
 It defines `def {entrypoint}(data)`, which returns a dict of metrics: names to numbers.
 It imports nothing but: {imports}.
-It uses no eval, exec, open or __import__, no names with leading underscores, no global, \
-nonlocal, with, try, class or async.
+It uses {syntax}.
 No metric's name ends in _pass."""
+
+_SYNTAX = {
+    "narrow": "no eval, exec, open or __import__, no names with leading underscores, no "
+    "global, nonlocal, with, try, class or async",
+    "wide": "no eval, exec, open or __import__, no attribute with leading underscores that "
+    "is not its own, no async, except* or metaclass; try, with, global, nonlocal and class "
+    "are allowed",
+}
+"""Of a narrow spec in the words of earlier versions: a replay asks the same."""
 
 _SPEC = """\
 Answer with one JSON object, in a fenced block: the bounds for a program that is to show \
@@ -48,7 +56,9 @@ def about_code(case: Case, entrypoint: str) -> list[Message]:
     """Return the messages that ask for a program."""
     spec = case.the_spec()
     system = _CODE.format(
-        entrypoint=entrypoint, imports=", ".join(spec.allowed_imports) or "no module"
+        entrypoint=entrypoint,
+        imports=", ".join(spec.allowed_imports) or "no module",
+        syntax=_SYNTAX[spec.syntax],
     )
     properties = "".join(
         f"\nIt has to hold: {json.dumps(one, sort_keys=True)}."

@@ -114,7 +114,7 @@ def _unpacked(packed: Row) -> object:
         everything = {name: _unpacked(one) for name, one in told.items()}
         return Told(everything)
     members = cast("Row", content)
-    return Claim.of(members) if kind == "Claim" else Spec.of(members)
+    return Claim.of(members) if kind == "Claim" else Spec.recorded(members)
 
 
 def serve(sent: bytes) -> bytes:

@@ -86,6 +86,7 @@ class Sourced:
             "entrypoint": ENTRY,
             "allowed_imports": list(self.imports),
             "resources": _LIMITS,
+            "syntax": "wide",  # it was written for plain Python
         }
 
 

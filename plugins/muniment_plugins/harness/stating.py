@@ -2,8 +2,12 @@
 
     claim.stated {"id": "sum", "text": "…"}      spec.issued {"allowed_imports": […], …}
 
-Rule: a spec that a model proposes is validated like any other; one that is refused is a
-fact with the rule that refused it.
+Rules:
+
+- A spec that a model proposes is validated like any other; one that is refused is a fact
+  with the rule that refused it.
+- One that names no syntax has the step's, which the plan says; a step that was recorded
+  without it is ``narrow``, as all were.
 """
 
 from __future__ import annotations
@@ -23,7 +27,7 @@ from muniment_plugins.harness.asking import (
     recall_model,
 )
 from muniment_plugins.harness.cases import Case
-from muniment_plugins.harness.claims import Claim, Spec
+from muniment_plugins.harness.claims import Claim, Spec, Syntax
 from muniment_plugins.harness.prompts import about_spec, json_of
 from muniment_plugins.harness.refusals import HarnessRefused
 from muniment_plugins.harness.surroundings import Surroundings, here
@@ -67,6 +71,8 @@ class IssueSpec:
     name: ClassVar[str] = "generate_spec"
     spec: Spec | None = None
     llm: Model | None = None
+    syntax: Syntax = "wide"
+    """That of a spec which a model or a treatment says, and which names none."""
 
     def __call__(self, case: Case, run: Surroundings | None = None) -> Case:
         """Return *case* with the spec.
@@ -89,7 +95,7 @@ class IssueSpec:
         question = Question(about_spec(case), recorded, arguments, _members)
         answer = ask(self.llm, case, around, question)
         try:
-            return Spec.of(cast("Json", _read(answer)))
+            return Spec.of(cast("Json", _read(answer)), self.syntax)
         except HarnessRefused as refusal:
             fact = {"spec": answer, "rule": refusal.rule, "message": refusal.message}
             around.record("spec.refused", fact)
@@ -98,7 +104,7 @@ class IssueSpec:
     def under(self, changes: Json) -> Self:
         """Return the step as a treatment changes it; its model goes by ``spec_llm``."""
         if changes.get("spec") is not None:
-            spec = Spec.of(cast("Spec | Json", changes["spec"]))
+            spec = Spec.of(cast("Spec | Json", changes["spec"]), self.syntax)
             return replace(self, spec=spec, llm=None)
         if changes.get("spec_llm") is not None:
             asked = model(cast("Llm", changes["spec_llm"]), "generate_spec.llm")
@@ -111,22 +117,29 @@ class IssueSpec:
             "step": self.name,
             "spec": None if self.spec is None else self.spec.to_json(),
             "llm": None if self.llm is None else describe_model(self.llm),
+            **({"syntax": self.syntax} if self.syntax == "wide" else {}),
         }
+
+    def narrowed(self) -> Self:
+        """Return the step as it was before specs had a syntax."""
+        spec = None if self.spec is None else replace(self.spec, syntax="narrow")
+        return replace(self, spec=spec, syntax="narrow")
 
     @classmethod
     def from_json(cls, described: Json) -> Self:
         """Return the step that *described* says."""
         spec, llm = described["spec"], described.get("llm")
         return cls(
-            None if spec is None else Spec.of(cast("Json", spec)),
+            None if spec is None else Spec.recorded(cast("Json", spec)),
             None if llm is None else recall_model(cast("Json", llm)),
+            cast("Syntax", described.get("syntax", "narrow")),
         )
 
 
 def _members(answer: object) -> object:
     """Return a callable's spec as the effect records it."""
     if isinstance(answer, Spec):
-        return answer.to_json()
+        return answer.said()
     if isinstance(answer, Mapping):
         return dict(cast("Json", answer))
     if isinstance(answer, str):

@@ -24,7 +24,7 @@ from typing import Self, cast
 from muniment.errors import UsageError, ValueRefused
 from muniment.events import is_name
 from muniment.values import encode
-from muniment_plugins.harness.claims import Claim, Spec
+from muniment_plugins.harness.claims import Claim, Spec, as_values
 from muniment_plugins.harness.handouts import holds_functions, kept
 from muniment_plugins.harness.naming import mistaken_for
 from muniment_plugins.harness.references import (
@@ -200,7 +200,7 @@ def _held(value: object) -> object:
 
 def _described(value: object, place: str) -> dict[str, object]:
     if isinstance(value, Claim | Spec):
-        return {"value": value.to_json()}
+        return {"value": as_values(value)}
     if callable(value):
         return {"function": refer(value)}
     if holds_functions(value):

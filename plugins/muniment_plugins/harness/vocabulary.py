@@ -122,8 +122,8 @@ class ReplicateFailed(PlainData):
     message: Annotated[str, BLOB]
     rule: str | None = None
     line: int | None = None
-    remedy: Annotated[str | None, BLOB] = None
-    """What to do about it."""
+    remedy: Annotated[str | None, VOLATILE, BLOB] = None
+    """What to do about it, in words that later versions may choose better."""
     function: Annotated[str | None, VOLATILE] = None
     """The function of a step of the user's own."""
 
@@ -135,8 +135,8 @@ class HypothesisUnjudged(PlainData):
     error_type: str
     message: Annotated[str, BLOB]
     rule: str | None = None
-    remedy: Annotated[str | None, BLOB] = None
-    """What to do about it."""
+    remedy: Annotated[str | None, VOLATILE, BLOB] = None
+    """What to do about it, in words that later versions may choose better."""
 
 
 TYPES: tuple[EventType, ...] = (

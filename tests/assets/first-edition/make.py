@@ -1,6 +1,6 @@
 """Makes the ledgers of the first edition: run by that edition alone, once.
 
-    python make.py OUT
+    python make.py OUT [NAME …]
 
 Rules: every kind of event that a rule of later editions may look at is in one of them;
 nothing of the machine is, beyond what any ledger says.
@@ -13,11 +13,13 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import first_programs as programs
+import first_refusals as refusals
 import muniment
 from model_server import ModelServer
 from muniment import custody
@@ -114,6 +116,15 @@ def _experiment(place: Path) -> dict[str, str]:
         return {"completed": str(result.run_id)}
 
 
+def _refusals(place: Path) -> dict[str, str]:
+    with Ledger.create(place / "ledger.db") as ledger:
+        runs = {
+            "completed": refusals.repaired().run(ledger=ledger),
+            "failed": refusals.refused().run(ledger=ledger),
+        }
+        return {name: str(result.run_id) for name, result in runs.items()}
+
+
 def _recorded(place: Path) -> dict[str, str]:
     Ledger.create(place / "ledger.db").close()
     (place / "agent.py").write_text(AGENT)
@@ -135,10 +146,13 @@ def _asked(ledger: Ledger) -> str:
     return str(request["url"]).removesuffix("/v1/chat/completions")
 
 
-def main(out: Path) -> None:
-    """Make all of them beneath *out*, each with the keys that go on with it."""
+ALL = ("kernel", "successor", "experiment", "refusals", "recorded")
+
+
+def main(out: Path, names: Sequence[str] = ALL) -> None:
+    """Make them beneath *out*, each with the keys that go on with it."""
     told: dict[str, dict[str, str]] = {}
-    for name in ("kernel", "successor", "experiment", "recorded"):
+    for name in names:
         place = out / name
         place.mkdir(parents=True)
         os.environ["MUNIMENT_HOME"] = str(out.with_name("home") / name)
@@ -163,4 +177,4 @@ if __name__ == "__main__":
         programs.BROKEN.append("power")
         _done(Ledger.open(Path(sys.argv[2]) / "ledger.db"), "T-9")
     else:
-        main(Path(sys.argv[1]).absolute())
+        main(Path(sys.argv[1]).absolute(), sys.argv[2:] or ALL)

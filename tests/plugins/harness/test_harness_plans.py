@@ -49,6 +49,7 @@ def test_the_form_of_plans_stays() -> None:
         "properties": [PERM],
         "contracts": [],
         "resources": {"time_s": 10, "mem_mb": 1024},
+        "syntax": "wide",
     }
     judge = "muniment_plugins.harness.verifiers:judge_properties"
     assert unsourced(cast("JsonValue", plan)) == {
@@ -56,7 +57,7 @@ def test_the_form_of_plans_stays() -> None:
         "datasource": {"import": "errands:rows"},
         "pipeline": [
             {"step": "specify_claim", "claim": claim},
-            {"step": "generate_spec", "spec": spec, "llm": None},
+            {"step": "generate_spec", "spec": spec, "llm": None, "syntax": "wide"},
             {
                 "step": "bounded_synthesis",
                 "code": errands.CODE,
