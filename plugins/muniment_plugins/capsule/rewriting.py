@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from types import CodeType
     from typing import Any
 
-__all__ = ["QUESTIONS", "compiled"]
+__all__ = ["QUESTIONS", "compiled", "walk"]
 
 QUESTIONS: dict[str, object] = {
     "@error": BaseException,
@@ -204,7 +204,7 @@ class _Rewriter:
 
 def _refuse_names(node: Any) -> Any:
     """Refuse, where no question can stand, what would have to be asked about."""
-    for one in _walk(node):
+    for one in walk(node):
         name = one.attr if type(one) is _ast.Attribute else ""
         if name and (is_private(name) or is_guarded(name)):
             _refuse_name(name)
@@ -217,7 +217,7 @@ def _refuse_name(name: str) -> None:
 
 def _is_rebound(function: Any, first: Any) -> bool:
     """Tell whether the name of argument *first* may come to mean something else."""
-    for node in _walk(function):
+    for node in walk(function):
         if node is first or type(node).__name__ in _NO_NAMES:
             continue
         if type(node) is _ast.Name and isinstance(node.ctx, _ast.Load):
@@ -229,7 +229,8 @@ def _is_rebound(function: Any, first: Any) -> bool:
     return False
 
 
-def _walk(tree: Any) -> Iterator[Any]:
+def walk(tree: Any) -> Iterator[Any]:
+    """Yield *tree* and every node in it."""
     waiting = [tree]
     while waiting:
         node = waiting.pop()

@@ -4,6 +4,7 @@
     table.query("@f.__self__.open(@path)")     ->  AttributeError
     Bunch(__array_interface__=…)               ->  no memory by its address for NumPy
     CountVectorizer(input="filename")          ->  PermissionError, when it reads
+    fields(Point)[0].name = "x) …"             ->  AttributeError, and no text to run
 
 Rules:
 
@@ -20,8 +21,9 @@ from __future__ import annotations
 
 import sys
 
+from muniment_plugins.capsule.generated import EXECUTING, check_text, seal_fields
 from muniment_plugins.capsule.guard import module_behind
-from muniment_plugins.capsule.owning import check_attribute
+from muniment_plugins.capsule.owning import check_attribute, looked_up
 from muniment_plugins.capsule.refusing import LIMITS, refused, settle
 from muniment_plugins.capsule.rules import is_dunder
 from muniment_plugins.capsule.substitutes import attrgetter_of
@@ -38,8 +40,14 @@ _BY_NAME = (
     "pandas.core.apply",
     "pandas.core.groupby.generic",
     "pandas.core.groupby.groupby",
+    "sklearn.ensemble._stacking",
+    "sklearn.model_selection._validation",
+    "sklearn.utils.validation",
 )
 """Modules that call the method that a text names."""
+
+_BY_EXPRESSION = ("pandas.core.computation.expr",)
+"""Modules that read what an expression names."""
 
 _BY_PATH = ("sklearn.feature_extraction.text", "sklearn.tree._export")
 """Modules that open the file that a text names."""
@@ -54,11 +62,14 @@ def tighten() -> None:
     """Tighten what is loaded in this process."""
     for names, name, substitute in (
         (_BY_NAME, "getattr", _named),
+        (_BY_EXPRESSION, "getattr", looked_up),
         (_BY_PATH, "open", _unopened),
     ):
         for loaded in filter(None, map(sys.modules.get, names)):
             vars(loaded)[name] = substitute
     _getters()
+    for loaded in filter(None, map(sys.modules.get, EXECUTING)):
+        check_text(loaded)
     for name, step in _STEPS.items():
         module = sys.modules.get(name)
         if module is not None:
@@ -66,7 +77,9 @@ def tighten() -> None:
 
 
 def _named(target: object, name: str, *default: object) -> object:
-    return getattr(target, check_attribute(name), *default)
+    asked = sys._getframe(1).f_code.co_consts  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - inspect is slow
+    is_own = type(name) is str and name in asked  # what the module itself asks for
+    return getattr(target, name if is_own else check_attribute(name), *default)
 
 
 def _unopened(*_args: object, **_kwargs: object) -> NoReturn:
@@ -87,6 +100,7 @@ def _getters() -> None:
 
 def _fields(module: ModuleType) -> None:
     """Have dataclasses know ``typing.ClassVar`` in text by the view that it is of."""
+    seal_fields(module)
     genuine: Callable[..., bool] = vars(module)["_is_type"]
     if genuine.__module__ == __name__:
         return

@@ -24,6 +24,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils import Bunch
 table = pd.DataFrame({"a": [1, 2]})
 limit = 1
+path = "/x"
 """
 TABLE = "{'__array_interface__': {'data': (0, True), 'shape': (1,), 'typestr': '|u1'}}"
 
@@ -88,3 +89,94 @@ def test_entries_of_tables_are_no_hooks(expression: str) -> None:
     """NumPy finds no memory through an entry that is named like its protocol."""
     execution = run(f"np.asarray({expression}).dtype.kind")
     assert (execution.error, execution.metrics) == (None, {"v": "'O'"})
+
+
+SCORER = """
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import make_scorer
+class Own(ClassifierMixin, BaseEstimator):
+    def fit(self, X, y):
+        self.classes_ = np.array([0, 1])
+        return self
+    def predict(self, X):
+        return X
+got = []
+def kept(y, found):
+    got.append(found)
+    return 1.0
+def fit_and_eval(name):
+    own = Own().fit(None, None)
+    make_scorer(kept, response_method=[name])(own, np.array([0, 1]), np.array([0, 1]))
+    return {"got": len(got)}
+"""
+
+
+@pytest.mark.parametrize(
+    "name", ["__getattribute__", "__reduce_ex__", "__init__", "__sklearn_tags__"]
+)
+def test_a_scorer_asks_for_no_method_that_a_program_could_not_name(name: str) -> None:
+    """What scikit-learn looks up by a text goes by the tables of ``getattr``."""
+    execution = Capsule(Policy(allowed_imports=("numpy", "sklearn"))).run(SCORER, name)
+    assert execution.error is not None
+    assert execution.error["rule"] == "capsule/refused"
+
+
+def test_a_scorer_asks_for_methods_that_predict() -> None:
+    """The control: an ordinary name is looked up, and its answer handed on."""
+    capsule = Capsule(Policy(allowed_imports=("numpy", "sklearn")))
+    execution = capsule.run(SCORER, "predict")
+    assert (execution.error, execution.metrics) == (None, {"got": 1})
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        'table.query("a.to_" + "csv(@path)")',
+        "table.query('a.__redu' + 'ce_ex__(2)')",
+        'table.query("a.values.to" + "file(@path)")',
+        "table.query('a._const' + 'ructor(1)')",
+    ],
+)
+def test_a_query_calls_what_a_program_could_call(expression: str) -> None:
+    """The name of a method that is called is looked at as any other one."""
+    execution = run(expression)
+    assert execution.error is not None
+    assert execution.error["rule"] == "capsule/refused"
+
+
+def test_a_query_calls_ordinary_methods() -> None:
+    """The control: methods of columns and of texts are called as ever."""
+    execution = run("len(table.query('a.isin([1]) and a.abs() < 2'))")
+    assert (execution.error, execution.metrics) == (None, {"v": "1"})
+
+
+FIELDS = """
+import dataclasses
+@dataclasses.dataclass
+class Point:
+    x: int = 0
+def fit_and_eval(data):
+    field = dataclasses.fields(Point)[0]
+    {}
+    return {{"x": field.name}}
+"""
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "field.name = 'y'",
+        "field.type = str",
+        "setattr(field, 'name', 'y')",
+        "list(map(setattr, [field], ['name'], ['y']))",
+        "del field.name",
+    ],
+)
+def test_fields_of_dataclasses_are_read_only(statement: str) -> None:
+    """What `dataclasses` runs text of is what it made itself."""
+    capsule = Capsule(Policy(allowed_imports=("dataclasses",)))
+    execution = capsule.run(FIELDS.format(statement), None)
+    assert execution.error is not None
+    assert execution.error["rule"] == "capsule/refused"
+    assert capsule.run(FIELDS.format("pass"), None).metrics == {"x": "x"}
