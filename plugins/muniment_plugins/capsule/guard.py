@@ -47,23 +47,24 @@ if TYPE_CHECKING:
 
 __all__ = ["View", "build_views", "guarded_import", "safe_builtins"]
 
-_BUILTINS = words("""
-    ArithmeticError AssertionError AttributeError BaseException BufferError
-    BytesWarning DeprecationWarning EOFError Ellipsis Exception ExceptionGroup False
-    FloatingPointError FutureWarning GeneratorExit ImportError ImportWarning IndexError
-    KeyError KeyboardInterrupt LookupError MemoryError ModuleNotFoundError NameError
-    None NotImplemented NotImplementedError OSError OverflowError
-    PendingDeprecationWarning PermissionError RecursionError ReferenceError
-    ResourceWarning RuntimeError RuntimeWarning StopAsyncIteration StopIteration
-    SyntaxError SyntaxWarning SystemError SystemExit TabError TimeoutError True
-    TypeError UnboundLocalError UnicodeDecodeError UnicodeEncodeError UnicodeError
-    UnicodeTranslateError UnicodeWarning UserWarning ValueError Warning
-    ZeroDivisionError __debug__ abs all any ascii bin bool bytearray
-    bytes callable chr classmethod complex dict divmod enumerate filter float format
-    frozenset hash hex id int isinstance issubclass iter len list map max min next
+_FUNCTIONS = words("""
+    Ellipsis False None NotImplemented True __debug__ abs all any ascii bin bool
+    bytearray bytes callable chr classmethod complex dict divmod enumerate filter float
+    format frozenset hash hex id int isinstance issubclass iter len list map max min next
     object oct ord pow property range repr reversed round set slice sorted
     staticmethod str sum super tuple zip
 """)
+
+_ERRORS = frozenset(
+    name
+    for name, value in vars(builtins).items()
+    if isinstance(value, type)
+    and issubclass(value, BaseException)
+    and not name.startswith("_")
+)
+"""Every built-in exception of this Python: an except clause means what it says."""
+
+_BUILTINS = _FUNCTIONS | _ERRORS
 
 
 _ALIASES = {"pandas": {"offsets": "pandas.tseries.offsets"}}
@@ -274,20 +275,30 @@ def _setattr(target: Any, name: str, value: object, /) -> None:
 def _printer(write: Callable[[str], object]) -> Callable[..., None]:
     def printed(
         *values: object,
-        sep: str | None = " ",
-        end: str | None = "\n",
+        sep: Any = " ",
+        end: Any = "\n",
         file: Any = None,
         flush: bool = False,
     ) -> None:
-        del flush
-        text = (" " if sep is None else sep).join(map(str, values))
-        text += "\n" if end is None else end
-        if file is None:
-            write(text)
-        elif is_own(file) or is_buffer(file):
-            file.write(text)
-        else:
+        for name, given in (("sep", sep), ("end", end)):
+            if not (given is None or isinstance(given, str)):
+                kind = type(given).__name__
+                raise TypeError(f"{name} must be None or a string, not {kind}")
+        if not (file is None or is_own(file) or is_buffer(file)):
             refused(ValueError("print writes to the capsule's own output only"))
+        pieces: list[object] = [" " if sep is None else sep] * (2 * len(values))
+        pieces[::2] = values
+        pieces[max(0, len(pieces) - 1) :] = ["\n" if end is None else end]
+        shown: list[str] = []
+        try:
+            # What is the program's sees each piece, as it does anywhere.
+            for piece in pieces:
+                (shown.append if file is None else file.write)(str(piece))
+        finally:
+            if shown:
+                write("".join(shown))
+        if flush and file is not None:
+            file.flush()
 
     return printed
 

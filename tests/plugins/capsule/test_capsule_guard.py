@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import math
 
 import pytest
@@ -141,6 +142,32 @@ def test_generators_ask_the_program_for_a_seed() -> None:
     head = "import random"
     expression = "(random.seed(), random.random(), random.Random().random())"
     assert run(expression, head).metrics == run(expression, head).metrics
+
+
+def test_every_built_in_exception_is_there() -> None:
+    """A clause that names one catches what it catches anywhere."""
+    names = [
+        name
+        for name, value in vars(builtins).items()
+        if isinstance(value, type) and issubclass(value, BaseException)
+    ]
+    public = [name for name in names if not name.startswith("_")]
+    assert len(public) > 60  # the control: they were looked for in the right place
+    found = run(f"[one.__name__ for one in ({', '.join(public)})]")
+    kinds = [vars(builtins)[name].__name__ for name in public]
+    assert (found.error, found.metrics) == (None, {"v": repr(kinds)})
+
+
+def test_what_was_printed_before_an_error_is_printed() -> None:
+    """Output has the pieces that came before the one that failed."""
+    code = "def fit_and_eval(data):\n    print('a', 1, data.x)\n    return {}\n"
+    head = "class Broken:\n    def __str__(self): raise ValueError('no')\n"
+    code = head + code.replace("data.x", "Broken()")
+    execution = Capsule(Policy()).run(code, None)
+    assert (execution.stdout, execution.status) == ("a 1 ", "error")
+    assert (
+        Capsule(Policy()).run(code.replace("Broken()", "2"), None).stdout == "a 1 2\n"
+    )
 
 
 @pytest.mark.parametrize(
