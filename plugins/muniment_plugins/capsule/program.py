@@ -30,7 +30,7 @@ from muniment_plugins.capsule.protocol import (
     render_metrics,
     send,
 )
-from muniment_plugins.capsule.refusing import end_with
+from muniment_plugins.capsule.refusing import end_with, is_raised
 from muniment_plugins.capsule.rewriting import compiled
 from muniment_plugins.capsule.seeding import Seeds
 from muniment_plugins.capsule.tightening import tighten
@@ -240,7 +240,8 @@ def _run(
 def _rule_of(error: BaseException) -> str:
     if isinstance(error, Unsendable):
         return str(error.args[0])
-    return "memory" if isinstance(error, MemoryError) else "raised"
+    is_limit = isinstance(error, MemoryError) and not is_raised(error)
+    return "memory" if is_limit else "raised"
 
 
 def failure(rule: str, error: BaseException) -> str:

@@ -8,6 +8,8 @@ Rules:
   so that no program goes on to another answer than plain Python gives.
 - So are the limits: memory, recursion, and what a wall denied. `settle` looks at
   every error that reaches a handler, with what it came from.
+- What a program raises itself is no limit, whatever its class: no program has the error
+  of a limit in its hands, so none can raise it anew.
 - Elsewhere, as in the tests of the guard, the refusal is raised.
 
 Runs in the child; imports nothing that the program did not ask for.
@@ -20,17 +22,20 @@ import sys
 TYPE_CHECKING = False  # typing itself costs more than a bare interpreter's start
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import NoReturn
+    from typing import Any, NoReturn
 
     End = Callable[[BaseException, bool], None]
 
-__all__ = ["LIMITS", "end_with", "refused", "settle"]
+__all__ = ["LIMITS", "end_with", "is_raised", "raised", "refused", "settle"]
 
 LIMITS = (MemoryError, RecursionError, OSError)
 """What a limit or the system raises."""
 
 _DENIED = frozenset((1, 13, 23, 24, 30, 38))
 """What walls answer: EPERM, EACCES, ENFILE, EMFILE, EROFS, ENOSYS."""
+
+_RAISED = "@raised"
+"""What is noted of an error that a program raises; no program can write the name."""
 
 _ends: list[End] = []
 
@@ -59,8 +64,27 @@ def settle() -> None:
         error = error.__cause__ or error.__context__
 
 
+def raised(error: Any) -> Any:
+    """Return what a program raises, noted as its own if limits raise the like."""
+    if isinstance(error, type) and issubclass(error, LIMITS):
+        error = error()
+    if isinstance(error, LIMITS):
+        vars(error)[_RAISED] = True
+    return error  # pyright: ignore[reportUnknownVariableType] - whatever it raises
+
+
+def is_raised(error: BaseException) -> bool:
+    """Tell whether *error* is of a ``raise`` of the program's."""
+    try:
+        return _RAISED in vars(error)
+    except MemoryError:  # then this one is of a limit, too
+        return False
+
+
 def _is_limit(error: BaseException) -> bool:
-    """Tell a limit from an error that a program made itself, which has no number."""
+    """Tell a limit from an error that a program raised itself."""
+    if is_raised(error):
+        return False
     if isinstance(error, OSError):
         return error.errno in _DENIED
     return isinstance(error, LIMITS)

@@ -21,7 +21,7 @@ from __future__ import annotations
 import _ast
 
 from muniment_plugins.capsule.owning import formatting, own, reach, set_field, written
-from muniment_plugins.capsule.refusing import LIMITS, refused, settle
+from muniment_plugins.capsule.refusing import LIMITS, raised, refused, settle
 from muniment_plugins.capsule.rules import TEXTS, is_guarded, is_private
 from muniment_plugins.capsule.trapping import PROGRAM
 
@@ -38,6 +38,7 @@ QUESTIONS: dict[str, object] = {
     "@format": formatting,
     "@limits": LIMITS,
     "@own": own,
+    "@raised": raised,
     "@reach": reach,
     "@set": set_field,
     "@settle": settle,
@@ -166,6 +167,12 @@ class _Rewriter:
         inner = [self._visit(one) for one in node.body[start:]]
         if inner:
             node.body[start:] = [_guarded(node, inner, "@limits")]
+        return node
+
+    def _Raise(self, node: Any) -> Any:  # noqa: N802
+        self._inside(node)
+        if node.exc is not None:
+            node.exc = _call(node.exc, "@raised", node.exc)
         return node
 
     def _Try(self, node: Any) -> Any:  # noqa: N802

@@ -210,3 +210,17 @@ def test_views_are_read_only() -> None:
         view.pi = 3
     with pytest.raises(AttributeError, match="read-only"):
         del view.pi
+
+
+@pytest.mark.parametrize("error", ["MemoryError", "MemoryError('own')", "Full('own')"])
+def test_an_own_memory_error_is_an_error_and_no_limit(error: str) -> None:
+    """The status says that memory was used up where it was, and nowhere else."""
+    head = "class Full(MemoryError): pass\ndef fit_and_eval(data):\n"
+    execution = Capsule(Policy()).run(f"{head}    raise {error}\n", None)
+    assert execution.error is not None
+    assert (execution.status, execution.error["line"]) == ("error", 3)
+    assert execution.error["rule"] == "capsule/raised"
+    used = (
+        "    try: return {'n': len([0] * 10**12)}\n    except MemoryError: return {}\n"
+    )
+    assert Capsule(Policy()).run(head + used, None).status == "limit"
