@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 __all__ = [
+    "above",
     "adopt",
     "build_class",
     "check_attribute",
@@ -127,6 +128,25 @@ def is_owned(target: object, name: str) -> bool:
     if kind in _own:
         return not _is_foreign(kind, name)
     return is_own(target)
+
+
+def above(target: Any, name: str) -> Any:
+    """Return *target*, if data-model method *name* of it is of a class of the program's.
+
+    That is ``super(Own, self)``, or a class that has it from one of the program's.
+    """
+    if _kind(target) is super:
+        if target.__thisclass__ in _own:
+            return target
+    elif is_own(target) and isinstance(target, type):
+        for kind in target.__mro__:
+            if name in vars(kind) and (kind in _own or kind is object):
+                return target
+            if name in vars(kind):
+                break
+    return refused(
+        AttributeError(f"{name} is not available in a capsule, but for own classes")
+    )
 
 
 def own(target: Any, *names: str) -> Any:

@@ -42,7 +42,7 @@ from muniment_plugins.capsule.rules import (
     words,
 )
 from muniment_plugins.capsule.syntax import (
-    is_super,
+    is_above,
     named,
     renamed,
     root,
@@ -75,6 +75,7 @@ class Reader:
         self.attributes: set[str] = set()
         self.renamed: set[ast.expr] = set()
         self.own: set[str] = set()
+        self.classes: set[str] = set()
         self.private: dict[str, ast.AST] = {}
         self.parts = 0
 
@@ -210,7 +211,7 @@ class Reader:
             return
         if loaded and sets_field(node):
             return
-        if loaded and node.attr in _OF_SUPER and is_super(node.value):
+        if loaded and node.attr in _OF_SUPER and is_above(node.value, self.classes):
             return
         if node.attr == "format":
             check_format(node)
@@ -245,6 +246,7 @@ class Reader:
 
     def _class(self, node: ast.ClassDef, _parent: ast.AST | None) -> None:
         self._check_name(node, node.name)
+        self.classes.add(node.name)
         for statement in node.body:
             self.renamed.update(renamed(statement))
             for name in named(statement):

@@ -20,9 +20,16 @@ from __future__ import annotations
 
 import _ast
 
-from muniment_plugins.capsule.owning import formatting, own, reach, set_field, written
+from muniment_plugins.capsule.owning import (
+    above,
+    formatting,
+    own,
+    reach,
+    set_field,
+    written,
+)
 from muniment_plugins.capsule.refusing import LIMITS, raised, refused, settle
-from muniment_plugins.capsule.rules import TEXTS, is_guarded, is_private
+from muniment_plugins.capsule.rules import METHODS, TEXTS, is_guarded, is_private
 from muniment_plugins.capsule.trapping import PROGRAM
 
 TYPE_CHECKING = False  # typing itself costs more than a bare interpreter's start
@@ -34,6 +41,7 @@ if TYPE_CHECKING:
 __all__ = ["QUESTIONS", "compiled", "walk"]
 
 QUESTIONS: dict[str, object] = {
+    "@above": above,
     "@error": BaseException,
     "@format": formatting,
     "@limits": LIMITS,
@@ -98,7 +106,10 @@ class _Rewriter:
         if name == "__setattr__" and getattr(node.value, "id", "") == "object":
             return _load(node, "@set")
         node.value = self._visit(node.value)
-        if is_private(name):
+        if name in METHODS:
+            if not _is_bare(node.value):
+                node.value = _call(node, "@above", node.value, name)
+        elif is_private(name):
             mangled = self._mangled(name)
             asked = self._known.get(getattr(node.value, "id", ""))
             if asked is None:
@@ -207,6 +218,12 @@ class _Rewriter:
         """Return the name that Python makes of one that is private to its class."""
         around = self._classes[-1].lstrip("_") if self._classes else ""
         return f"_{around}{name}" if around and name[:2] == "__" else name
+
+
+def _is_bare(node: Any) -> bool:
+    """Tell whether *node* is ``super()``, which is of the class around it."""
+    called = getattr(getattr(node, "func", None), "id", "")
+    return called == "super" and not node.args
 
 
 def _refuse_names(node: Any) -> Any:

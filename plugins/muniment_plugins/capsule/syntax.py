@@ -1,7 +1,7 @@
 """Small questions about parts of a syntax tree.
 
 numpy.linalg.norm     root        "numpy"
-super().__init__      is_super    of the node before the dot
+super().__init__      is_above    of the node before the dot
 "{0.__class__}"       walks       a field that reads what none may
 """
 
@@ -14,7 +14,7 @@ import string
 from muniment_plugins.capsule.rules import METHODS, is_kept
 
 __all__ = [
-    "is_super",
+    "is_above",
     "named",
     "renamed",
     "root",
@@ -24,15 +24,19 @@ __all__ = [
 ]
 
 
-def is_super(node: ast.expr) -> bool:
-    """Tell whether *node* is ``super()`` without arguments."""
-    return (
+def is_above(node: ast.expr, classes: set[str]) -> bool:
+    """Tell whether *node* is ``super()``, ``super(Own, self)``, or one of *classes*."""
+    if isinstance(node, ast.Name):
+        return node.id in classes
+    if not (
         isinstance(node, ast.Call)
         and isinstance(node.func, ast.Name)
         and node.func.id == "super"
-        and not node.args
+        and len(node.args) in (0, 2)
         and not node.keywords
-    )
+    ):
+        return False
+    return all(isinstance(one, ast.Name) and one.id in classes for one in node.args[:1])
 
 
 def renamed(statement: ast.stmt) -> list[ast.expr]:

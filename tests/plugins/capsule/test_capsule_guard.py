@@ -224,3 +224,23 @@ def test_an_own_memory_error_is_an_error_and_no_limit(error: str) -> None:
         "    try: return {'n': len([0] * 10**12)}\n    except MemoryError: return {}\n"
     )
     assert Capsule(Policy()).run(head + used, None).status == "limit"
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "dict.__init__({}, a=1)",
+        "(lambda A: A.__init__)(dict)",
+        "super(dict, {}).__init__",
+        "len.__call__([1])",
+        "Table.__init__({}, a=1)",
+        "Own().__init__",
+    ],
+)
+def test_methods_are_called_by_name_of_own_classes_alone(expression: str) -> None:
+    """What others have of the data model is for operators and ``super()``."""
+    head = "class Own:\n    def __init__(self): pass\nclass Table(dict): pass\n"
+    execution = run(expression, head)
+    assert execution.error is not None
+    assert execution.error["rule"] == "capsule/refused"
+    assert run("Own.__init__(Own())", head).metrics == {"v": "None"}
