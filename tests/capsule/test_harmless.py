@@ -71,7 +71,9 @@ def test_the_search_finds_what_there_is_to_find() -> None:
         {"h": importlib.import_module("typing").get_type_hints}
     )
     io = importlib.import_module("io")
-    assert {"io.FileIO", "builtins.open"} <= set(reached(vars(io)))
+    found = set(reached(vars(io)))
+    assert "builtins.open" in found
+    assert found & {"io.FileIO", "_io.FileIO"}  # as this Python names it
     everything = {n: set(reached(vars(importlib.import_module(n)))) for n in REACHED}
     assert all(REACHED[name].keys() & found for name, found in everything.items())
 

@@ -12,7 +12,8 @@ def fit_and_eval(data):
     copy = ctypes.create_string_buffer(8)
     local = (ctypes.c_size_t * 2)(ctypes.addressof(copy), 4)
     remote = (ctypes.c_size_t * 2)(ctypes.addressof(text), 4)
-    done = libc.syscall(310, os.getpid(), local, 1, remote, 1, 0)
+    one, none = ctypes.c_ulong(1), ctypes.c_ulong(0)  # whole words, also on the stack
+    done = libc.syscall(310, os.getpid(), local, one, remote, one, none)
     if done < 0:
         raise OSError(ctypes.get_errno())
     return {"through": done}
