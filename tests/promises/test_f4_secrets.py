@@ -177,6 +177,16 @@ def test_short_and_ordinary_values_are_not_sought() -> None:
     assert all(len(form) >= SHORTEST for form in forms("y" * SHORTEST))
 
 
+@pytest.mark.parametrize("nested", [False, True])
+def test_a_secret_in_a_list_is_sought_without_its_quotes(nested: bool) -> None:
+    """What a list names a secret is hidden elsewhere too, and the rest stays JSON."""
+    value: object = {"note": "hunter2-hunter2", "passwd": ["hunter2-hunter2"]}
+    said = json.dumps({"in": json.dumps(value)} if nested else value)
+    found = json.loads(Redaction().text(said))
+    inner = json.loads(found["in"]) if nested else found
+    assert inner == {"note": "[redacted]", "passwd": ["[redacted]"]}
+
+
 def test_a_user_decides() -> None:
     """Names that are kept stay, names that are hidden go, in any spelling of words."""
     names = Names.of(keep=("signing-key",), hide=("ssn",))

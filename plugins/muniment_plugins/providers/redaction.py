@@ -46,6 +46,8 @@ _Cut: TypeAlias = tuple[int, int, str]
 _URL_MASK = "redacted"
 """In a URL, brackets stand around addresses."""
 
+_IN_QUOTES = (re.compile(r'"((?:[^"\\]|\\.)+)"'), re.compile(r'\\"((?:[^"\\])+)\\"'))
+"""A text of JSON, and of JSON within JSON."""
 _NUMBER = re.compile(r"-?\d[\d.eE+-]*")
 
 _COOKIE = re.compile(r"([^=;\s]+)=([^;]*)(.*)", re.DOTALL)
@@ -209,7 +211,7 @@ class Redaction:
         if answered is None:
             # A bare number elsewhere is a number: only what is a text is sought there.
             said = [one for one in found if one.written is None]
-            own = [text[one.start : one.stop] for one in said]
+            own = [part for one in said for part in _texts(text, one)]
             self.issued.bring(one for one in own if not _NUMBER.fullmatch(one))
         found += self._found(text)
         return _named(text, found, answered)
@@ -220,6 +222,14 @@ class Redaction:
             yield Span(start, stop, written=written, names=names)
         for start, stop, written, _ in self._sought.find(text):
             yield Span(start, stop, written=written)
+
+
+def _texts(text: str, span: Span) -> list[str]:
+    """Return what is sought of *span* elsewhere: of a list its texts, without quotes."""
+    value = text[span.start : span.stop]
+    if not value.startswith(('"', '\\"')):
+        return [value]
+    return _IN_QUOTES[value.startswith("\\")].findall(value) or [value]
 
 
 def _named(text: str, spans: list[Span], answered: Answered | None) -> Iterator[_Cut]:
