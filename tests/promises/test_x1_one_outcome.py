@@ -169,3 +169,18 @@ def test_another_effect_between_is_no_matter(tmp_path: Path) -> None:
     forge.end_run(RUN)
     assert check(forge, tmp_path / "l.db").findings == ()
     assert replayed(forge) == set()
+
+
+@pytest.mark.parametrize("kinds", [*product(["run.started", "x.noted"], repeat=3)])
+def test_both_readers_say_how_a_run_begins(
+    kinds: tuple[str, ...], tmp_path: Path
+) -> None:
+    """By its start, once: what verify calls wrong, no replay answers from."""
+    forge = Forge("one").open()
+    for kind in kinds:
+        forge.append(kind, {"name": "x", "seed": "00"}, run=RUN)
+    good = kinds == ("run.started", "x.noted", "x.noted")
+    wanted = set() if good else {"run/start"}
+    report = check(forge, tmp_path / "l.db")
+    assert {one.rule for one in report.findings} == wanted
+    assert replayed(forge) == wanted

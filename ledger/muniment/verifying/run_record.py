@@ -141,8 +141,11 @@ class RunRecord:
     def _follow(self, seq: int, kind: str, predicate: Any, leaf: bytes) -> None:
         chain = predicate["muniment"]
         scope, ordinal = chain["scope"], chain["ordinal"]
-        if not self.rows and kind != "run.started":
+        begins = not self.rows
+        if begins and kind != "run.started":
             self._add("run/start", f"the run begins with {kind}", seq)
+        elif not begins and kind == "run.started" and self._runs.version >= OWN_PLACES:
+            self._add("run/start", "the run begins again", seq)
         broken = self._places.taken(scope, ordinal, kind, predicate["data"])
         if broken and (broken[0] != "run/order" or self._runs.version >= OWN_PLACES):
             self._add(*broken, seq)
