@@ -1,6 +1,11 @@
 # make demo   builds .venv, installs the package, runs the tour
 # make test   the whole suite        make lint   style, types, contracts
+# make quick  the fast tests
+# make trial  kills runs and trees of runs after each commit, not at some only
+# make cover  what the fast tests of the kernel do not reach, by line and branch
 # make bench  measurements           make docs   writes docs/reference from the code
+# make site   the docs, to be searched: build/site
+# make sbom   what is installed with muniment, as CycloneDX: build/sbom.json
 # make clean  removes what was built
 #
 # Needs Python 3.11 or newer, git and make; uses uv where there is one.
@@ -26,7 +31,7 @@ INSTALL = $(PYTHON) -m pip install --quiet --disable-pip-version-check
 endif
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint bench docs clean
+.PHONY: help demo test quick trial lint cover bench docs site sbom clean
 
 help:
 	@sed -n 's/^# \{0,1\}//p;/^$$/q' Makefile
@@ -37,6 +42,14 @@ demo: $(VENV)/.installed
 test: $(VENV)/.dev
 	$(PYTHON) -m pytest -q -n $(WORKERS) --dist worksteal $(if $(MARK),-m '$(MARK)')
 
+quick: $(VENV)/.dev
+	$(PYTHON) -m pytest -q -n $(WORKERS) --dist worksteal -m 'not slow' \
+	  tests/test_*.py tests/ledger tests/cli
+
+trial: $(VENV)/.dev
+	MUNIMENT_TRIAL=1 $(PYTHON) -m pytest -q -n $(WORKERS) \
+	  tests/ledger/test_killed_trees.py tests/ledger/test_resume.py
+
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -44,15 +57,33 @@ lint: $(VENV)/.dev
 	$(BIN)/pyright --warnings
 	$(BIN)/lint-imports
 
+cover: $(VENV)/.dev
+	$(PYTHON) -m coverage erase
+	$(PYTHON) -m coverage run -m pytest -q -n 0 -m 'not slow' tests/ledger tests/plugins/evidence
+	$(PYTHON) -m coverage report
+
 bench: $(VENV)/.dev
 	$(PYTHON) tools/bench.py
 
 docs: $(VENV)/.dev
 	$(PYTHON) tools/docs.py
+	$(PYTHON) tools/command_table.py
 	$(PYTHON) tools/operation_table.py
 	$(PYTHON) tools/api.py
 	$(PYTHON) tools/ledger_attacks.py
 	$(PYTHON) tools/move_table.py
+
+site: $(VENV)/.dev
+	$(PYTHON) tools/docs_site.py
+
+# An environment of its own: what developers use is no part of the product.
+sbom: $(VENV)/.dev
+	rm -rf build/sbom
+	$(BASE) -m venv --without-pip build/sbom
+	$(PYTHON) -m pip --python build/sbom/bin/python install --quiet \
+	  --disable-pip-version-check .
+	$(BIN)/cyclonedx-py environment --pyproject pyproject.toml --mc-type library \
+	  --output-reproducible -o build/sbom.json build/sbom/bin/python
 
 clean:
 	rm -rf .venv .venv-* build dist .hypothesis .import_linter_cache \

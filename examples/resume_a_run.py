@@ -32,7 +32,7 @@ def squares(run: muniment.Run) -> list[object]:
 def unfinished(ledger: muniment.Ledger) -> str | None:
     """Return the run that was cut off, if there is one."""
     for event in ledger.events(type="run.started", order="desc"):
-        record = ledger.project(muniment.RunRecord, run=event.run)
+        record = ledger.project(muniment.RunSummaries, run=event.run)
         if record.status in ("open", "interrupted"):
             return record.id
     return None
@@ -45,5 +45,5 @@ with muniment.open(create=True) as ledger:
     else:
         print(f"going on with run {run}", flush=True)
         # The effect that was cut off may have happened: squaring twice does no harm.
-        done = ledger.resume(run, squares, decide=lambda _kind, _request: "repeat")
+        done = ledger.resume(run, squares, repeat=["tool"])
     print(f"{done.status}: {done.result}")

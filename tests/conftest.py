@@ -1,29 +1,52 @@
 """What every test stands on: a trust home of its own, a ledger in it, and time.
 
-Rules: how fast the machine is, and who else uses it, is no affair of a test. What a
+Rules: how fast the machine is, and who else uses it, is not an affair of a test. What a
 test waits for has a limit that only a fault reaches.
 """
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from math import inf
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-from muniment import store
 from muniment.ledger import Ledger
-from muniment_plugins.capsule import supervisor
+from muniment.storage import append
+from muniment_plugins.capsule.parent import supervisor
 
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    # A shell starts background jobs deaf to Ctrl-C, and what they start inherits that:
-    # tests that interrupt a program would wait for ever.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+# A shell starts background jobs deaf to Ctrl-C, and `nohup` starts what it is given deaf to
+# a closed terminal. What they start inherits that: tests that interrupt a program would
+# wait for ever.
+for _name, _usual in (
+    ("SIGINT", signal.default_int_handler),
+    ("SIGHUP", signal.SIG_DFL),
+    ("SIGTERM", signal.SIG_DFL),
+):
+    _number = getattr(signal, _name, None)
+    if _number is not None and signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, _usual)
+
+MEMORY = Path("/dev/shm")  # noqa: S108 - nothing of it is trusted
+ROOM = 4 << 30
+
+
+def pytest_configure() -> None:
+    """Have files of tests in memory, where there is room for them and programs may run.
+
+    A disk is waited for at each commit, and no test is about what a power cut loses.
+    """
+    with suppress(OSError, AttributeError):
+        found = os.statvfs(MEMORY)
+        if found.f_bavail * found.f_frsize >= ROOM and not found.f_flag & os.ST_NOEXEC:
+            os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -50,7 +73,7 @@ def patience() -> None:
     what it wants. A checkpoint comes when it is due by the number of events.
     """
     supervisor.GRACE_S = 60.0
-    store.CHECKPOINT_SECONDS = inf
+    append.CHECKPOINT_SECONDS = inf
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from muniment.verifier import verify
+from muniment.verification.verify import verify
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 

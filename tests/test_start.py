@@ -66,8 +66,14 @@ def told(code: str, place: Path) -> list[str]:
     [
         ("import", TYPES | QUERIES | {"cryptography", "orjson", "re", "typing"}),
         ("help", {"difflib", "importlib.metadata", "orjson", "pathlib"}),
-        ("run", TYPES | CIPHERS | QUERIES | {"asyncio", "muniment.verifier"}),
-        ("look", TYPES | CIPHERS | QUERIES | {"asyncio", "muniment.verifier"}),
+        (
+            "run",
+            TYPES | CIPHERS | QUERIES | {"asyncio", "muniment.verification.verify"},
+        ),
+        (
+            "look",
+            TYPES | CIPHERS | QUERIES | {"asyncio", "muniment.verification.verify"},
+        ),
         ("guide", TYPES | CIPHERS | QUERIES | {"asyncio", "http", "ssl"}),
     ],
 )
@@ -89,10 +95,10 @@ def test_a_recorded_program_does_not_wait(tmp_path: Path) -> None:
     loaded, *rest = told(A_RECORDING, tmp_path)  # the bystander is started behind it
 
     assert "ran" in rest
-    assert {"asyncio", "muniment_plugins.providers.recorder.serving"} <= {
+    assert {"asyncio", "muniment_plugins.providers.recorder.server"} <= {
         *loaded.split()
     }
-    later = {"muniment_plugins.providers.exchange", *TYPES, *CIPHERS, *QUERIES}
+    later = {"muniment_plugins.providers.clients.exchange", *TYPES, *CIPHERS, *QUERIES}
     assert later & {*loaded.split()} == set()
 
 

@@ -87,7 +87,7 @@ class _Shell:
             env=self.environment | more,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=300,
             check=False,
         )
         assert (done.returncode != 0) == fails, done.stderr
@@ -116,6 +116,91 @@ def test_a_stranger_is_installed_and_used(shell: _Shell) -> None:
     main = "from muniment_cli import main; main()"
     assert shell.run("-c", main, "greetings") == ["Good day, Ada."]
     assert shell.run("-c", VERIFY) == ["True", "[]"]
+
+
+SPREAD = """
+import muniment
+from muniment_plugins.harness import *
+import given
+
+def experiment():
+    return (
+        Experiment.builder("s")
+        .datasource(given.rows)
+        .pipeline([
+            specify_claim(claim=Claim("c", "A claim")),
+            generate_spec(spec=Spec()),
+            bounded_synthesis(code="def fit_and_eval(data): return {'n': len(data)}"),
+            execute_capsule(),
+        ])
+        .build()
+    )
+
+with muniment.open(create=True) as ledger:
+    spread = experiment().run(replicates=2, executor="errands", ledger=ledger)
+    serial = experiment().run(replicates=2, ledger=ledger)
+    print(spread.errors, spread.result_digest == serial.result_digest)
+    print(next(ledger.events(run=spread.run_id)).data["labels"]["executor"])
+    print(muniment.replay(ledger, spread.run_id).verdict)
+"""
+GIVEN = """
+import os, pathlib
+def rows(ctx):
+    with pathlib.Path("pids").open("a") as file:
+        file.write(f"{os.getpid()}\\n")
+    return [1, 2]
+"""
+
+
+def test_a_stranger_brings_an_executor(shell: _Shell) -> None:
+    """An experiment is spread by it, by its name, to the same digest, and replays."""
+    (shell.place / "use.py").write_text(SPREAD)
+    (shell.place / "given.py").write_text(GIVEN)
+    said = shell.run("use.py", MUNIMENT_PLUGINS="capsule,greeter,harness")
+    assert said == ["() True", "errands", "acceptable"]
+    pids = (shell.place / "pids").read_text().split()
+    assert len(pids) == 4
+    assert len(set(pids)) == 3
+
+
+GERMAN = """
+from muniment import hookimpl
+
+@hookimpl(optionalhook=True)
+def greeting_words(name):
+    return f"Guten Tag, {name}." if name == "Ada" else None
+"""
+ASK = """
+import muniment
+
+def program(run):
+    return [run.effect("greeting", {"name": one}, perform=None) for one in ("Ada", "Bo")]
+
+with muniment.open(create=True) as ledger:
+    print(ledger.execute(program).result)
+"""
+
+
+@pytest.mark.parametrize("name", ["german", "zgerman"])
+def test_a_stranger_asks_another(shell: _Shell, site: Path, name: str) -> None:
+    """A hook that one plugin declares is answered by another, loaded before or after."""
+    both = shutil.copytree(site, shell.place / "site")
+    (both / f"{name}.py").write_text(GERMAN)
+    about = both / f"{name}-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text(f"Name: {name}\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text(f"[muniment]\n{name} = {name}\n")
+    shell.environment["PYTHONPATH"] = str(both)
+    (shell.place / "ask.py").write_text(ASK)
+    for allowed, first in (("greeter", "Good day"), (f"greeter,{name}", "Guten Tag")):
+        said = shell.run("ask.py", MUNIMENT_PLUGINS=allowed)
+        assert said == [f"['{first}, Ada.', 'Good day, Bo.']"]
+    work = "import muniment; muniment.open(create=True).execute(lambda run: None)"
+    shell.run("-c", work, MUNIMENT_PLUGINS=name)
+    (both / f"{name}.py").write_text(GERMAN.replace("(optionalhook=True)", ""))
+    last = shell.run("-c", work, MUNIMENT_PLUGINS=name, fails=True)[-1]
+    assert f"plugin {name} ({name} 1.0)" in last
+    assert "no active plugin declares the hook greeting_words [plugin/load]" in last
 
 
 def test_a_stranger_is_listed_without_being_loaded(shell: _Shell) -> None:

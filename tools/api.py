@@ -10,6 +10,7 @@ docstring; classes list their public members. What is not in the docstring is no
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import inspect
 import re
 import sys
@@ -17,7 +18,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import muniment
-from muniment.verifying.report import Finding, Report
+from muniment.formats.series import SeriesLink
+from muniment.verification.report import Finding, Report
 
 __all__ = ["TARGET", "api", "main"]
 
@@ -31,6 +33,101 @@ refusals with a rule, a place and a remedy: [rules.md](rules.md) lists the rules
 `MunimentError` is the base of all. Events and their fields: [events.md](events.md).
 Hooks of plugins: [hooks.md](hooks.md).
 """
+_MARKS = """
+## Marks
+
+`@hookimpl` marks what a plugin answers to a hook: see [hooks.md](hooks.md).
+`@hookspec` marks a hook that it declares for other plugins.
+In `Annotated[…]` a mark, which `muniment` exports, says what a field of an event's data is:
+
+| mark | the field |
+|---|---|
+| `BLOB` | is always kept outside the signed bytes, behind a salted commitment |
+| `LARGE` | is kept so above 4 KiB |
+| `TEXT` | is plain UTF-8 in its blob |
+| `PUBLIC` | adds the plain SHA-256 of its bytes to the subjects of the event: of the text itself with `TEXT`, else of the value's JSON |
+| `VOLATILE` | is recorded, and never compared |
+"""
+_MODULES = """
+## Modules
+
+What else plugins and the command line may import: these modules, and of each the names
+that are listed. A test holds their imports against this table. All other modules are the
+kernel's own, and may change from one version to the next.
+
+| module | | names |
+|---|---|---|
+"""
+
+MODULES = [
+    "copies.backup",
+    "copies.histories",
+    "copies.successor",
+    "encoding.arrays",
+    "encoding.canonical",
+    "encoding.codec",
+    "encoding.copies",
+    "encoding.native",
+    "encoding.registry",
+    "encoding.scalars",
+    "errors",
+    "events.effect_kinds",
+    "events.types",
+    "events.vocabulary",
+    "files.folder",
+    "formats.checkpoint",
+    "formats.dsse",
+    "formats.evidence",
+    "formats.lifecycle",
+    "formats.series",
+    "formats.sigstore",
+    "formats.statement",
+    "formats.stored_zip",
+    "formats.tables",
+    "formats.tlog_proof",
+    "key_management",
+    "keys.ed25519",
+    "keys.enrolment",
+    "keys.keyring",
+    "lazy",
+    "ledger",
+    "places",
+    "plugins",
+    "programs.files",
+    "programs.functions",
+    "programs.import_guard",
+    "programs.parsing",
+    "programs.references",
+    "programs.stable_names",
+    "queries.effect_stats",
+    "queries.names",
+    "queries.projections",
+    "queries.run_summary",
+    "queries.sql",
+    "recorded.compare",
+    "recorded.divergence",
+    "replays.diff",
+    "replays.excerpt",
+    "replays.guards",
+    "replays.judge",
+    "replays.machine_reads",
+    "replays.replay",
+    "runs.execution",
+    "runs.executors",
+    "runs.modes.doubt",
+    "runs.resume",
+    "runs.run",
+    "runs.streams",
+    "trust.home",
+    "trust.home_location",
+    "trust.signing_key",
+    "verification.bundle.verify",
+    "verification.memory",
+    "verification.report",
+    "verification.verify",
+]
+"""The public modules, below ``muniment``."""
+
 _SECTIONS = re.compile(r"^(Args|Raises|Returns|Yields):$", re.MULTILINE)
 _WIDTH = 79
 
@@ -38,13 +135,22 @@ _WIDTH = 79
 def api() -> str:
     """Return the page."""
     named = [(name, getattr(muniment, name)) for name in muniment.__all__]
-    functions = [pair for pair in named if not inspect.isclass(pair[1])]
+    functions = [pair for pair in named if inspect.isfunction(pair[1])]
     classes = [pair for pair in named if inspect.isclass(pair[1])]
-    classes += [("Report", Report), ("Finding", Finding)]
+    classes += [(one.__name__, one) for one in (Finding, Report, SeriesLink)]
     parts = [_HEAD, "\n## Functions\n"]
     parts += [_function("###", f"muniment.{name}", one) for name, one in functions]
+    parts.append(_MARKS)
     parts += [_class(name, one) for name, one in sorted(classes)]
-    return "".join(parts)
+    return "".join([*parts, _MODULES, *map(_module, MODULES)])
+
+
+def _module(name: str) -> str:
+    """Return a table's row for the module *name* of ``muniment``."""
+    module = importlib.import_module(f"muniment.{name}")
+    said = (module.__doc__ or "").partition("\n")[0].replace("|", "\\|")
+    names = ", ".join(f"`{one}`" for one in module.__all__)
+    return f"| `muniment.{name}` | {said} | {names} |\n"
 
 
 def _class(name: str, one: type) -> str:

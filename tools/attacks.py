@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path[:0] = map(str, (ROOT / "tests" / "helpers").iterdir())
 
 from corpus import by_family  # noqa: E402 - what the line above makes known
 from expected import (  # noqa: E402 - as above
@@ -79,14 +79,14 @@ def written() -> str:
 
 
 def _tried() -> Counts:
+    from attack_modes import MODES, report
     from machines import NAMESPACES, without
     from muniment_plugins.capsule.machine import machine
-    from trials import MODES, report
 
     machine()
     found = report(tuple(mode for mode in MODES if mode != "OS only"))
     # Where a machine hides its files, some more stop: the table shows the lesser case.
-    script = "import json, trials\nprint(json.dumps(trials.report(('OS only',))))"
+    script = "import json, attack_modes\nprint(json.dumps(attack_modes.report(('OS only',))))"
     found.update(without(NAMESPACES, script))
     return _counts(
         {mode: {n: set(e) for n, e in found[mode].items()} for mode in MODES}

@@ -11,8 +11,8 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator
 
-from muniment_plugins.harness.first_statistics import bootstrap_interval
-from muniment_plugins.harness.intervals import ratio_interval
+from muniment_plugins.harness.statistics.first_statistics import bootstrap_interval
+from muniment_plugins.harness.statistics.intervals import ratio_interval
 
 __all__ = ["SIZES", "covered", "table"]
 

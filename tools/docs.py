@@ -9,22 +9,22 @@ source text; the sentences around it stand here. A test compares.
 
 from __future__ import annotations
 
-import ast
 import inspect
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
-from muniment import errors, hookspecs
-from muniment.event_types import EventType
-from muniment.kinds import KERNEL_KINDS
-from muniment.vocabulary import KERNEL_TYPES, effect_types
+from rules_page import rules
 
-__all__ = ["PAGES", "events", "hooks", "main", "rules"]
+from muniment import hookspecs
+from muniment.events.effect_kinds import KERNEL_KINDS
+from muniment.events.kernel_types import KERNEL_TYPES, effect_types
+from muniment.events.types import EventType
+
+__all__ = ["PAGES", "events", "hooks", "main", "page"]
 
 ROOT = Path(__file__).parents[1]
-SOURCES = (ROOT / "ledger" / "muniment", ROOT / "cli" / "muniment_cli")
 TARGET = ROOT / "docs" / "reference"
 
 _MADE = "<!-- written by tools/docs.py; change the source, then run it again -->\n"
@@ -33,25 +33,25 @@ _MADE = "<!-- written by tools/docs.py; change the source, then run it again -->
 
 _EVENTS = """# Event types
 
-Every event has a type, a version and `data` of exactly the fields below. How an event
-is written and signed is said in [spec/event.md](../spec/event.md). Plugins add types of
-their own through the `event_types` hook.
+Every event has a type, a version and `data` with exactly the fields below.
+[spec/event.md](../spec/event.md) specifies how an event is written and signed. Plugins
+add their own types through the `event_types` hook.
 
 Where a field is kept:
 
 - **inline**: in the signed payload itself. It can never be erased.
 - **blob**: outside, behind a salted commitment. It can be erased.
-- **inline, blob above 4 KiB**: as it says.
+- **inline, blob above 4 KiB**: inline if it is small, otherwise a blob.
 
 *volatile* fields are recorded and never compared in a replay. *public* fields add their
-plain SHA-256 to the subjects of the event, so that they can be searched for. A field
-with a default may be left out; `None` is not written.
+plain SHA-256 to the event's subjects, so that they can be searched for. A field with a
+default may be left out; `None` is not written.
 """
 
 _EFFECTS = """## Effects
 
-An effect of the kind `k` writes `k.requested` before it is performed, and `k.completed`
-or `k.failed` after. The kinds of the kernel:
+An effect of kind `k` writes `k.requested` before it is performed, and `k.completed` or
+`k.failed` afterwards. The kernel's kinds:
 
 | kind | entropy | magnitude | reproducible | in doubt |
 |---|---|---|---|---|
@@ -60,13 +60,13 @@ or `k.failed` after. The kinds of the kernel:
 _AFTER_KINDS = """
 *Entropy* says where the uncertainty of an answer comes from. A *reproducible* effect is
 performed again in a replay and compared; every other one is answered from the record.
-*In doubt* says what a resume does about a request without an outcome. The fields:
+*In doubt* says what a resume does with a request that has no outcome. The fields:
 """
 
 
 def events() -> str:
     """Return the page about event types."""
-    parts = [_MADE, _EVENTS]
+    parts = [_EVENTS]
     parts += [_event("##", one) for one in KERNEL_TYPES]
     parts.append("\n" + _EFFECTS)
     for kind in KERNEL_KINDS:
@@ -111,12 +111,12 @@ def _type(annotation: object) -> str:
 _HOOKS = """# Hooks
 
 A plugin is a module or an object behind an entry point of the group `muniment`. It
-implements any of these functions, marked with `muniment.hookspecs.hookimpl`. It may
-take fewer arguments than a hook offers, by name.
+implements any of these functions, marked with `muniment.hookimpl`. A function may take
+fewer arguments than the hook offers; they are passed by name.
 
 ```python
 import muniment
-from muniment.hookspecs import hookimpl
+from muniment import hookimpl
 from muniment.plugins import Plugins
 
 
@@ -146,11 +146,91 @@ An installed plugin declares itself in its `pyproject.toml`:
 no-secrets = "my_package.no_secrets"
 ```
 
-`MUNIMENT_PLUGINS` names the plugins that may load, separated by commas; `none` is
-nobody. `verify` loads none. Commands for the shell are entry points of the group
-`muniment.commands`, each a click command.
+`MUNIMENT_PLUGINS` names the plugins that may load, separated by commas; `none`, or
+nothing, means none. `verify` loads none.
 
-| hook | arguments | gives |
+## A plugin with its own words
+
+This one declares an event type, an effect kind, and a format that runs are written in:
+
+```python
+from typing import Annotated
+
+import muniment
+from muniment import PUBLIC, TEXT, EffectKind, EventData, EventType, hookimpl
+from muniment.plugins import Plugins
+
+
+class Calibrated(EventData):
+    sensor: Annotated[str, TEXT, PUBLIC]
+    offset: float
+
+
+def as_csv(ledger, run):
+    events = ledger.events(run=run)
+    return "\\n".join(["type", *(event.type for event in events)]).encode()
+
+
+class Lab:
+    @hookimpl
+    def event_types(self):
+        return [EventType("lab.calibrated", Calibrated)]
+
+    @hookimpl
+    def effect_kinds(self):
+        return [EffectKind("reading", source="data", on_doubt="repeat")]
+
+    @hookimpl
+    def exporters(self):
+        return {"csv": as_csv}
+
+
+def measure(run):
+    run.record("lab.calibrated", {"sensor": "north", "offset": 0.25})
+    return run.effect("reading", {"sensor": "north"}, lambda request: 21.5)
+
+
+with muniment.open(create=True, plugins=Plugins(extra={"lab": Lab()})) as ledger:
+    done = ledger.execute(measure)
+    print(ledger.export(done.run_id, "csv").decode())
+```
+
+```output
+type
+run.started
+lab.calibrated
+reading.requested
+reading.completed
+run.completed
+```
+
+Types and kinds begin with a name of the plugin's own: two plugins that declare the same
+one are refused. A run that has such events needs the plugin to be resumed or replayed.
+
+Commands for the shell are entry points of the group `muniment.commands`, each a click
+command. In one, `muniment.open()` opens the ledger that `--ledger` names, too. Runs are
+written in a format by `ledger.export` only, so a command for it is the plugin's own:
+
+```toml
+[project.entry-points."muniment.commands"]
+csv = "my_package.commands:csv"
+```
+
+```python
+import click
+import muniment
+
+
+@click.command()
+@click.argument("run")
+def csv(run):
+    with muniment.open(readonly=True) as ledger:
+        click.echo(ledger.export(run, "csv"))
+```
+
+## The hooks
+
+| hook | arguments | returns |
 |---|---|---|
 """
 
@@ -169,7 +249,7 @@ def hooks() -> str:
         more = " The first answer that is not `None` counts." if first else ""
         takes = ", ".join(str(one) for one in signature.parameters.values())
         details.append(f"\n## {name}\n\n`{name}({takes})`\n\n{says}{more}\n")
-    return "".join([_MADE, _HOOKS, *rows, *details])
+    return "".join([_HOOKS, *rows, *details])
 
 
 def _hookspecs() -> list[tuple[str, Callable[..., object]]]:
@@ -180,168 +260,24 @@ def _hookspecs() -> list[tuple[str, Callable[..., object]]]:
     ]
 
 
-# -- rules -------------------------------------------------------------------------
-
-_RULES = """# Rules
-
-Every error of muniment, and every finding of `verify`, names the rule that broke. The
-names are stable: programs may depend on them. An error is one line,
-`place: message [rule]; remedy`.
-
-| is | class | exit code |
-|---|---|---|
-| usage | `UsageError` | 2 |
-| refused | `RefusedError` and its children: a rule said no, nothing was written | 4 |
-| wrong | `WrongError` and its children: evidence contradicts itself | 1 |
-| cannot tell | `CannotTellError` and its children: something is missing | 3 |
-| finding | what `verify` reports; of the kind `unreadable` it means *cannot tell*, else *wrong* | 3, 1 |
-
-`effect/<kind>` is the rule of `EffectFailed`: the performer of an effect of that kind
-raised, now or when it was recorded. Plugins have rules of their own: those of the
-[capsule](capsule.md#rules) and of the [harness](harness.md) stand on their pages.
-"""
-
-_VERDICTS = {1: "wrong", 2: "usage", 3: "cannot tell", 4: "refused"}
-_CLASSES = {
-    name: _VERDICTS[value.exit_code]
-    for name, value in vars(errors).items()
-    if isinstance(value, type) and issubclass(value, errors.MunimentError)
-}
-
-_FROM_VARIABLES = {
-    "dsse/payload-base64": "wrong",
-    "dsse/signature-base64": "wrong",
-    "replay/effect": "wrong",
-    "replay/fact": "wrong",
-    "run/order": "finding",
-    "run/ordinal": "finding",
-} | {
-    f"{what}/{fault}": "wrong"
-    for what in ("checkpoint", "note", "tlog-proof")
-    for fault in ("control", "encoding", "too-long")
-}
-"""Rules whose names the source does not spell whole in one place."""
-
-_RULE = re.compile(r"[a-z][a-z-]*/[a-z][a-z0-9-]*")
-_PART = re.compile(r"[a-z][a-z0-9-]*")
-
-
-def rules() -> str:
-    """Return the page about rules."""
-    trees = {
-        str(file.relative_to(ROOT)): ast.parse(file.read_text())
-        for folder in SOURCES
-        for file in folder.rglob("*.py")
-    }
-    found: dict[str, set[str]] = {}
-    for rule, verdict in [*_FROM_VARIABLES.items(), *_all_rules(trees)]:
-        found.setdefault(rule, set()).add(verdict)
-    parts = [_MADE, _RULES]
-    for family in sorted({rule.partition("/")[0] for rule in found}):
-        parts.append(f"\n## {family}\n\n| rule | is |\n|---|---|\n")
-        own = sorted(rule for rule in found if rule.partition("/")[0] == family)
-        parts += [f"| `{rule}` | {', '.join(sorted(found[rule]))} |\n" for rule in own]
-    return "".join(parts)
-
-
-def _all_rules(trees: dict[str, ast.Module]) -> Iterator[tuple[str, str]]:
-    """Yield each rule that a call names, with what it is."""
-    helpers = dict(_helpers(trees))
-    for module, tree in trees.items():
-        for node in ast.walk(tree):
-            if not isinstance(node, ast.Call):
-                continue
-            name = getattr(node.func, "id", getattr(node.func, "attr", ""))
-            helper = helpers.get((module, name)) or helpers.get(("", name))
-            if name in _CLASSES:
-                for keyword in node.keywords:
-                    if keyword.arg == "rule":
-                        yield from _texts(keyword.value, "", _CLASSES[name])
-            elif helper is not None:
-                prefix, position, verdict = helper
-                if len(node.args) > position:
-                    yield from _texts(node.args[position], prefix, verdict)
-            elif (
-                name == "say" and "verifying" in module
-            ):  # what the verifier calls its reporting object
-                yield from _texts(node.args[0], "", "finding")
-    database = trees["ledger/muniment/database.py"]
-    faults = ast.literal_eval(_assigned(database, "_FAULTS"))
-    yield from ((f"store/{rule}", "cannot tell") for _, rule, *_ in faults)
-
-
-def _texts(node: ast.expr, prefix: str, verdict: str) -> Iterator[tuple[str, str]]:
-    form = _PART if prefix else _RULE
-    for part in ast.walk(node):
-        text = part.value if isinstance(part, ast.Constant) else None
-        if isinstance(text, str) and form.fullmatch(text):
-            yield prefix + text, verdict
-
-
-def _helpers(
-    trees: dict[str, ast.Module],
-) -> Iterator[tuple[tuple[str, str], tuple[str, int, str]]]:
-    """Yield the functions that take a rule, or its second part, and raise or report.
-
-    The key is module and name; the module is empty for those that others import. The
-    value is what stands before the argument, its position, and what the rule is.
-    """
-    yield ("", "Divergence"), ("replay/", 0, "wrong")
-    for module, tree in trees.items():
-        for node in ast.walk(tree):
-            if not isinstance(node, ast.FunctionDef):
-                continue
-            names = [one.arg for one in node.args.args if one.arg != "self"]
-            prefix, argument = next(_prefixes(node, names), ("", "rule"))
-            if argument in names:
-                scope = module if node.name.startswith("_") else ""
-                verdict = _raised(node, "finding" if "verif" in module else "wrong")
-                yield (scope, node.name), (prefix, names.index(argument), verdict)
-
-
-def _raised(function: ast.FunctionDef, otherwise: str) -> str:
-    """Return what a helper's rule is, by the class that the helper raises."""
-    named = (node.id for node in ast.walk(function) if isinstance(node, ast.Name))
-    return next((_CLASSES[name] for name in named if name in _CLASSES), otherwise)
-
-
-def _prefixes(function: ast.FunctionDef, names: list[str]) -> Iterator[tuple[str, str]]:
-    """Yield prefix and parameter of each ``f"prefix/{parameter}"`` in *function*."""
-    for node in ast.walk(function):
-        if isinstance(node, ast.JoinedStr) and len(node.values) == 2:  # noqa: PLR2004 - a text and a name
-            text, value = node.values
-            if (
-                isinstance(text, ast.Constant)
-                and str(text.value).endswith("/")
-                and isinstance(value, ast.FormattedValue)
-                and isinstance(value.value, ast.Name)
-                and value.value.id in names
-            ):
-                yield str(text.value), value.value.id
-
-
-def _assigned(tree: ast.Module, name: str) -> ast.expr:
-    for node in tree.body:
-        if isinstance(node, ast.AnnAssign) and node.value is not None:
-            target = node.target
-            if isinstance(target, ast.Name) and target.id == name:
-                return node.value
-    raise LookupError(name)
-
-
 # -- the command -------------------------------------------------------------------
 
 PAGES = {"events.md": events, "hooks.md": hooks, "rules.md": rules}
 
 
+def page(name: str) -> str:
+    """Return the text of the page *name*."""
+    return _MADE + PAGES[name]()
+
+
 def main(arguments: list[str]) -> int:
     """Write the pages, or compare them; return the exit code."""
     old: list[str] = []
-    for name, page in PAGES.items():
+    for name in PAGES:
         file = TARGET / name
         if "--check" not in arguments:
-            file.write_text(page())
-        elif not file.exists() or file.read_text() != page():
+            file.write_text(page(name))
+        elif not file.exists() or file.read_text() != page(name):
             old.append(name)
     for name in old:
         print(f"docs/reference/{name} is out of date: run `make docs`")

@@ -3,7 +3,7 @@
     python tools/ledger_attacks.py            writes the table
     python tools/ledger_attacks.py --check    says whether it is out of date, exit 1
 
-Rules: what is done stands in ``tests/attacks_on_ledgers.py``; the sentences around the
+Rules: what is done stands in ``tests/helpers/forgery/attacks_on_ledgers.py``; the sentences around the
 table stand on the page.
 """
 
@@ -20,7 +20,7 @@ END = "<!-- end of what is written -->\n"
 
 __all__ = ["main", "page"]
 
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path[:0] = map(str, (ROOT / "tests" / "helpers").iterdir())
 
 from attacks_on_ledgers import table  # noqa: E402 - from the folder of the tests
 

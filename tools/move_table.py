@@ -18,7 +18,7 @@ _TABLE = re.compile(r"^\| what is done \| `integrity` \|\n(\|.*\n)+", re.MULTILI
 
 def main() -> None:
     """Put the table in the place of the one that is there."""
-    sys.path.insert(0, str(ROOT / "tests"))
+    sys.path[:0] = map(str, (ROOT / "tests" / "helpers").iterdir())
     from moves import table
 
     text, count = _TABLE.subn(lambda _: table(), PAGE.read_text())

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path[:0] = map(str, (ROOT / "tests" / "helpers").iterdir())
 
 from operations import LACKING, OPERATIONS, outcomes  # noqa: E402 - by the line above
 

@@ -4,8 +4,8 @@ Rules:
 
 - This package is imported by every command and imports nothing itself; each command's
   module is loaded when that command is called, and not before.
-- Ctrl-C shows no traceback: while code is loaded it ends the process at once, later the
-  command line says *interrupted*, and after that there is nothing left to say.
+- Ctrl-C shows no traceback: while code loads it ends the process at once, later the
+  command line says *interrupted*, and after that nothing more is printed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command line (``sys.argv`` without *arguments*); return the exit code."""
     if arguments is None:
         return _as_process()
-    from muniment_cli.conduct import conduct
+    from muniment_cli.shell.conduct import conduct
 
     return conduct(arguments)
 
@@ -34,12 +34,13 @@ def _as_process() -> int:
         import signal
 
         usual = signal.getsignal(signal.SIGINT)
-        if (
-            usual is signal.default_int_handler
-        ):  # and not ignored, as in a background job
+        # and not ignored, as in a background job
+        if usual is signal.default_int_handler:
             signal.signal(signal.SIGINT, _end_at_once)
-        from muniment_cli.conduct import conduct
+        from muniment_cli.shell.conduct import conduct
+        from muniment_cli.shell.interrupts import keep_interrupts
 
+        keep_interrupts()
         signal.signal(signal.SIGINT, usual)
         code = conduct()
         if usual is signal.default_int_handler:

@@ -1,4 +1,4 @@
-"""A plugin that greets: words, a policy, an answer, a format and a command.
+"""A plugin that greets: words, a policy, an answer, an executor, a format, a command.
 
 greeting.requested  {"request": {"name": "Ada"}}
 greeting.completed  {"value": "Good day, Ada.", "answered_by": {"name": "greeter", …}}
@@ -7,26 +7,34 @@ greeting.received   {"name": "Ada", "text": "Good day, Ada."}
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Annotated
+import subprocess
+import sys
+from collections.abc import Callable, Generator, Iterable, Mapping
+from contextlib import contextmanager
+from typing import Annotated, ClassVar
 
 import click
 
 import muniment
-from muniment import Answer
-from muniment.event_types import BLOB, EventData, EventType
-from muniment.hookspecs import hookimpl
-from muniment.kinds import EffectKind
+from muniment import Executor, GateAnswer, Run, hookimpl, hookspec
+from muniment.events.effect_kinds import EffectKind
+from muniment.events.types import BLOB, EventData, EventType
 from muniment.ledger import Ledger
+from muniment.runs.executors import Reach, Send
 
 __all__ = [
+    "Errands",
     "GreetingReceived",
+    "Words",
     "before_append",
     "before_effect",
     "effect_kinds",
     "event_types",
+    "executors",
     "exporters",
+    "greeting_words",
     "greetings",
+    "hookspecs",
 ]
 
 
@@ -49,13 +57,35 @@ def effect_kinds() -> Iterable[EffectKind]:
     return [EffectKind("greeting", magnitude="low", on_doubt="repeat")]
 
 
+class Words:
+    """What this plugin asks others."""
+
+    @hookspec(firstresult=True)
+    def greeting_words(self, name: str) -> str | None:
+        """Return what to say to *name*, or None."""
+
+
 @hookimpl
-def before_effect(kind: str, request: object) -> Answer | str | None:
+def hookspecs() -> Iterable[type]:
+    """Declare a hook that any plugin may answer."""
+    return [Words]
+
+
+@hookimpl(trylast=True)
+def greeting_words(name: str) -> str:
+    """Say what is said where nobody else knows better."""
+    return f"Good day, {name}."
+
+
+@hookimpl
+def before_effect(
+    run: Run, kind: EffectKind, request: object
+) -> GateAnswer | str | None:
     """Answer greetings, refuse commands, and let everything else happen."""
-    if kind == "command":
+    if kind.name == "command":
         return "a greeter runs no commands"
-    if kind == "greeting" and isinstance(request, dict):
-        return Answer(f"Good day, {request['name']}.")
+    if kind.name == "greeting" and isinstance(request, dict):
+        return GateAnswer(run.hook("greeting_words", name=request["name"]))
     return None
 
 
@@ -65,6 +95,42 @@ def before_append(event_type: str, data: Mapping[str, object]) -> str | None:
     if event_type == "note.added" and str(data.get("text")).isupper():
         return "please do not shout"
     return None
+
+
+_ONCE = """
+import importlib, sys
+module, _, name = sys.argv[1].partition(":")
+serve = getattr(importlib.import_module(module), name)
+sys.stdout.buffer.write(serve(sys.stdin.buffer.read()))
+"""
+
+
+class Errands:
+    """An executor: each call of a function is a process of its own."""
+
+    name: ClassVar[str] = "errands"
+    reach: ClassVar[Reach] = "process"
+    lanes = 2
+
+    def require(self) -> None:
+        """Need nothing that is not here."""
+
+    @contextmanager
+    def host(self, serve: str) -> Generator[Send]:
+        """Give what carries bytes to the function *serve*, and its bytes back."""
+
+        def send(sent: bytes) -> bytes:
+            command = [sys.executable, "-c", _ONCE, serve]
+            done = subprocess.run(command, input=sent, stdout=-1, check=True)  # noqa: S603 - this very interpreter
+            return done.stdout
+
+        yield send
+
+
+@hookimpl
+def executors() -> Mapping[str, Callable[[], Executor]]:
+    """Add ``errands``."""
+    return {"errands": Errands}
 
 
 @hookimpl

@@ -6,70 +6,109 @@
         ledger.append("note.added", {"text": "reviewed"})
 
 Names are loaded when they are first used: ``import muniment`` is cheap, and ``verify``
-never imports what writes.
+never imports the writer.
 """
 
 from __future__ import annotations
 
 from muniment.lazy import lazy
 
-TYPE_CHECKING = False  # as `typing` says, whose import costs more than all of this
+TYPE_CHECKING = False  # as in `typing`, whose import costs more than all of this
 if TYPE_CHECKING:
     from muniment.errors import EffectFailed, MunimentError
-    from muniment.event_types import EventData, EventType
-    from muniment.events import Event
-    from muniment.executing import Done
-    from muniment.front import open  # noqa: A004 - muniment.open, as gzip.open
-    from muniment.kinds import EffectKind
-    from muniment.lanes import Lane as Run
-    from muniment.lanes import current_run, effect
+    from muniment.events.effect_kinds import EffectKind
+    from muniment.events.fields import BLOB, LARGE, PUBLIC, TEXT, VOLATILE, PlainData
+    from muniment.events.types import EventData, EventType
+    from muniment.formats.decisions import Decision, DecisionAnswer
+    from muniment.formats.statement import Event
+    from muniment.hookspecs import hookimpl, hookspec
+    from muniment.keys.enrolment import KeyEntry
     from muniment.ledger import Ledger
-    from muniment.projections import Projection
-    from muniment.records import RunRecord
-    from muniment.replaying import ReplayReport, replay
-    from muniment.seams import Answer
-    from muniment.verifier import verify
+    from muniment.open_ledger import open  # noqa: A004 - muniment.open, as gzip.open
+    from muniment.queries.projections import Projection
+    from muniment.queries.run_summary import RunSummaries, RunSummary
+    from muniment.replays.replay import ReplayReport, replay
+    from muniment.runs.decorator import effect
+    from muniment.runs.execution import Done
+    from muniment.runs.executors import Executor
+    from muniment.runs.run import Run, current_run
+    from muniment.runs.seams import GateAnswer, RunFacts
+    from muniment.runs.waits.inbox import PendingDecision
+    from muniment.verification.bundle.verify import verify_bundle
+    from muniment.verification.verify import verify
 
 __all__ = [
-    "Answer",
+    "BLOB",
+    "LARGE",
+    "PUBLIC",
+    "TEXT",
+    "VOLATILE",
+    "Decision",
+    "DecisionAnswer",
     "Done",
     "EffectFailed",
     "EffectKind",
     "Event",
     "EventData",
     "EventType",
+    "Executor",
+    "GateAnswer",
+    "KeyEntry",
     "Ledger",
     "MunimentError",
+    "PendingDecision",
+    "PlainData",
     "Projection",
     "ReplayReport",
     "Run",
-    "RunRecord",
+    "RunFacts",
+    "RunSummaries",
+    "RunSummary",
     "current_run",
     "effect",
+    "hookimpl",
+    "hookspec",
     "open",
     "replay",
     "verify",
+    "verify_bundle",
 ]
 
 _HOMES = {
-    "Answer": ".seams",
-    "Done": ".executing",
+    "BLOB": ".events.fields",
+    "Decision": ".formats.decisions",
+    "DecisionAnswer": ".formats.decisions",
+    "Done": ".runs.execution",
     "EffectFailed": ".errors",
-    "EffectKind": ".kinds",
-    "Event": ".events",
-    "EventData": ".event_types",
-    "EventType": ".event_types",
+    "EffectKind": ".events.effect_kinds",
+    "Event": ".formats.statement",
+    "EventData": ".events.types",
+    "EventType": ".events.types",
+    "Executor": ".runs.executors",
+    "GateAnswer": ".runs.seams",
+    "KeyEntry": ".keys.enrolment",
+    "LARGE": ".events.fields",
     "Ledger": ".ledger",
     "MunimentError": ".errors",
-    "Projection": ".projections",
-    "ReplayReport": ".replaying",
-    "Run": ".lanes:Lane",
-    "RunRecord": ".records",
-    "current_run": ".lanes",
-    "effect": ".lanes",
-    "open": ".front",
-    "replay": ".replaying",
-    "verify": ".verifier",
+    "PUBLIC": ".events.fields",
+    "PendingDecision": ".runs.waits.inbox",
+    "PlainData": ".events.fields",
+    "Projection": ".queries.projections",
+    "ReplayReport": ".replays.replay",
+    "Run": ".runs.run",
+    "RunFacts": ".runs.seams",
+    "RunSummaries": ".queries.run_summary",
+    "RunSummary": ".queries.run_summary",
+    "TEXT": ".events.fields",
+    "VOLATILE": ".events.fields",
+    "current_run": ".runs.run",
+    "effect": ".runs.decorator",
+    "hookimpl": ".hookspecs",
+    "hookspec": ".hookspecs",
+    "open": ".open_ledger",
+    "replay": ".replays.replay",
+    "verify": ".verification.verify",
+    "verify_bundle": ".verification.bundle.verify",
 }
 
 __getattr__ = lazy(__name__, _HOMES)

@@ -1,38 +1,42 @@
-"""Every refusal muniment can utter.
+"""Every error that muniment raises on purpose.
 
     MunimentError                 rule, place, remedy; one line when printed
-    ├── UsageError                the call itself is off                      exit 2
+    ├── UsageError                the call itself is wrong                    exit 2
     ├── RefusedError              a rule said no                              exit 4
     │   ├── ValueRefused          a value has no canonical form
     │   ├── KeyRefused            a key is weak, readable by others, or not enrolled
     │   ├── AppendRefused         a plugin or the ledger's own state forbids writing
-    │   └── RunFenced             a run was taken over by a newer generation
+    │   ├── RunFenced             a run was taken over by a newer generation
+    │   └── EffectInDoubt         an effect may have happened, and is not repeated
     ├── WrongError                evidence contradicts itself; `seq` says where  exit 1
     │   └── ReplayDiverged        the program did something else this time
     ├── CannotTellError           something needed is missing or unreadable   exit 3
     │   ├── StoreError            the database is locked, full, corrupt, read-only
-    │   ├── ErasedError           the content was erased, by an event that says so
+    │   ├── ErasedError           the blob was erased, and an event says so
     │   └── WorkerDied            a process that checks signatures ended too early
     └── EffectFailed              an effect's performer failed, live or recorded  exit 1
     RunEnded                      no error: somebody ended the run from outside
+    RunPaused                     no error: the run waits until it is resumed
 
-Rules this module keeps: *refused*, *wrong* and *cannot tell* are never confused; a
-message says what is the matter, `place` says where, `remedy` says what to do, and
-`rule` is a stable name that programs and the documentation can rely on.
+Rules: *refused*, *wrong* and *cannot tell* are never confused; a message says what is
+wrong, `place` says where, `remedy` says what to do, and `rule` is a stable name that
+programs and the documentation can rely on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
-    from muniment.canonical import JsonValue
+    from muniment.json_values import JsonValue
 
 __all__ = [
     "AppendRefused",
     "CannotTellError",
     "EffectFailed",
+    "EffectInDoubt",
     "ErasedError",
     "KeyRefused",
     "MunimentError",
@@ -40,6 +44,7 @@ __all__ = [
     "ReplayDiverged",
     "RunEnded",
     "RunFenced",
+    "RunPaused",
     "StoreError",
     "UsageError",
     "ValueRefused",
@@ -66,7 +71,7 @@ class MunimentError(Exception):
         self.remedy = remedy
 
     def __str__(self) -> str:
-        """One line: ``place: message [rule]; remedy``."""
+        """Return one line: ``place: message [rule]; remedy``."""
         where = f"{self.place}: " if self.place else ""
         what_to_do = f"; {self.remedy}" if self.remedy else ""
         return f"{where}{self.message} [{self.rule}]{what_to_do}".replace("\n", " ")
@@ -86,7 +91,7 @@ def _rebuild(
 
 
 def printable(error: BaseException) -> str:
-    """Return the text of *error*, whatever it is, in a form that can be written."""
+    """Return the text of *error*, whatever it is, in a form that can be encoded."""
     try:
         text = str(error)
     except KeyboardInterrupt:
@@ -97,7 +102,7 @@ def printable(error: BaseException) -> str:
 
 
 def origins(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield *error* and what it comes from, each once: ``raise e from e`` is a ring."""
+    """Yield *error* and its causes, each once: ``raise e from e`` is a ring."""
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
         seen.add(id(error))
@@ -106,7 +111,7 @@ def origins(error: BaseException | None) -> Iterator[BaseException]:
 
 
 class UsageError(MunimentError):
-    """The call or the command line is off: an unknown name, a bad option."""
+    """The call or the command line is wrong: an unknown name, a bad option."""
 
     exit_code = 2
 
@@ -128,13 +133,35 @@ class KeyRefused(RefusedError):
 class AppendRefused(RefusedError):
     """A plugin's ``before_append`` or the ledger's own state forbids the append."""
 
+    by: Mapping[str, str] = MappingProxyType({})
+    """Which plugin refused, as an outcome states it; empty if none did."""
+
+    @staticmethod
+    def by_plugin(plugin: str, reason: str, version: str = "") -> AppendRefused:
+        """Return the error with which a plugin refuses an event."""
+        error = AppendRefused(
+            reason,
+            rule="append/plugin",
+            place=f"plugin {plugin}",
+            remedy="change what is recorded, or the plugin's policy",
+        )
+        error.by = {"who": "plugin", "name": plugin, "version": version}
+        return error
+
 
 class RunFenced(RefusedError):
-    """The run was resumed elsewhere; this older generation may not write any more."""
+    """The run was resumed elsewhere; this older generation may no longer write."""
+
+
+class EffectInDoubt(RefusedError):
+    """A resume cannot answer an effect, and nobody said to repeat it."""
+
+    doubt: dict[str, str] | None = None
+    """The decision, and who made it, as the record states it."""
 
 
 class WrongError(MunimentError):
-    """Evidence contradicts itself. ``seq`` is the first bad event, where known."""
+    """Evidence contradicts itself. ``seq`` is the first bad event, if known."""
 
     exit_code = 1
 
@@ -147,7 +174,7 @@ class WrongError(MunimentError):
         place: str = "",
         remedy: str = "",
     ) -> None:
-        """Keep *seq* beside what every error keeps."""
+        """Keep *seq* beside the attributes of every error."""
         super().__init__(message, rule=rule, place=place, remedy=remedy)
         self.seq = seq
 
@@ -164,8 +191,20 @@ class RunEnded(BaseException):
         self.reason = reason
 
 
+class RunPaused(BaseException):
+    """The run waits, and this process is done with it. `except Exception` misses it.
+
+    *waits_for* are the leaf hashes of the events that need an answer.
+    """
+
+    def __init__(self, reason: str, waits_for: Sequence[str] = ()) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.waits_for = tuple(waits_for)
+
+
 class CannotTellError(MunimentError):
-    """Something that is needed to judge is missing or unreadable."""
+    """Something that a verdict needs is missing or unreadable."""
 
     exit_code = 3
 
@@ -175,7 +214,7 @@ class StoreError(CannotTellError):
 
 
 class ErasedError(CannotTellError):
-    """The content is gone by an erasure; the chain still proves that it existed."""
+    """The blob was erased; the chain still proves that it existed."""
 
 
 class WorkerDied(CannotTellError):

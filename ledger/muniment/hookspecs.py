@@ -1,31 +1,35 @@
-"""Everything a plugin may be asked, one sentence each.
+"""The hooks that a plugin may implement.
 
 A plugin is a module or object registered under the entry-point group ``muniment``; it
-implements any of these functions with the `hookimpl` marker. Built-in plugins use the
-same door and have no privilege. Commands for the shell are entry points of the group
-``muniment.commands`` (name → a click command), so that ``--help`` imports no plugin.
+implements any of these functions, marked with ``muniment.hookimpl``. Built-in plugins
+register in the same way and have no privilege. Commands for the shell are entry points
+of the group ``muniment.commands`` (name → a click command), so that ``--help`` imports
+no plugin.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import pluggy
 
-from muniment.canonical import JsonValue
-from muniment.event_types import EventType
-from muniment.events import Event
-from muniment.kinds import EffectKind
-from muniment.projections import Projection
-from muniment.seams import Answer
-from muniment.signing import Signer
-
 if TYPE_CHECKING:
-    from muniment.lanes import Lane
-    from muniment.ledger import Ledger
+    from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+    from pathlib import Path
+    from types import ModuleType
 
-__all__ = ["GROUP", "hookimpl"]
+    from muniment.encoding.canonical import JsonValue
+    from muniment.events.effect_kinds import EffectKind
+    from muniment.events.types import EventType
+    from muniment.formats.dsse import Signer
+    from muniment.formats.statement import BlobRef, Event
+    from muniment.programs.stable_names import StableName
+    from muniment.queries.projections import Projection
+    from muniment.runs.executors import Executor
+    from muniment.runs.run import Run
+    from muniment.runs.seams import GateAnswer, RunFacts
+
+__all__ = ["GROUP", "ReadableLedger", "hookimpl", "hookspec"]
 
 GROUP = "muniment"
 
@@ -33,9 +37,41 @@ hookspec = pluggy.HookspecMarker(GROUP)
 hookimpl = pluggy.HookimplMarker(GROUP)
 
 
+class ReadableLedger(Protocol):
+    """What hooks read of the open `Ledger`, which they get."""
+
+    @property
+    def id(self) -> str:
+        """``sha256:<hex>`` of the genesis payload."""
+        ...
+
+    @property
+    def path(self) -> Path:
+        """The database file."""
+        ...
+
+    def events(
+        self,
+        *,
+        type: str | None = None,  # noqa: A002 - as in `Ledger.events`
+        run: str | None = None,
+        limit: int | None = None,
+    ) -> Iterator[Event]:
+        """Yield the events that pass every filter."""
+        ...
+
+    def value(self, ref: BlobRef) -> object:
+        """Return the Python value of the blob *ref*."""
+        ...
+
+    def resolve(self, event: Event) -> dict[str, object]:
+        """Return the data of *event* with blobs in place of references."""
+        ...
+
+
 @hookspec
 def event_types() -> Iterable[EventType]:  # type: ignore[empty-body]
-    """Return the event types that the plugin adds to the vocabulary."""
+    """Return the event types that the plugin adds."""
 
 
 @hookspec
@@ -54,7 +90,9 @@ def before_append(
 ) -> str | None:
     """Return a reason to refuse the event, or None; nothing is written before.
 
-    Not asked about failures: that something went wrong is always written.
+    Not asked about failures: that something went wrong is always written. A refusal in a
+    run is recorded as ``plugin.refused``, with its reason and without the data; a replay
+    answers it from there. Asked in a dry run, too.
     """
 
 
@@ -64,19 +102,42 @@ def after_append(event: Event) -> None:
 
 
 @hookspec
-def before_effect(
-    run: Lane, kind: str, request: object, scope: str
-) -> Answer | str | None:
-    """Return an `Answer`, a reason to refuse (a text), or None to let it happen.
+def before_run(run: RunFacts, events: tuple[Event, ...]) -> str | None:
+    """Return a reason to refuse that a run starts or resumes, or None.
 
-    *run* is a lane for facts of the plugin's own, *scope* that of the effect. Nobody is
-    asked in a replay, nor about what the record answers.
+    *events* is what the run recorded so far; it is empty when the run starts. Called
+    before anything is written; a refused run writes nothing. Not called in a replay.
+    """
+
+
+@hookspec
+def before_effect(
+    run: Run, kind: EffectKind, request: object, scope: str, facts: RunFacts
+) -> GateAnswer | str | Awaitable[GateAnswer | str | None] | None:
+    """Return a `GateAnswer`, a reason to refuse (a text), or None to let it happen.
+
+    *run* is a lane for the plugin's own facts, *kind* the declaration of the effect's
+    kind, *scope* its scope, *facts* what the run started with. The hook may be a coroutine
+    function: ``run.aeffect``, asynchronous recording clients and recorded programs await
+    it, and all other effects are refused. An answer may be a failure,
+    ``GateAnswer(error=EffectFailed(…))``. The outcome keeps what the answer says in
+    ``by``, and names the plugin. Called in a dry run, but not in a replay, nor for effects
+    that the record answers.
+    """
+
+
+@hookspec
+def hide_secrets(text: str) -> str:  # type: ignore[empty-body]
+    """Return the text of an error as it may be written; the program keeps the original.
+
+    Called for the message of a failed effect or run, and for the texts in the error's
+    ``data``; one plugin after the other.
     """
 
 
 @hookspec
 def signers() -> Mapping[str, Callable[[str], Signer]]:  # type: ignore[empty-body]
-    """Return URI scheme → what makes a signer of such a URI."""
+    """Return URI scheme → the function that makes a signer from such a URI."""
 
 
 @hookspec
@@ -85,32 +146,68 @@ def publish_checkpoint(ledger_id: str, note: bytes) -> None:
 
 
 @hookspec
-def exporters() -> Mapping[str, Callable[[Ledger, str], bytes]]:  # type: ignore[empty-body]
-    """Return format name → what writes a run of a ledger in that format."""
+def exporters() -> Mapping[str, Callable[[ReadableLedger, str], bytes]]:  # type: ignore[empty-body]
+    """Return format name → the function that writes a run of a ledger in that format.
+
+    The function gets the open `Ledger`, and the run's id.
+    """
+
+
+@hookspec
+def executors() -> Mapping[str, Callable[[], Executor]]:  # type: ignore[empty-body]
+    """Return name → the function that makes an executor, which spreads parts of a run.
+
+    A program gets one by name, ``ledger.plugins.executor("threads")``, and need not
+    know which plugin has it. ``serial`` is there without a plugin.
+    """
+
+
+@hookspec
+def hookspecs() -> Iterable[ModuleType | type]:  # type: ignore[empty-body]
+    """Return modules or classes that declare hooks of the plugin's own, for others.
+
+    Their functions are marked with ``muniment.hookspec``. A plugin that implements such
+    a hook marks it with ``hookimpl(optionalhook=True)`` if it should load without the
+    plugin that declares it. Call one with ``run.hook(name, …)``, or
+    ``ledger.plugins.ask(name, …)``.
+    """
+
+
+@hookspec
+def stable_names() -> Iterable[StableName]:  # type: ignore[empty-body]
+    """Return the stable names of the plugin's functions and programs.
+
+    A record has such a name instead of an import path. A reader finds the function only
+    by this declaration, or by an import path from before.
+    """
 
 
 @hookspec(firstresult=True)
 def rebuild_program(
-    ledger: Ledger, run: str, trust_source: bool
+    ledger: ReadableLedger, run: str, trust_source: bool
 ) -> Callable[..., object] | None:
     """Return the program of a recorded run, made from its events, or None.
 
-    Source that the run recorded may run in this process only with *trust_source*. A
-    program's method ``before_resume``, where it has one, raises what a resume would
-    lack; nothing is written then.
+    *ledger* is the open `Ledger`.
+    Recorded source may run in this process only with *trust_source*. If the program has
+    a method ``before_resume``, it raises an error when a resume or a fork would lack
+    something; nothing is written then. If it has a method ``series_of_run(params)``, that
+    returns the keys of the series that the start of a run joins. If it calls functions
+    that it was given, it returns them from a method ``functions_given``: the start of a
+    run then describes each as it does a program.
     """
 
 
 @hookspec(firstresult=True)
 def check_code(request: Mapping[str, object]) -> Mapping[str, object] | None:
-    """Read untrusted code, run nothing of it, and say if it stays within its bounds."""
+    """Read untrusted code, run none of it, and say whether it stays within its bounds."""
 
 
 @hookspec(firstresult=True)
-def execute_code(run: Lane, request: Mapping[str, object]) -> object:
+def execute_code(run: Run, request: Mapping[str, object]) -> object:
     """Run untrusted code under limits and return what happened, or None."""
 
 
 @hookspec(firstresult=True)
-def complete_prompt(run: Lane, request: Mapping[str, object]) -> object:
+def complete_prompt(run: Run, request: Mapping[str, object]) -> object:
     """Ask a model for a completion and return its answer, or None."""

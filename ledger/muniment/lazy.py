@@ -1,12 +1,12 @@
-"""Names of a module that are loaded when they are first asked for (PEP 562).
+"""Names of a module that are loaded on first use (PEP 562).
 
-    __getattr__ = lazy(__name__, {"Capsule": ".running", "Run": ".lanes:Lane"})
+    __getattr__ = lazy(__name__, {"Capsule": ".running", "Run": ".runs.run"})
 
 Rules:
 
-- A home is a module as `importlib.import_module` takes it, seen from the package, and
-  behind a colon the name that it has there, where that is another one.
-- Type checkers do not look in here: they find each name in the module's imports under
+- A home is a module as `importlib.import_module` takes it, relative to the package, and
+  after a colon the name there, if it is another one.
+- Type checkers do not use this: they find each name in the module's imports under
   ``TYPE_CHECKING``.
 """
 
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import importlib
 
-TYPE_CHECKING = False  # as in the package, which imports this first of all
+TYPE_CHECKING = False  # as in the package, which imports this first
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 

@@ -1,15 +1,15 @@
-"""Finds, allows, loads and asks plugins.
+"""Finding, allowing, loading and calling plugins.
 
 Rules:
 
 - Plugins are entry points of the group ``muniment``; nothing is imported until the
   first hook is called. ``MUNIMENT_PLUGINS`` or an argument names those that may load
-  (``none`` for nobody); without it all that are installed may.
-- An allowed plugin that cannot be loaded stops the work: a policy that silently did not
+  (``none`` for no plugin); without it all installed ones may.
+- An allowed plugin that cannot be loaded is an error: a policy that silently did not
   load would be worse than none.
-- Hooks that may refuse or answer are asked one plugin at a time, so that whoever did is
-  known by name and version.
-- ``verify`` never comes here.
+- Hooks that may refuse or answer are called one plugin at a time, so that the plugin
+  that did is known by name and version.
+- ``verify`` never uses plugins.
 """
 
 from __future__ import annotations
@@ -21,27 +21,30 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, TypeAlias, cast
+from itertools import chain
+from types import ModuleType
+from typing import TypeAlias, cast
 
 import pluggy
 
 from muniment import hookspecs
 from muniment.errors import CannotTellError, UsageError
-from muniment.signing import Signer, signer_from_uri
+from muniment.events.effect_kinds import EffectKind
+from muniment.events.types import EventType
+from muniment.formats.dsse import Signer, signer_from_uri
+from muniment.programs.stable_names import StableName, StableNames
+from muniment.runs.executors import Executor, Serial
 
 __all__ = ["Installed", "Plugins"]
 
-if TYPE_CHECKING:
-    from muniment.ledger import Ledger
-
 ALLOW_VARIABLE = "MUNIMENT_PLUGINS"
 
-Exporter: TypeAlias = "Callable[[Ledger, str], bytes]"
+Exporter: TypeAlias = Callable[[hookspecs.ReadableLedger, str], bytes]
 
 
 @dataclass(frozen=True, slots=True)
 class Installed:
-    """A plugin that is installed: where it comes from, and whether it may load."""
+    """An installed plugin: where it comes from, and whether it may load."""
 
     name: str
     target: str
@@ -51,14 +54,14 @@ class Installed:
 
 
 class Plugins:
-    """The plugins that one ledger may ask."""
+    """The plugins that one ledger may call."""
 
     def __init__(
         self,
         allow: Iterable[str] | None = None,
         extra: Mapping[str, object] | None = None,
     ) -> None:
-        """Allow the names *allow*; *extra* are plugin objects of the caller's own."""
+        """Allow the names *allow*; *extra* are the caller's own plugin objects."""
         self._allow = _allowed(allow)
         self._extra = dict(extra or {})
 
@@ -92,21 +95,22 @@ class Plugins:
         """The loaded plugins behind pluggy's manager."""
         manager = pluggy.PluginManager(hookspecs.GROUP)
         manager.add_hookspecs(hookspecs)
+        places = dict[str, str]()
         for one in self.installed:
             if one.allowed:
-                self._load(manager, one)
+                place = f"plugin {one.name} ({one.distribution} {one.version})"
+                places[one.name] = place
+                with _loading(place):
+                    manager.register(self._points[one.name].load(), name=one.name)
         for name, plugin in self._extra.items():
-            with _loading(f"plugin {name}"):
+            places[name] = f"plugin {name}"
+            with _loading(places[name]):
                 manager.register(plugin, name=name)
-                manager.check_pending()
-                _refuse_wrappers(manager, name)
+        _declare(manager, places)
+        for name, place in places.items():
+            with _loading(place):
+                _check(manager, name)
         return manager
-
-    def _load(self, manager: pluggy.PluginManager, one: Installed) -> None:
-        with _loading(f"plugin {one.name} ({one.distribution} {one.version})"):
-            manager.register(self._points[one.name].load(), name=one.name)
-            manager.check_pending()
-            _refuse_wrappers(manager, one.name)
 
     @cached_property
     def versions(self) -> dict[str, str]:
@@ -117,8 +121,14 @@ class Plugins:
             for name, _ in self.manager.list_name_plugin()
         }
 
+    @cached_property
+    def names(self) -> StableNames:
+        """The stable names that the active plugins declare."""
+        told = (one for _, one in self.ask("stable_names"))
+        return StableNames(chain(*cast("Iterable[Iterable[StableName]]", told)))
+
     def hooks_of(self, name: str) -> list[str]:
-        """Return the hooks that the plugin *name* takes."""
+        """Return the hooks that the plugin *name* implements."""
         callers = self.manager.get_hookcallers(self.manager.get_plugin(name)) or []
         return sorted(caller.name for caller in callers)
 
@@ -134,16 +144,41 @@ class Plugins:
 
     def implementations(self, hook: str) -> list[tuple[str, pluggy.HookImpl]]:
         """Return plugin name and implementation of *hook*, in calling order."""
-        caller = cast("pluggy.HookCaller", getattr(self.manager.hook, hook))
+        caller: pluggy.HookCaller | None = getattr(self.manager.hook, hook, None)
+        if caller is None:  # the plugin that declares it is not active
+            return []
         return [(one.plugin_name, one) for one in reversed(caller.get_hookimpls())]
 
-    def ask(self, hook: str, **arguments: object) -> Iterator[tuple[str, object]]:
+    def ask(self, hook: str, /, **arguments: object) -> Iterator[tuple[str, object]]:
         """Call *hook* of one plugin after the other; yield its name and its answer."""
         for plugin, implementation in self.implementations(hook):
             wanted = {name: arguments[name] for name in implementation.argnames}
             yield plugin, implementation.function(**wanted)
 
-    def first(self, hook: str, **arguments: object) -> object:
+    def declare(self, register: Callable[[EventType | EffectKind], None]) -> None:
+        """Register the event types and effect kinds of each plugin.
+
+        Raises:
+            CannotTellError: a plugin fails, or returns something else.
+            UsageError: a name is taken; the place is the plugin.
+
+        """
+        for hook, kind in (("event_types", EventType), ("effect_kinds", EffectKind)):
+            for plugin, one in self.implementations(hook):
+                place = f"plugin {plugin}: {hook}"
+                with _loading(place):
+                    declared = [*cast("Iterable[object]", one.function())]
+                    for value in declared:
+                        if not isinstance(value, kind):
+                            raise TypeError(f"{value!r} is not an {kind.__name__}")
+                try:
+                    for value in cast("list[EventType | EffectKind]", declared):
+                        register(value)
+                except UsageError as error:
+                    error.place = place
+                    raise
+
+    def first(self, hook: str, /, **arguments: object) -> object:
         """Return the first answer to *hook*.
 
         Raises:
@@ -161,10 +196,10 @@ class Plugins:
         )
 
     def exporter(self, name: str) -> Exporter:
-        """Return what writes runs in the format *name*.
+        """Return the function that writes runs in the format *name*.
 
         Raises:
-            UsageError: no active plugin knows it.
+            UsageError: no active plugin has it.
 
         """
         known: dict[str, Exporter] = {}
@@ -178,6 +213,31 @@ class Plugins:
             )
         return known[name]
 
+    def executor(self, given: str | Executor | None) -> Executor:
+        """Return the executor that *given* names, or is; `Serial` for None.
+
+        Raises:
+            UsageError: no active plugin has it.
+
+        """
+        if given is None or given == Serial.name:
+            return Serial()
+        if not isinstance(given, str) and callable(getattr(type(given), "host", None)):
+            return given
+        known: dict[str, Callable[[], Executor]] = {}
+        for _, offered in self.ask("executors"):
+            known = {**cast("dict[str, Callable[[], Executor]]", offered), **known}
+        if not isinstance(given, str) or given not in known:
+            names = ", ".join(sorted({Serial.name, *known}))
+            raise UsageError(
+                f"no executor is called {given!r}",
+                rule="executor/unknown",
+                place="the active plugins",
+                remedy=f"known are: {names}; others come by a plugin that is installed, "
+                f"and allowed in {ALLOW_VARIABLE}",
+            )
+        return known[given]()
+
     def signer(self, uri: str) -> Signer:
         """Return the signer that *uri* names, with the schemes of plugins."""
         if uri.partition(":")[0] in ("file", "env") or ":" not in uri:
@@ -190,13 +250,13 @@ class Plugins:
 
 @lru_cache(maxsize=4)
 def _entry_points(_: tuple[str, ...]) -> importlib.metadata.EntryPoints:
-    """Return the group's entry points, by where packages lie: all of them are read."""
+    """Return the group's entry points, cached by ``sys.path``: reading them is slow."""
     return importlib.metadata.entry_points(group=hookspecs.GROUP)
 
 
 @lru_cache(maxsize=64)
 def _released(distribution: importlib.metadata.Distribution | None) -> tuple[str, str]:
-    """Return name and version of a distribution, of a file that is read once."""
+    """Return name and version of a distribution, whose file is read once."""
     if distribution is None:
         return "", ""
     metadata = distribution.metadata
@@ -217,11 +277,40 @@ def _loading(place: str) -> Generator[None]:
         ) from error
 
 
-def _refuse_wrappers(manager: pluggy.PluginManager, name: str) -> None:
-    """Refuse a hook around those of others: each plugin is asked on its own."""
+def _declare(manager: pluggy.PluginManager, places: Mapping[str, str]) -> None:
+    """Add the hooks that plugins declare for others, in any order of loading."""
+    known = dict.fromkeys(_declared(manager, hookspecs), "the kernel")
+    for one in manager.hook.hookspecs.get_hookimpls():
+        with _loading(places[one.plugin_name]):
+            for holder in cast("Iterable[ModuleType | type]", one.function()):
+                names = _declared(manager, holder)
+                if not names:
+                    raise TypeError(
+                        f"{holder!r} declares no hook: mark it with hookspec"
+                    )
+                for name in names:
+                    if known.setdefault(name, one.plugin_name) != one.plugin_name:
+                        raise ValueError(f"{name} is declared by {known[name]} already")
+                manager.add_hookspecs(holder)
+
+
+def _declared(manager: pluggy.PluginManager, holder: ModuleType | type) -> list[str]:
+    names = dir(holder)
+    return [one for one in names if manager.parse_hookspec_opts(holder, one)]
+
+
+def _check(manager: pluggy.PluginManager, name: str) -> None:
+    """Refuse hooks that no plugin declares, and wrappers around those of others.
+
+    Each plugin is called on its own.
+    """
     for caller in manager.get_hookcallers(manager.get_plugin(name)) or []:
         for one in caller.get_hookimpls():
-            if one.plugin_name == name and (one.hookwrapper or one.wrapper):
+            if one.plugin_name != name:
+                continue
+            if not (caller.has_spec() or one.optionalhook):
+                raise TypeError(f"no active plugin declares the hook {caller.name}")
+            if one.hookwrapper or one.wrapper:
                 raise TypeError(f"{caller.name} is a wrapper, which hooks here are not")
 
 

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1]))  # helpers import by plain names
-
 from machines import run_python
 from muniment_plugins.capsule import Capsule, Policy
-from repeated import ALLOWED, PROGRAMS, SEEDED, digest
+from seeded_programs import ALLOWED, PROGRAMS, SEEDED, digest
 
 ROUNDS, HOSTS = 10, 5
 
 FRESH = f"""
 import json
-from repeated import PROGRAMS, digest
+from seeded_programs import PROGRAMS, digest
 print(json.dumps([[digest(code) for code in PROGRAMS.values()] for _ in range({ROUNDS})]))
 """
 
@@ -79,7 +74,7 @@ def test_the_order_of_what_was_run_before_does_not_matter() -> None:
     names = list(PROGRAMS)
     backwards = f"""
 import json
-from repeated import PROGRAMS, digest
+from seeded_programs import PROGRAMS, digest
 names = {names[::-1]!r}
 print(json.dumps({{name: digest(PROGRAMS[name]) for name in names}}))
 """

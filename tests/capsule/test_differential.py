@@ -9,11 +9,9 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1]))  # helpers import by plain names
-
-from derived import MODULES, derived
+from derived_programs import MODULES, derived
 from muniment_plugins.capsule import Capsule, Policy
-from ordinary import load, names
+from ordinary_programs import load, names
 
 TESTS = Path(__file__).parents[1]
 ENVIRONMENT = {

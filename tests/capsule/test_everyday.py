@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1]))  # helpers import by plain names
-
 from everyday import CONSTRUCTS, imports
+from machines import helpers
 from muniment_plugins.capsule import Capsule, Policy
 
-TESTS = Path(__file__).parents[1]
 PLAINLY = """
 import json, sys
 from everyday import CONSTRUCTS
@@ -35,7 +33,7 @@ def plainly() -> dict[str, object]:
         [sys.executable, "-c", PLAINLY],
         capture_output=True,
         check=False,
-        cwd=TESTS,
+        env={**os.environ, "PYTHONPATH": helpers()},
         text=True,
     )
     found: dict[str, object] = json.loads(done.stderr.splitlines()[-1])

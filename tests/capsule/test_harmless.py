@@ -7,25 +7,22 @@ import importlib.util
 import pkgutil
 import sys
 import types
-from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1]))  # helpers import by plain names
-
 from muniment.errors import RefusedError
 from muniment_plugins.capsule import Policy
-from muniment_plugins.capsule.companions import COMPANIONS
-from muniment_plugins.capsule.guard import build_views
-from muniment_plugins.capsule.harmless import HARMLESS
-from muniment_plugins.capsule.rules import (
+from muniment_plugins.capsule.child.guard import build_views
+from muniment_plugins.capsule.language.companions import COMPANIONS
+from muniment_plugins.capsule.language.harmless_modules import HARMLESS
+from muniment_plugins.capsule.language.rules import (
     EXPOSED,
     FRAMES,
     TEXTS,
     WITHHELD,
     is_guarded,
 )
-from reaching import reached
+from reachable_objects import reached
 
 REACHED: dict[str, dict[str, str]] = {
     "collections": {"builtins.eval": "of namedtuple: names that are identifiers"},

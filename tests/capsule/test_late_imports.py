@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import ast
 import importlib.util
-import sys
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1]))  # helpers import by plain names
-
-from muniment_plugins.capsule.lockdown import _LATE
-from ordinary import ORDINARY
+from muniment_plugins.capsule.isolation.lockdown import _LATE
+from ordinary_programs import ORDINARY
 
 UNUSED = {
     *("argparse", "getopt"),  # of modules that are commands, too

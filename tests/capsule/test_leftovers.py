@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1]))  # helpers import by plain names
-
-from leftovers import PACKAGES, modules, seen
+from attack_modes import guardless
+from import_leftovers import PACKAGES, modules, seen
 from machines import run_python
 from muniment_plugins.capsule import Capsule, Policy, pool
 from muniment_plugins.capsule.machine import machine
-from repeated import PROGRAMS, digest
+from seeded_programs import PROGRAMS, digest
 
 IMPUTES = """
 from sklearn import impute
@@ -61,15 +58,22 @@ def test_in_one_worker_it_would_be_found(monkeypatch: pytest.MonkeyPatch) -> Non
     assert imputed() == [None, True, True, True]
 
 
-FRESH = "import json, leftovers\nprint(json.dumps(leftovers.seen({!r})))"
+FRESH = """
+import json
+from import_leftovers import seen
+from attack_modes import guardless
+with guardless():
+    print(json.dumps(seen({!r})))
+"""
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("package", PACKAGES)
 def test_each_pair_of_companions_has_one_outcome_each(package: str) -> None:
     """Each after each of the others, in both orders, finds what it finds alone."""
-    forwards = {module: seen(module) for module in modules(package)}
-    backwards = {module: seen(module) for module in reversed(modules(package))}
+    with guardless():
+        forwards = {module: seen(module) for module in modules(package)}
+        backwards = {module: seen(module) for module in reversed(modules(package))}
     assert forwards == backwards
     for module in modules(package)[:: max(1, len(forwards) // 4)]:
         assert run_python(FRESH.format(module)) == forwards[module]

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import os
-import sys
-from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1]))  # helpers import by plain names
 
 from machines import (
     LANDLOCK,
@@ -21,7 +17,7 @@ from machines import (
 )
 from muniment_plugins.capsule import Capsule, Execution
 from muniment_plugins.capsule.machine import machine
-from ordinary import load, names, policy
+from ordinary_programs import load, names, policy
 
 
 def run(name: str) -> Execution:
@@ -52,7 +48,7 @@ def test_ordinary_programs_work_exactly(name: str) -> None:
 
 EVERYTHING = """
 import json
-from ordinary import load, names, policy
+from ordinary_programs import load, names, policy
 from muniment_plugins.capsule import Capsule
 wrong = {}
 for name in names():
@@ -95,7 +91,7 @@ NEEDS_FILES = {
 def test_ordinary_programs_work_where_no_file_opens(topic: str) -> None:
     """Without Landlock the filter opens no file, and exactly these programs mind."""
     then = f"""
-from ordinary import load, names, policy
+from ordinary_programs import load, names, policy
 wrong = {{}}
 for name in names({topic!r}):
     program = load(name)

@@ -16,7 +16,6 @@ import pytest
 import muniment
 from muniment_cli import main
 
-sys.path.insert(0, str(Path(__file__).parent.parent))
 INSTALLED = Path(sys.executable).with_name("muniment")
 
 

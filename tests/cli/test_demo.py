@@ -10,9 +10,12 @@ from pathlib import Path
 import pytest
 
 from muniment.errors import UsageError, WrongError
-from muniment.verifier import verify
-from muniment_cli import demo, main
-from muniment_cli.tampering import TAMPERS, Attack
+from muniment.verification.verify import verify
+from muniment_cli import main
+from muniment_cli.tour import demo
+from muniment_cli.tour.attacks import Attack, tampers
+from muniment_cli.tour.demo import experiment
+from muniment_cli.tour.place import TourPlace, place_of
 
 
 def test_the_tour_can_be_taken_twice(
@@ -38,7 +41,7 @@ def test_the_tour_can_be_taken_twice(
         ):
             assert shown in out
         assert "\x1b" not in out
-    place = demo.Place(tmp_path / "tour")
+    place = TourPlace(tmp_path / "tour")
     assert verify(place.ledger, home=place.home).ok
     assert not home.exists()
 
@@ -49,7 +52,7 @@ def test_what_to_try_next_can_be_pasted(
     """Each command that the tour ends with works there, and its line fits a terminal."""
     assert main(["demo", str(tmp_path / "a tour")]) == 0
     lines = capsys.readouterr().out.partition("Try next\n")[2].splitlines()
-    place = demo.Place(tmp_path / "a tour")
+    place = TourPlace(tmp_path / "a tour")
     assert lines[0].strip() == f"cd '{place.directory}'"
     assert max(map(len, lines[1:])) <= 80
     monkeypatch.chdir(place.directory)
@@ -80,11 +83,11 @@ def test_each_attack_is_caught_on_a_copy(
     tmp_path: Path, number: int, kind: str
 ) -> None:
     """An attack changes its copy only, and the copy is wrong in the way it says."""
-    place = demo.Place(tmp_path / "tour")
+    place = TourPlace(tmp_path / "tour")
     _short_tour(place)
     before = place.ledger.read_bytes()
     place.tampered.mkdir()
-    path = TAMPERS[number].carry_out(place)
+    path = tampers(experiment)[number].carry_out(place)
     report = verify(path, home=place.home)
     assert (report.exit_code, report.findings[0].kind) == (1, kind)
     assert place.ledger.read_bytes() == before
@@ -95,13 +98,14 @@ def test_the_tour_says_when_it_does_not_hold(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An attack that nobody notices ends the tour as wrong; it never says caught."""
-    place = demo.Place(tmp_path / "tour")
+    place = TourPlace(tmp_path / "tour")
     _short_tour(place)
 
-    def harmless(place: demo.Place) -> Path:
+    def harmless(place: TourPlace) -> Path:
         return place.ledger
 
-    monkeypatch.setattr("muniment_cli.tampering.TAMPERS", (Attack("look", harmless),))
+    attacks = (Attack("look", harmless),)
+    monkeypatch.setattr("muniment_cli.tour.demo.tampers", lambda _: attacks)
     with pytest.raises(WrongError, match="nobody noticed: look"):
         demo._tamper(place)
 
@@ -110,13 +114,13 @@ def test_a_directory_of_others_is_left_alone(tmp_path: Path) -> None:
     """The tour refuses a directory that holds something else."""
     (tmp_path / "thesis.tex").write_text("")
     with pytest.raises(UsageError, match="something is there that no tour left"):
-        demo.place_of(tmp_path)
+        place_of(tmp_path)
 
 
-def _short_tour(place: demo.Place) -> None:
+def _short_tour(place: TourPlace) -> None:
     """Make what the attacks need: a ledger with one small run."""
     with demo._open(place) as ledger:
-        result = demo.experiment().run(ledger=ledger)
+        result = experiment().run(ledger=ledger)
         assert result.ok
     with closing(sqlite3.connect(place.ledger)) as database:
         database.execute("PRAGMA wal_checkpoint(TRUNCATE)")

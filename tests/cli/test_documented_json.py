@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 import muniment
+from deciding import approver, key
+from muniment.keys.ed25519 import save_private
 from programs import write_program
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "commands.md"
@@ -38,12 +40,22 @@ def answers(made: Path, shell: Any, work: Path, tmp_path: Path) -> dict[str, Any
     other = ask("init", "init", tmp_path / "other")["path"]
     first = (f"{file.name}:triage", "-p", "ticket=T-1")
     run = ask("run", "run", *first)["run"]
-    with pytest.raises(KeyboardInterrupt), muniment.open() as ledger:
-        ledger.execute(_stopped, name="stopped")
+    for name in ("stopped", "given up"):
+        with pytest.raises(KeyboardInterrupt), muniment.open() as ledger:
+            ledger.execute(_stopped, name=name)
     with muniment.open() as ledger:
-        cut = next(ledger.events(type="run.interrupted")).run
+        cut, given_up = (one.run for one in ledger.events(type="run.interrupted"))
+    ask("cancel", "cancel", given_up)
     resumable = f"{write_program(work, _GOES_ON).name}:main"
+    ask(
+        "fork",
+        "fork",
+        run,
+        "--at",
+        ask("runs show", "runs", "show", run)["run"]["last"],
+    )
     ask("resume", "resume", cut, "--program", resumable)
+    _ask_people(ask, made)
     for name in ("show", "tree", "explain"):
         ask(f"runs {name}", "runs", name, run)
     ask("runs diff", "runs", "diff", run, cut)
@@ -61,6 +73,28 @@ def answers(made: Path, shell: Any, work: Path, tmp_path: Path) -> dict[str, Any
     for name in ("keys", "rebuild", "plugins", "doctor"):
         ask(name)
     return told
+
+
+def _ask_people(ask: Any, made: Path) -> None:
+    """Have three runs ask, and answer them in every way."""
+    with muniment.open() as ledger:
+        approver(ledger, "ann")
+        for name in ("one", "two", "three", "four"):
+            ledger.execute(_asking, name=name)
+        asked = [str(one.seq) for one in ledger.pending()]
+    file = made.with_name("ann.pem")
+    save_private(file, key("ann"))
+    ask("inbox")
+    ask("approve", "approve", asked[0], "--key", file)
+    ask("deny", "deny", asked[1], "--key", file)
+    for name, seq in (("approve", asked[2]), ("deny", asked[3])):
+        output = made.with_name(f"{name}.json")
+        ask(f"{name} to a file", name, seq, "--key", file, "-o", output)
+    ask("inbox add", "inbox", "add", made.with_name("deny.json"))
+
+
+def _asking(run: muniment.Run) -> str:
+    return run.decide("it").outcome
 
 
 def _stopped(run: muniment.Run) -> None:

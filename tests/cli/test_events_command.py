@@ -19,7 +19,7 @@ from securesystemslib.dsse import Envelope
 from securesystemslib.signer import SSlibKey  # type: ignore[attr-defined]
 
 import muniment
-from muniment.keys import PublicKey
+from muniment.keys.ed25519 import PublicKey
 from programs import write_program
 
 INSTALLED = Path(sys.executable).with_name("muniment")
@@ -76,7 +76,7 @@ def test_events_of_a_run_and_about_a_subject(shell: Any, good: str) -> None:
 
 
 def test_a_digest_that_begins_several(shell: Any, made: Path) -> None:
-    """A prefix of more than one digest is no answer."""
+    """A prefix of more than one digest is not an answer."""
     digests = [f"sha256:{'ab' * 31}c{end}" for end in "01"]
     with muniment.Ledger.open(made) as ledger:
         for one in digests:
@@ -119,6 +119,25 @@ def test_an_event_is_shown_whole(shell: Any, made: Path) -> None:
     assert document["contents"]["details"]["value"] == {"secret": "s3cret"}
     assert document["event"]["seq"] == 1
     assert document["statement"]["_type"] == "https://in-toto.io/Statement/v1"
+
+
+def test_a_large_blob_is_shortened_for_people(shell: Any, made: Path) -> None:
+    """What is left out is counted; ``--full`` and ``--json`` leave nothing out."""
+    assert made.exists()
+    large = {"line": "x" * 100_000, "list": list(range(10_000))}
+    with muniment.open() as ledger:
+        seq = ledger.append("note.added", {"text": "x", "details": large}).seq
+    short = shell("events", "show", str(seq)).out
+    assert len(short) < 20_000
+    assert "characters more" in short
+    assert "lines more" in short
+    assert "--full" in short
+    full = shell("events", "show", str(seq), "--full").out
+    assert "x" * 100_000 in full
+    assert "  9999\n" in full
+    assert " more" not in full
+    document = shell("events", "show", str(seq), "--json").json
+    assert document["contents"]["details"]["value"] == large
 
 
 def test_the_raw_payload_is_the_signed_bytes(installed: Any, made: Path) -> None:

@@ -39,7 +39,7 @@ def directory(path: Path) -> None:
 
 
 def garbage(path: Path) -> None:
-    """Put a file there that is no database."""
+    """Put a file there that is not a database."""
     path.write_bytes(b"this is not a database, " * 100)
 
 

@@ -6,7 +6,9 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from muniment.checkpoint import Checkpoint, Note
+import pytest
+
+from muniment.formats.checkpoint import Checkpoint, Note
 from muniment.ledger import Ledger
 
 
@@ -40,6 +42,44 @@ def test_init_in_another_directory_or_file(shell: Any, work: Path) -> None:
     assert (work / "sub" / ".muniment" / "ledger.db").is_file()
     assert shell("init", "plain.db").code == 0
     assert (work / "plain.db").is_file()
+
+
+@pytest.mark.parametrize(
+    ("line", "missing"),
+    [
+        ("init typo/new", "typo"),
+        ("init typo/deep/new", "typo/deep"),
+        ("init typo/new.db", "typo"),
+        ("init typo/.muniment/ledger.db", "typo"),
+        ("--ledger typo/new.db init", "typo"),
+        ("--ledger typo/.muniment/ledger.db init", "typo"),
+        ("init new --blobs typo/large", "typo"),
+        ("backup typo/copy.db", "typo"),
+        ("backup typo/deep/", "typo"),
+    ],
+)
+def test_no_directory_above_the_named_one_is_made(
+    shell: Any, work: Path, line: str, missing: str
+) -> None:
+    """A mistyped path is refused and leaves nothing; after the remedy it works."""
+    if line.startswith("backup"):
+        assert shell("init").code == 0
+    before = sorted(work.rglob("*"))
+    refused = shell(*line.split())
+    assert (refused.code, refused.out) == (2, "")
+    assert "directory/missing" in refused.err
+    assert sorted(work.rglob("*")) == before
+    assert f"`mkdir -p {work / missing}`" in " ".join(refused.err.split())
+    (work / missing).mkdir(parents=True)
+    assert shell(*line.split()).code == 0
+
+
+@pytest.mark.parametrize("line", ["init sub/.muniment/ledger.db", "init sub/"])
+def test_a_whole_path_names_the_same_ledger(shell: Any, work: Path, line: str) -> None:
+    """What `init` printed can be given to it again, whether a slash is at its end."""
+    (work / "sub").mkdir()
+    assert shell(*line.split()).code == 0
+    assert (work / "sub" / ".muniment" / "ledger.db").is_file()
 
 
 def test_init_never_writes_over_anything(shell: Any, work: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from muniment.keys import PrivateKey, load_private
+from muniment.keys.ed25519 import PrivateKey, load_private
 from muniment.ledger import Ledger
 
 

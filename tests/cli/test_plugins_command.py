@@ -8,18 +8,18 @@ from typing import Any
 
 import pytest
 
-from muniment_cli.probing import probe_apart
+from muniment_cli.diagnosis.plugin_probe import probe_apart
 
 BROKEN = {
     "raising": "raise ValueError('oh')\n",
     "leaving": "import os\nos._exit(3)\n",
     "noisy": "print('{}')\n",
-    "unhooked": "from muniment.hookspecs import hookimpl\n@hookimpl\ndef nope(): pass\n",
-    "mistyped": "from muniment.hookspecs import hookimpl\n"
+    "unhooked": "from muniment import hookimpl\n@hookimpl\ndef nope(): pass\n",
+    "mistyped": "from muniment import hookimpl\n"
     "@hookimpl\ndef event_types(): return [1]\n",
-    "failing": "from muniment.hookspecs import hookimpl\n"
+    "failing": "from muniment import hookimpl\n"
     "@hookimpl\ndef effect_kinds(): raise KeyError('x')\n",
-    "misnamed": "from muniment.hookspecs import hookimpl\n"
+    "misnamed": "from muniment import hookimpl\n"
     "@hookimpl\ndef after_append(thing): pass\n",
 }
 SAID = {
@@ -27,7 +27,7 @@ SAID = {
     "leaving": "ends the process, with code 3",
     "noisy": "takes no hook",
     "unhooked": "nope",
-    "mistyped": "1 is no EventType",
+    "mistyped": "1 is not an EventType",
     "failing": "effect_kinds: KeyError",
     "misnamed": "thing",
 }
@@ -89,9 +89,23 @@ def test_what_is_wrong_is_said(shell: Any, stranger: Any, name: str) -> None:
     assert listed[name]["loads"] is False
 
 
+def test_two_that_clash_are_told(shell: Any, stranger: Any) -> None:
+    """Each may be sound alone; `doctor` says which one has a name twice."""
+    text = "from muniment import EffectKind, hookimpl\n"
+    text += "@hookimpl\ndef effect_kinds(): return [EffectKind('dose')]\n"
+    stranger("first", text)
+    stranger("other", text)
+    assert shell("plugins", "check", "first", "other").code == 0
+    done = shell("doctor", "--json")
+    assert done.code == 1
+    (bad,) = (one for one in done.json if one["verdict"] == "bad")
+    assert bad["seen"].startswith("plugin ")
+    assert "dose.requested is registered already" in bad["seen"]
+
+
 def test_a_sound_plugin_passes(shell: Any, stranger: Any) -> None:
     """One that takes a hook as it is specified has nothing to repair."""
-    text = "from muniment.hookspecs import hookimpl\n"
+    text = "from muniment import hookimpl\n"
     stranger("sound", f"{text}@hookimpl\ndef after_append(event): pass\n")
     done = shell("plugins", "check", "sound", "--json")
     assert done.code == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import subprocess
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 
 import muniment
+from muniment.plugins import Plugins
 from programs import TRIAGE, write_program
 
 pytestmark = pytest.mark.usefixtures("made")
@@ -94,6 +96,29 @@ def test_a_prefix_names_the_run(shell: Any, run: str) -> None:
     assert len(shell("runs", "--json").json) == 1
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="names are bytes on Linux")
+def test_names_that_are_no_text_are_names(
+    shell: Any, run: str, work: Path, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file, a folder or a variable whose name is not UTF-8 stands in no way."""
+    other = work / "other\udcff"
+    other.mkdir()
+    (other / file.name).write_text(TRIAGE)
+    monkeypatch.setenv("OTHER\udcff", "of \udcff")
+    for given in (
+        ("--readable", str(other)),
+        ("--env", "A=of \udcff"),
+        ("--env", "OTHER\udcff"),
+        ("--program", f"{other / file.name}:triage"),
+    ):
+        done = shell("replay", run, "--no-record", *given)
+        assert (done.code, "acceptable" in done.out) == (0, True), done.err
+    done = shell("replay", run, "--program", f"{other / 'none.py'}:triage")
+    assert done.code in {2, 3}
+    assert "cli/bug" not in done.err
+    assert "none.py" in done.err
+
+
 def test_people_see_the_first_divergence(shell: Any, run: str, file: Path) -> None:
     """A changed program is named by field, expected and got; the exit code is 1."""
     file.write_text(TRIAGE.replace('"query": number', '"query": number + 1'))
@@ -152,6 +177,18 @@ def test_an_observer_rejects_nothing(shell: Any, run: str, file: Path) -> None:
     assert shell("replay", run, *given, "--mode", "strict").code == 1
     assert shell("replay", run, *given, "--mode", "observational").code == 0
     assert shell("replay", run, "--mode", "none").code == 2
+
+
+def test_an_observer_is_told_all_that_differs(shell: Any, run: str, file: Path) -> None:
+    """Both processes go on after a changed request, and agree on what answers it."""
+    changed = TRIAGE.replace('"query": number', '"query": number + 1')
+    file.write_text(changed.replace('"prompt": "secret', '"prompt": "other'))
+    given = ("--program", f"{file.name}:triage", "--mode", "observational", "--json")
+    done = shell("replay", run, *given)
+    assert (done.code, done.json["verdict"]) == (0, "acceptable_with_warnings")
+    found = [(one["what"], one["scope"]) for one in done.json["findings"]]
+    assert found == [("effect", ""), ("effect", "map/0"), ("effect", "map/1")]
+    assert done.json["result_digest"] is not None
 
 
 def test_a_failed_run_replays_to_its_failure(shell: Any, file: Path) -> None:
@@ -228,8 +265,8 @@ def test_a_process_can_leave_the_network() -> None:
     """Where it says that it did, no route leads anywhere."""
     code = (
         "import socket\n"
-        "from muniment_plugins.capsule.confinement import leave_network\n"
-        "from muniment_plugins.capsule.native import System\n"
+        "from muniment_plugins.capsule.isolation.confinement import leave_network\n"
+        "from muniment_plugins.capsule.isolation.native import System\n"
         "left = 'missing' not in leave_network(System())\n"
         "names = [name for _, name in socket.if_nameindex()]\n"
         "print(left, names == ['lo'] or not left)\n"
@@ -300,7 +337,7 @@ def main(run):
     done = shell("resume", interrupted)
     assert done.code == 4
     assert "effect/doubt" in done.err
-    assert shell("resume", interrupted, "--repeat-doubtful").code == 0
+    assert shell("resume", interrupted, "--repeat-doubtful", "tool").code == 0
 
 
 def test_an_async_run_is_resumed(shell: Any, work: Path) -> None:
@@ -320,6 +357,39 @@ async def main(run):
     (work / "repaired").write_text("yes")
     assert shell("resume", failed.json["run"], "--json").json["result"] == "yes"
     assert shell("replay", failed.json["run"]).code == 0
+
+
+class Quiet:
+    """Refuses notes, and the end of a run."""
+
+    @muniment.hookimpl
+    def before_append(self, event_type: str) -> str | None:
+        """Go by the type."""
+        return "be quiet" if event_type in {"note.added", "run.completed"} else None
+
+
+def test_what_a_plugin_refused_needs_no_plugin(
+    shell: Any, work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both processes are refused it from the record, in another home of plugins."""
+    text = """
+def main(run):
+    try:
+        run.record("note.added", {"text": "loud"})
+    except Exception as error:
+        run.record("claim.stated", {"id": "c", "text": str(error)})
+"""
+    file = write_program(work, text)
+    monkeypatch.syspath_prepend(work)
+    program = importlib.import_module(file.stem).main
+    with muniment.open(plugins=Plugins((), {"quiet": Quiet()})) as ledger:
+        done = ledger.execute(program)
+        assert done.status == "refused"
+    replayed = shell("replay", done.run_id, "--program", f"{file.name}:main", "--json")
+    assert (replayed.code, replayed.json["verdict"]) == (0, "acceptable")
+    file.write_text(text.replace("loud", "soft").replace('"c"', '"d"'))
+    other = shell("replay", done.run_id, "--program", f"{file.name}:main", "--json")
+    assert (other.code, other.json["first_divergence"]["field"]) == (1, "id")
 
 
 @pytest.mark.parametrize("command", ["replay", "resume"])

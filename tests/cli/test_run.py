@@ -157,7 +157,7 @@ with muniment.open(create=True) as ledger:
 
 
 def test_a_dry_run_writes_nothing(shell: Any, work: Path) -> None:
-    """It ends at the first effect that cannot say its answer, which is no failure."""
+    """It ends at the first effect that cannot say its answer, which is not a failure."""
     file = write_program(work)
     with muniment.open(readonly=True) as ledger:
         before = ledger.head
@@ -179,7 +179,7 @@ def test_a_dry_run_writes_nothing(shell: Any, work: Path) -> None:
         ("json.nope:main", 2, "run/module"),
         ("{file}:nope", 2, "run/name"),
         ("{file}", 2, "several programs"),
-        ("{file}:number", 2, "it is no program, but of type int [run/program]"),
+        ("{file}:number", 2, "it is not a program, but of type int [run/program]"),
         ("{file}:triage", 2, "ticket"),
         ("{file}:triage -p ticket=1 -p more=2", 2, "more"),
         ("{file}:triage -p ticket", 2, "KEY=VALUE"),

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import muniment
-from muniment_plugins.harness.hosts import Unfinished
+from muniment_plugins.harness.functions.hosts import Unfinished
 from muniment_plugins.providers.recorder import Killed
 from programs import write_program
 
@@ -157,7 +157,7 @@ def test_advice_is_whole_on_a_narrow_terminal(
     shell: Any, bad: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What a command does stands below it where both do not fit on a line."""
-    monkeypatch.setattr("muniment_cli.commands.runs.narrow", lambda: True)
+    monkeypatch.setattr("muniment_cli.commands.look.runs.narrow", lambda: True)
     out = shell("runs", "explain", bad).out
     told = f"  muniment resume {bad}\n      performs what failed again\n"
     assert told in out
@@ -186,17 +186,35 @@ def test_a_program_that_raises_is_explained(shell: Any, work: Path, made: Path) 
     assert "the program itself" in out
 
 
-def test_an_unfinished_run_is_explained(shell: Any, work: Path, made: Path) -> None:
-    """An effect in doubt, and how to go on in spite of it."""
-    assert made.exists()
+@pytest.mark.parametrize(
+    ("kind", "terminal", "advised"),
+    [
+        ("tool", True, " --repeat-doubtful tool\n      performs effects"),
+        ("human", True, "\n      asks about effects with an unknown outcome"),
+        ("human", False, " --repeat-doubtful human\n      performs effects"),
+        ("data", False, "\n      continues; completed effects are not repeated"),
+    ],
+)
+@pytest.mark.usefixtures("made")
+def test_an_unfinished_run_is_explained(
+    shell: Any,
+    work: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    kind: str,
+    terminal: bool,
+    advised: str,
+) -> None:
+    """An effect in doubt, and how to go on in spite of it, as its kind says."""
+    monkeypatch.setattr("muniment_cli.commands.look.runs.narrow", lambda: True)
+    monkeypatch.setattr("muniment_cli.views.explanation.can_ask", lambda: terminal)
     text = "def stop(_): raise KeyboardInterrupt\n"
-    text += "def main(run): run.effect('tool', {'name': 'x'}, stop)\n"
+    text += f"def main(run): run.effect({kind!r}, {{'name': 'x'}}, stop)\n"
     assert shell("run", write_program(work, text).name).code == 130
     run = shell("runs", "--json").json[0]["id"]
     out = shell("runs", "explain", run).out
     assert "interrupted" in out
     assert "unknown: it may have happened" in out
-    assert f"muniment resume {run} --repeat-doubtful" in out
+    assert f"muniment resume {run}{advised}" in out
 
 
 @pytest.mark.parametrize(
@@ -280,3 +298,42 @@ def test_effects_are_counted(shell: Any, good: str, bad: str) -> None:
     of_one = shell("runs", "stats", "--run", bad, "--json").json
     assert {one["kind"]: one["requested"] for one in of_one} == {"llm": 1, "tool": 1}
     assert good
+
+
+WAITING = """\
+def program(run):
+    run.pause("until the index is built")
+    return 7
+"""
+
+
+def test_a_run_pauses_and_is_canceled(made: Path, shell: Any, work: Path) -> None:
+    """A paused run exits with 5 and says why; a canceled one is not resumed."""
+    assert made.exists()
+    (work / "waiting.py").write_text(WAITING)
+    started = shell("run", "waiting.py:program")
+    run = shell("runs", "--status", "paused", "--json").json[0]["id"]
+    assert (started.code, "waits: until the index" in started.out) == (5, True)
+    assert "until the index is built" in shell("runs", "show", run).out
+    said = shell("runs", "explain", run, "--json").json
+    assert said["status"] == "paused"
+    assert said["because"] == "it waits: until the index is built"
+    assert said["next"][0]["command"].startswith(f"muniment resume {run}")
+    assert shell("cancel", run[:14], "--reason", "too late").code == 0
+    refused = shell("resume", run)
+    assert (refused.code, "[run/canceled]" in refused.err) == (4, True)
+    assert "too late" in shell("runs", "explain", run).out
+    assert "too late" in shell("runs", "show", run).out
+    assert shell("replay", run).code == 3
+    assert shell("verify").code in {0, 3}
+
+
+def test_a_paused_run_is_resumed(made: Path, shell: Any, work: Path) -> None:
+    """A resume passes the pause; the replay of it is acceptable."""
+    assert made.exists()
+    (work / "paused.py").write_text(WAITING)
+    run = shell("run", "paused.py:program", "--json").json
+    assert (run["status"], run["ok"]) == ("paused", False)
+    resumed = shell("resume", run["run"], "--json")
+    assert (resumed.code, resumed.json["result"]) == (0, 7)
+    assert shell("replay", run["run"]).code == 0

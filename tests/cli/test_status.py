@@ -39,9 +39,10 @@ def test_a_ledger_that_was_merely_found_is_said(
     shell: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without a pin nothing is appended to what nobody named, key or not."""
+    (key,) = Path(os.environ["MUNIMENT_HOME"]).glob("ledgers/*/keys/writer.pem")
     monkeypatch.setenv("MUNIMENT_HOME", str(tmp_path / "stranger"))
     assert said(shell) == ("none: this user can only read", False)
-    monkeypatch.setenv("MUNIMENT_KEY", "here")
+    monkeypatch.setenv("MUNIMENT_KEY", str(key))
     text, writable = said(shell)
     assert "no key of it is pinned" in text
     assert not writable

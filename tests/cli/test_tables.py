@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from muniment_cli import output
-from muniment_cli.fitting import Give
+from muniment_cli.terminal import output
+from muniment_cli.terminal.fitting import Give
 
 EVENTS = [
     ["7", "01JD3Z8M6Q7YB", "synthesis.attempted", "name=" + "x" * 200],

@@ -6,12 +6,12 @@ import sys
 
 import pytest
 
-from muniment_cli import walls
+from muniment_cli.diagnosis import layer_advice
 
-OLD = walls.Surroundings(release="5.10.0-30-amd64")
-NEW = walls.Surroundings(release="6.8.0")
-CONTAINED = walls.Surroundings(release="6.8.0", contained=True)
-RESTRICTED = walls.Surroundings(release="6.8.0", restricted=True)
+OLD = layer_advice.MachineFacts(release="5.10.0-30-amd64")
+NEW = layer_advice.MachineFacts(release="6.8.0")
+CONTAINED = layer_advice.MachineFacts(release="6.8.0", contained=True)
+RESTRICTED = layer_advice.MachineFacts(release="6.8.0", restricted=True)
 
 
 @pytest.mark.parametrize(
@@ -31,26 +31,29 @@ RESTRICTED = walls.Surroundings(release="6.8.0", restricted=True)
         ("os-strong", {"namespaces": "EPERM"}, RESTRICTED, "AppArmor"),
         ("os-strong", {"namespaces": "EPERM"}, CONTAINED, "not needed for os-strong"),
         ("os-strong", {"namespaces": "ENOSPC"}, NEW, "max_user_namespaces"),
-        ("os-partial", {}, walls.Surroundings("darwin"), "Linux container"),
-        ("process", {"wall": "none"}, walls.Surroundings("win32"), "WSL2"),
+        ("os-partial", {}, layer_advice.MachineFacts("darwin"), "Linux container"),
+        ("process", {"wall": "none"}, layer_advice.MachineFacts("win32"), "WSL2"),
     ],
 )
 def test_each_missing_wall_has_its_remedy(
-    level: str, missing: dict[str, str], around: walls.Surroundings, expected: str
+    level: str,
+    missing: dict[str, str],
+    around: layer_advice.MachineFacts,
+    expected: str,
 ) -> None:
     """The answer of the system and the system itself decide what would help."""
-    ((_, remedy),) = walls.remedies(level, missing, around)
+    ((_, remedy),) = layer_advice.remedies(level, missing, around)
     assert expected in remedy
 
 
 def test_walls_that_stand_need_no_remedy() -> None:
     """What counts for no level is not asked for; each missing wall has its own line."""
-    assert list(walls.remedies("os-strong", {"bounding": "EPERM"}, NEW)) == []
+    assert list(layer_advice.remedies("os-strong", {"bounding": "EPERM"}, NEW)) == []
     both = {"landlock": "ENOSYS", "seccomp": "ENOSYS"}
-    assert [name for name, _ in walls.remedies("process", both, NEW)] == [
+    assert [name for name, _ in layer_advice.remedies("process", both, NEW)] == [
         "landlock ENOSYS",
         "seccomp ENOSYS",
     ]
-    ((name, _),) = walls.remedies("process", {}, NEW, ["udp"])
+    ((name, _),) = layer_advice.remedies("process", {}, NEW, ["udp"])
     assert name == "hold on udp"
-    assert walls.Surroundings.here().platform == sys.platform
+    assert layer_advice.MachineFacts.here().platform == sys.platform

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from muniment.ledger import Ledger
-
-sys.path.insert(0, str(Path(__file__).parent.parent))
 
 
 @pytest.fixture

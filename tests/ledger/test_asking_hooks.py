@@ -8,9 +8,9 @@ import pytest
 
 from muniment.errors import CannotTellError
 from muniment.hookspecs import hookimpl
-from muniment.lanes import Lane
 from muniment.ledger import Ledger
 from muniment.plugins import Plugins
+from muniment.runs.run import Run
 
 
 class Capsule:
@@ -18,7 +18,7 @@ class Capsule:
 
     @staticmethod
     @hookimpl
-    def execute_code(run: Lane, request: dict[str, object]) -> object:
+    def execute_code(run: Run, request: dict[str, object]) -> object:
         """Answer with what was asked."""
         return {"ran": request["code"], "in": run.scope_path}
 

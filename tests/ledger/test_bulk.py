@@ -14,8 +14,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from drawn_values import patient
-from muniment.bulk import MANY, are_fractions, fits
-from muniment.canonical import (
+from muniment.encoding.canonical import (
     MAX_DEPTH,
     MAX_INTEGER,
     JsonValue,
@@ -23,9 +22,10 @@ from muniment.canonical import (
     parse,
     plainly,
 )
+from muniment.encoding.codec import decode, encode, written
+from muniment.encoding.native import as_it_is, is_plain, reread
+from muniment.encoding.scan import MANY, are_fractions, fits
 from muniment.errors import ValueRefused
-from muniment.value_plain import as_it_is, is_plain, reread
-from muniment.values import decode, encode, written
 
 KINDS = (
     st.integers(-MAX_INTEGER - 1, MAX_INTEGER + 1),

@@ -15,7 +15,7 @@ import rfc8785
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from muniment.canonical import (
+from muniment.encoding.canonical import (
     MAX_DEPTH,
     MAX_INTEGER,
     JsonValue,

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muniment.checkpoint import (
+from muniment.errors import UsageError, WrongError
+from muniment.formats.checkpoint import (
     Checkpoint,
     Note,
     NoteSignature,
@@ -20,10 +21,9 @@ from muniment.checkpoint import (
     read_checkpoint,
     sign_checkpoint,
 )
-from muniment.errors import UsageError, WrongError
-from muniment.keys import PrivateKey
-from muniment.merkle import EMPTY_ROOT, leaf_hash
-from muniment.signing import sign_payload
+from muniment.formats.dsse import sign_payload
+from muniment.formats.merkle import EMPTY_ROOT, leaf_hash
+from muniment.keys.ed25519 import PrivateKey
 
 KEY = PrivateKey.from_seed(bytes(range(32)))
 OTHER = PrivateKey.from_seed(bytes(32))

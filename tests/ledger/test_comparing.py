@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drawn_values import patient
-from muniment.canonical import JsonValue, canonical
-from muniment.comparing import entry
+from muniment.encoding.canonical import JsonValue, canonical
+from muniment.recorded.compare import entry
 
 VALUES = st.integers(-9, 9) | st.text(max_size=4) | st.lists(st.booleans(), max_size=3)
 NAMES = st.text("ab_", max_size=3)

@@ -14,7 +14,7 @@ import pytest
 from children import Report, start
 from muniment.errors import StoreError
 from muniment.ledger import Ledger
-from muniment.verifier import verify
+from muniment.verification.verify import verify
 
 
 def _appends(place: Path, count: int, report: Report) -> None:
@@ -183,7 +183,7 @@ def test_a_fork_does_not_wait_for_ever(
     """A thread that stays in a transaction delays a fork; its child is locked out."""
     ledger.close()
     ledger = Ledger.open(ledger.path, timeout=0.5, plugins=())
-    monkeypatch.setattr("muniment.writer._PATIENCE", 0.1)
+    monkeypatch.setattr("muniment.storage.transactions._PATIENCE", 0.1)
     inside, go = threading.Event(), threading.Event()
 
     def step(label: str) -> None:
@@ -197,7 +197,7 @@ def test_a_fork_does_not_wait_for_ever(
         target=lambda: ledger.append("note.added", {"text": "slow"})
     )
     thread.start()
-    assert inside.wait(60)
+    assert inside.wait(300)
 
     def body(report: Report) -> None:
         ledger.store.step = lambda _: None

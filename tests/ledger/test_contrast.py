@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from muniment.contrast import Contrast, contrast
-from muniment.lanes import Lane
 from muniment.ledger import Ledger
-from muniment.tallies import EffectTally, Tally
+from muniment.queries.effect_stats import EffectTally, Tally
+from muniment.replays.diff import Contrast, contrast
+from muniment.runs.run import Run
 
 
 def answer(request: object) -> object:
@@ -26,7 +26,7 @@ def answer(request: object) -> object:
 Change = dict[str, Any]
 
 
-def program(run: Lane, plan: Change) -> object:
+def program(run: Run, plan: Change) -> object:
     """Do what *plan* says; without any word the plain thing."""
     claim = {"id": "c1", "text": plan.get("text", "t"), "acceptance": {}}
     run.record("claim.stated", claim)
@@ -50,7 +50,7 @@ def two(ledger: Ledger, change: Change) -> Contrast:
     return contrast(ledger, *runs)
 
 
-def bound(plan: Change) -> Callable[[Lane], object]:
+def bound(plan: Change) -> Callable[[Run], object]:
     """Return the program with its plan, which is then no param of the run."""
     return lambda run: program(run, plan)
 
@@ -80,7 +80,7 @@ def test_an_outcome_is_compared_too(ledger: Ledger) -> None:
     """Equal requests with other answers differ in the outcome."""
     answers = iter([1, 2])
 
-    def body(run: Lane) -> None:
+    def body(run: Run) -> None:
         run.effect("tool", {"name": "x"}, lambda _: next(answers))
 
     runs = [ledger.execute(body).run_id for _ in range(2)]
@@ -118,7 +118,7 @@ def test_order_is_no_difference(ledger: Ledger) -> None:
 def test_an_unfinished_run_differs_by_its_end(ledger: Ledger) -> None:
     """A run without an end is open, and that is the difference."""
 
-    def stopped(_: Lane) -> None:
+    def stopped(_: Run) -> None:
         raise KeyboardInterrupt
 
     done = ledger.execute(lambda _: None).run_id
@@ -167,7 +167,7 @@ def test_equality_is_that_of_result_digests(
 def test_effects_are_summed_by_kind(ledger: Ledger) -> None:
     """Requests, outcomes, durations and tokens, over all runs and over one."""
 
-    def body(run: Lane) -> None:
+    def body(run: Run) -> None:
         usage = {"input_tokens": 3, "completion_tokens": 4}
         run.effect("llm", {"model": "m"}, lambda _: {"usage": usage})
         run.effect("tool", {"name": "x", "fail": "no"}, answer)

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from muniment import copying
-from muniment.copying import copy_ledger
+from muniment.copies import backup
+from muniment.copies.backup import copy_ledger
 from muniment.errors import RefusedError, StoreError, WrongError
-from muniment.events import BlobRef
-from muniment.layout import BLOB_FILE_THRESHOLD, blob_directory
+from muniment.formats.statement import BlobRef
+from muniment.formats.tables import BLOB_FILE_THRESHOLD, blob_directory
 from muniment.ledger import Ledger
-from muniment.verifier import verify
+from muniment.verification.verify import verify
 
 LARGE = "large " * (BLOB_FILE_THRESHOLD // 4)
 
@@ -42,7 +42,7 @@ def test_what_is_erased_meanwhile_is_not_in_the_copy(
     ledger: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An erasure between snapshot and contents makes the copy begin again."""
-    ref, erased, copy_contents = large(ledger), list[int](), copying._copy_contents
+    ref, erased, copy_contents = large(ledger), list[int](), backup._copy_contents
 
     def erase_first(source: Any, target: Any, digests: Any) -> int:
         found = copy_contents(source, target, digests)
@@ -50,7 +50,7 @@ def test_what_is_erased_meanwhile_is_not_in_the_copy(
             erased.append(ledger.erase(ref, reason="asked for").seq)
         return found
 
-    monkeypatch.setattr(copying, "_copy_contents", erase_first)
+    monkeypatch.setattr(backup, "_copy_contents", erase_first)
     done = copy_ledger(ledger.path, tmp_path / "copy.db")
     assert (done.size, done.contents) == (3, 0)
     assert not Path(blob_directory(str(done.path))).exists()
@@ -63,7 +63,7 @@ def test_a_damaged_content_stops_the_copy(ledger: Ledger, tmp_path: Path) -> Non
     digest = large(ledger).removeprefix("sha256:")
     (Path(blob_directory(str(ledger.path))) / digest).write_bytes(b"x" * 100)
     target = tmp_path / "safe" / "copy.db"
-    with pytest.raises(WrongError, match="not what was committed to"):
+    with pytest.raises(WrongError, match="blob/commitment"):
         copy_ledger(ledger.path, target)
     assert not target.exists()
 

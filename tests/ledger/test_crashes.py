@@ -11,10 +11,10 @@ import pytest
 
 from children import Child, Report, die, start
 from muniment.errors import UsageError
-from muniment.genesis import create_ledger
 from muniment.ledger import Ledger
-from muniment.trust import TrustHome
-from muniment.verifier import verify
+from muniment.storage.create import create_ledger
+from muniment.trust.home import TrustHome
+from muniment.verification.verify import verify
 
 APPEND = ("signed", "contents written", "inserted", "committed", "remembered")
 CHECKPOINT = ("checkpoint signed", "checkpoint committed", "checkpoint published")

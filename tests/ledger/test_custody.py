@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from muniment import custody
+from muniment import key_management
 from muniment.errors import KeyRefused, UsageError
-from muniment.keys import PrivateKey, load_private
+from muniment.keys.ed25519 import PrivateKey, load_private
 from muniment.ledger import Ledger
-from muniment.verifier import verify
+from muniment.verification.verify import verify
 
 
 @pytest.fixture
@@ -22,8 +22,8 @@ def root(ledger: Ledger) -> PrivateKey:
 def test_a_request_proves_possession(ledger: Ledger, root: PrivateKey) -> None:
     """An enrolled key is that of the request, under its roles and name."""
     key = PrivateKey.generate()
-    asked = custody.request(key, ledger.id, ["writer", "approver"], "ci")
-    event = custody.enrol(ledger, asked, root)
+    asked = key_management.request(key, ledger.id, ["writer", "approver"], "ci")
+    event = key_management.enrol(ledger, asked, root)
     entry = ledger.store.keyring().entries[-1]
     assert (entry.public, entry.roles) == (key.public, ("writer", "approver"))
     assert (entry.name, entry.since) == ("ci", event.seq)
@@ -33,26 +33,28 @@ def test_a_proof_for_another_ledger_is_refused(
     ledger: Ledger, root: PrivateKey
 ) -> None:
     """A request whose possession was proved elsewhere cannot be relabelled."""
-    asked = custody.request(PrivateKey.generate(), "sha256:" + "0" * 64, ["writer"])
+    asked = key_management.request(
+        PrivateKey.generate(), "sha256:" + "0" * 64, ["writer"]
+    )
     with pytest.raises(KeyRefused, match="another ledger"):
-        custody.enrol(ledger, asked, root)
+        key_management.enrol(ledger, asked, root)
     with pytest.raises(KeyRefused, match="does not prove possession"):
-        custody.enrol(ledger, {**asked, "ledger": ledger.id}, root)
+        key_management.enrol(ledger, {**asked, "ledger": ledger.id}, root)
     assert ledger.head.size == 1
 
 
 def test_no_root_is_requested(ledger: Ledger) -> None:
     """A root is only ever rotated to."""
     with pytest.raises(UsageError, match="never enrolled"):
-        custody.request(PrivateKey.generate(), ledger.id, ["root"])
+        key_management.request(PrivateKey.generate(), ledger.id, ["root"])
 
 
 def test_a_rotation_gives_no_further_role(ledger: Ledger, root: PrivateKey) -> None:
     """The successor of a writer is a writer, no checkpoint key."""
-    old = custody.find_key(ledger.store.keyring(), "writer")
-    asked = custody.request(PrivateKey.generate(), ledger.id, ["checkpoint"])
+    old = key_management.find_key(ledger.store.keyring(), "writer")
+    asked = key_management.request(PrivateKey.generate(), ledger.id, ["checkpoint"])
     with pytest.raises(KeyRefused, match="role that the old key has not"):
-        custody.rotate(ledger, old, asked, root)
+        key_management.rotate(ledger, old, asked, root)
     assert ledger.head.size == 1
 
 
@@ -61,7 +63,7 @@ def test_a_root_rotation_that_is_refused_leaves_no_key(
 ) -> None:
     """No next root is left on disk where the rotation was not written."""
     with pytest.raises(KeyRefused, match="next root"):
-        custody.rotate_root(ledger, root, tmp_path / "next.pem")
+        key_management.rotate_root(ledger, root, tmp_path / "next.pem")
     assert not (tmp_path / "next.pem").exists()
 
 
@@ -71,7 +73,7 @@ def test_every_root_that_ever_was_vouches(
     """Whoever pins the root of today trusts the whole history, as of the first root."""
     following = ledger.home.recovery_directory(ledger.id) / "next-root.pem"
     successor = load_private(following)
-    custody.rotate_root(ledger, successor, tmp_path / "next.pem")
+    key_management.rotate_root(ledger, successor, tmp_path / "next.pem")
     ledger.append("note.added", {"text": "after"})
     ledger.checkpoint()
     ledger.close()
@@ -95,7 +97,7 @@ def test_a_crash_between_key_and_event_keeps_the_old_key(ledger: Ledger) -> None
 
 def cut_off(ledger: Ledger, new: PrivateKey) -> None:
     """Stop where the event would be written; say what lies on disk by then."""
-    with custody.install(ledger.home, ledger.id, "writer", new) as path:
+    with key_management.install(ledger.home, ledger.id, "writer", new) as path:
         waiting = list(path.parent.glob("writer.*.new"))
         raise RuntimeError(f"{len(waiting)} key waits")
 
@@ -105,8 +107,8 @@ def test_a_retired_checkpoint_key_signs_nothing(
 ) -> None:
     """Once the key here is revoked no checkpoint is made, and the log verifies."""
     ledger.checkpoint()
-    old = custody.find_key(ledger.store.keyring(), "checkpoint")
-    custody.revoke(ledger, old, "retired", root)
+    old = key_management.find_key(ledger.store.keyring(), "checkpoint")
+    key_management.revoke(ledger, old, "retired", root)
     ledger.append("note.added", {"text": "after"})
     ledger.checkpoint()
     assert ledger.store.last_checkpoint()[0] == 1
@@ -119,6 +121,6 @@ def test_an_ambiguous_key_is_refused(ledger: Ledger) -> None:
     keyring = ledger.store.keyring()
     for text in ("", "SHA256:", "nobody"):
         with pytest.raises(UsageError, match="key"):
-            custody.find_key(keyring, text)
+            key_management.find_key(keyring, text)
     whole = keyring.entries[1].keyid
-    assert custody.find_key(keyring, whole[:20]).keyid == whole
+    assert key_management.find_key(keyring, whole[:20]).keyid == whole

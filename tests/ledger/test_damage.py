@@ -11,10 +11,10 @@ import pytest
 
 from faults import NOTE, clear, opened, refused, well
 from muniment.errors import MunimentError
-from muniment.layout import SCHEMA
+from muniment.formats.tables import SCHEMA
 from muniment.ledger import Ledger
-from muniment.trust import TrustHome
-from muniment.verifier import verify
+from muniment.trust.home import TrustHome
+from muniment.verification.verify import verify
 
 
 def test_a_truncated_file(ledger: Ledger) -> None:
@@ -61,6 +61,41 @@ def _is_said(place: Path) -> bool:
         clear(error, error.exit_code, error.rule)
         return error.exit_code in (1, 3, 4) or pytest.fail(f"exit {error.exit_code}")
     return False
+
+
+def _of_the_schema(kept: bytes) -> list[int]:
+    """Return where a byte of the name or the text of an object stands, in the file."""
+    found: list[int] = []
+    for name, text in SCHEMA.items():
+        at = kept.index(text.encode())
+        before = kept.rindex(name.encode(), 0, at)  # the name, or the table's
+        found += [*range(before, before + len(name)), *range(at, at + len(text))]
+    return found
+
+
+@pytest.mark.parametrize("part", range(6))
+def test_a_byte_of_the_schema(ledger: Ledger, part: int) -> None:
+    """One byte of it that is not UTF-8: every reader says so, and nothing else."""
+    ledger.close()
+    place, kept = ledger.path, ledger.path.read_bytes()
+    rules = set[str]()
+    for count, at in enumerate(_of_the_schema(kept)[part::42]):
+        for value in (0xFF, kept[at] ^ 0x80):
+            place.write_bytes(kept[:at] + bytes([value]) + kept[at + 1 :])
+            assert _is_said(place), (at, value)
+            try:
+                with opened(place):
+                    pass
+            except MunimentError as error:
+                rules.add(error.rule)
+            try:
+                report = verify(place)
+            except MunimentError as error:
+                clear(error, 3, error.rule)
+            else:
+                assert report.exit_code, (count, at, value)
+                rules |= {one.rule for one in report.findings}
+    assert rules == {"file/unreadable", "schema/object", "store/corrupt"}
 
 
 @pytest.mark.parametrize("column", ["payload", "signature", "key", "hash", "type"])

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from muniment.divergence import Divergence
 from muniment.errors import UsageError, WrongError
-from muniment.executing import Done
-from muniment.lanes import Lane
 from muniment.ledger import Ledger
-from muniment.replaying import ReplayReport, replay
+from muniment.recorded.divergence import Divergence
+from muniment.replays.replay import ReplayReport, replay
+from muniment.runs.execution import Done
+from muniment.runs.run import Run
 from steps import hits, original, search
 
 Program = Callable[..., Any]
@@ -21,7 +21,7 @@ Program = Callable[..., Any]
 def _altered(**changes: Any) -> Program:
     """Return `original` with something else at one place; it performs nothing."""
 
-    def altered(run: Lane) -> object:
+    def altered(run: Run) -> object:
         claim = {"id": "c1", "text": "t", "acceptance": {"min": 15.0}}
         run.record("claim.stated", changes.get("claim", claim))
         if "extra" in changes:
@@ -122,7 +122,7 @@ def test_a_swallowed_divergence_is_found(ledger: Ledger) -> None:
     done = ledger.execute(original)
     tries: list[int] = []
 
-    def program(run: Lane) -> object:
+    def program(run: Run) -> object:
         for number in range(3):
             try:
                 return search(run, "other")
@@ -133,7 +133,7 @@ def test_a_swallowed_divergence_is_found(ledger: Ledger) -> None:
     report = replay(ledger, done.run_id, program)
     assert report.verdict == "unacceptable"
     assert tries == [0, 1, 2]
-    assert [one.what for one in report.findings] == ["effect"]
+    assert [one.what for one in report.findings] == ["missing", "effect"]
     assert report.result_digest is None
 
 
@@ -141,7 +141,7 @@ def test_another_order_of_facts_warns(ledger: Ledger) -> None:
     """Equal facts in another order are a finding of their own, which accepts."""
     notes = ("a", "b")
 
-    def program(run: Lane) -> None:
+    def program(run: Run) -> None:
         for text in notes:
             run.record("note.added", {"text": text})
 
@@ -155,7 +155,7 @@ def test_another_order_of_facts_warns(ledger: Ledger) -> None:
 
 
 def test_the_modes(ledger: Ledger) -> None:
-    """Bounded rejects other results, not other facts; observational rejects nothing."""
+    """Bounded rejects other requests and results, not facts; an observer nothing."""
     done = ledger.execute(original)
     fact = _altered(claim={"id": "c1", "text": "other", "acceptance": {"min": 15.0}})
     other = _altered(result=0)

@@ -6,14 +6,14 @@ import pytest
 
 from muniment import verify
 from muniment.errors import RefusedError, UsageError
-from muniment.events import Subject
-from muniment.lanes import Lane
+from muniment.formats.statement import Subject
 from muniment.ledger import Ledger
+from muniment.runs.run import Run
 
 DIGEST = "sha256:" + "a" * 64
 
 
-def nothing(_run: Lane) -> None:
+def nothing(_run: Run) -> None:
     """Do nothing."""
 
 
@@ -36,7 +36,7 @@ def test_what_is_no_subject_is_refused(ledger: Ledger, subject: object) -> None:
     with pytest.raises(RefusedError, match="event/subject"):
         ledger.append("note.added", {"text": "x"}, subject=[subject])  # type: ignore[list-item]
 
-    def program(run: Lane) -> None:
+    def program(run: Run) -> None:
         run.record("note.added", {"text": "x"}, subject=[subject])  # type: ignore[list-item]
 
     assert isinstance(ledger.execute(program).error, RefusedError)
@@ -45,10 +45,10 @@ def test_what_is_no_subject_is_refused(ledger: Ledger, subject: object) -> None:
 
 
 def test_subjects_are_found_again(ledger: Ledger) -> None:
-    """A pair is as good as a `Subject`; the same one twice is no error."""
+    """A pair is as good as a `Subject`; the same one twice is not an error."""
     event = ledger.append("note.added", {"text": "x"}, subject=[("f", DIGEST)] * 2)
 
-    def program(run: Lane) -> None:
+    def program(run: Run) -> None:
         run.record("note.added", {"text": "y"}, subject=[("ü", DIGEST)])
 
     ledger.execute(program)
@@ -91,7 +91,7 @@ def test_the_largest_part_of_what_is_too_large_is_named(ledger: Ledger) -> None:
 def test_what_is_no_scope_is_refused(ledger: Ledger, name: str) -> None:
     """The name of a scope is a short text; the run fails, and has an end."""
 
-    def program(run: Lane) -> None:
+    def program(run: Run) -> None:
         run.scope(name).record("note.added", {"text": "x"})
 
     done = ledger.execute(program)

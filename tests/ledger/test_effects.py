@@ -13,10 +13,10 @@ from muniment.errors import (
     UsageError,
     ValueRefused,
 )
-from muniment.kinds import EffectKind
-from muniment.lanes import Lane, current_run
+from muniment.events.effect_kinds import EffectKind
 from muniment.ledger import Ledger
-from muniment.replaying import replay
+from muniment.replays.replay import replay
+from muniment.runs.run import Run, current_run
 from steps import echo, last_event, raising, shapes_of
 
 Program = Callable[..., Any]
@@ -115,7 +115,7 @@ def test_a_list_comes_back_as_the_record_says(
 ) -> None:
     """Whichever way it takes, the program sees what a replay will see, to the type."""
 
-    def program(run: Lane) -> list[object]:
+    def program(run: Run) -> list[object]:
         value: Any = run.effect("data", {}, lambda _: given)
         assert value is not given
         return [repr(item) for item in value]
@@ -126,7 +126,7 @@ def test_a_list_comes_back_as_the_record_says(
 
 
 def test_a_list_of_other_texts_is_refused(ledger: Ledger) -> None:
-    """A subclass is no text that comes back."""
+    """A subclass is not text that comes back."""
     with ledger.run("r") as run, pytest.raises(EffectFailed, match="Word"):
         run.effect("data", {}, lambda _: [Word("x")])
 
@@ -140,7 +140,7 @@ def test_a_failure_is_equal_live_and_in_a_replay(
     error.data = {"after": (3, 1.0)}  # type: ignore[attr-defined]
     seen: list[EffectFailed] = []
 
-    def program(run: Lane) -> None:
+    def program(run: Run) -> None:
         with pytest.raises(
             EffectFailed, match=r"tool \(TimeoutError\): no answer"
         ) as got:
@@ -165,7 +165,7 @@ def test_a_failure_is_equal_live_and_in_a_replay(
 def test_an_unrecordable_outcome_is_a_failure(ledger: Ledger) -> None:
     """A value without exact form is not passed on; live and replay say the same."""
 
-    def program(run: Lane) -> object:
+    def program(run: Run) -> object:
         with pytest.raises(EffectFailed, match="has no exact form") as got:
             run.effect("tool", None, lambda _: object())
         return got.value.error_type
@@ -275,7 +275,7 @@ def test_attempts_share_their_key(ledger: Ledger) -> None:
             raise ConnectionError("down")
         return request
 
-    def program(run: Lane) -> object:
+    def program(run: Run) -> object:
         return [run.effect("tool", name, perform) for name in "abc"]
 
     done = ledger.execute(program)
@@ -302,7 +302,7 @@ def test_a_handled_failure_stays_answered(ledger: Ledger) -> None:
             raise ConnectionError(str(request))
         return request
 
-    def program(run: Lane) -> object:
+    def program(run: Run) -> object:
         try:
             return run.effect("tool", "a", perform)
         except EffectFailed:
@@ -327,7 +327,7 @@ def test_a_failure_inside_a_perform_is_performed_again(ledger: Ledger) -> None:
         assert current_run().effect("data", "fine", echo) == "fine"
         return current_run().effect("tool", request, inner)
 
-    def program(run: Lane) -> object:
+    def program(run: Run) -> object:
         return run.effect("llm", "q", outer)
 
     done = ledger.execute(program)

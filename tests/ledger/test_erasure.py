@@ -13,8 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from muniment import erasing
-from muniment.canonical import JsonValue
+from muniment.encoding.canonical import JsonValue
 from muniment.errors import (
     CannotTellError,
     ErasedError,
@@ -22,11 +21,12 @@ from muniment.errors import (
     UsageError,
     WrongError,
 )
-from muniment.events import Event
+from muniment.formats.statement import Event
 from muniment.ledger import Ledger
-from muniment.projections import Projection
-from muniment.trust import TrustHome
-from muniment.verifier import verify
+from muniment.queries.projections import Projection
+from muniment.storage import erasure
+from muniment.trust.home import TrustHome
+from muniment.verification.verify import verify
 
 SECRET = b"Grace Hopper, born 1906-12-09, of New York City"
 SIZES = (len(SECRET), 300, 5_000, 70_000, 1_048_000, 1_200_000)
@@ -158,7 +158,7 @@ def test_the_rest_is_erased_where_a_part_is_gone(ledger: Ledger) -> None:
 
 def test_unknown_contents_are_refused(ledger: Ledger) -> None:
     """A commitment or run that the ledger does not know is a usage error."""
-    with pytest.raises(UsageError, match="no such content"):
+    with pytest.raises(UsageError, match="no such blob"):
         ledger.erase("sha256:" + "0" * 64, reason="asked to")
     with pytest.raises(UsageError, match="64 hex"):
         ledger.erase("sha256:12", reason="asked to")
@@ -201,7 +201,7 @@ def test_a_restored_copy_loses_it_again(ledger: Ledger) -> None:
         again.erase(ref, reason="asked to")
     assert not any("erased" in note for note in verify(place).notes)
     shutil.move(backup, place)
-    assert any("1 of the contents that were erased" in n for n in verify(place).notes)
+    assert any("1 of the blobs that were erased" in n for n in verify(place).notes)
     with Ledger.open(place, plugins=()) as restored:
         assert _found(restored, SECRET) == []
         assert restored.head.size == 2
@@ -242,7 +242,7 @@ def test_altered_content_is_wrong(ledger: Ledger) -> None:
     ref = _note(ledger, _secret(1_200_000).decode())
     (file,) = Path(f"{ledger.path}.blobs").iterdir()
     file.write_bytes(file.read_bytes()[:-1] + b"!")
-    with pytest.raises(WrongError, match="not what was committed"):
+    with pytest.raises(WrongError, match="blob/commitment"):
         ledger.get_blob(ref)
 
 
@@ -250,7 +250,7 @@ def test_a_reader_of_the_old_pages_is_named(
     ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While a snapshot holds the log, an erasure says that the bytes are left."""
-    monkeypatch.setattr(erasing, "READER_SECONDS", 0.1)
+    monkeypatch.setattr(erasure, "READER_SECONDS", 0.1)
     ref = _note(ledger, SECRET.decode())
     with closing(sqlite3.connect(ledger.path, isolation_level=None)) as reader:
         reader.execute("BEGIN")

@@ -17,9 +17,9 @@ import pytest
 
 from faults import NOTE, clear, opened, refused, well
 from muniment.errors import MunimentError, StoreError, WrongError
-from muniment.keys import PrivateKey
+from muniment.keys.ed25519 import PrivateKey
 from muniment.ledger import Ledger
-from muniment.trust import TrustHome
+from muniment.trust.home import TrustHome
 
 
 @contextmanager
@@ -219,7 +219,7 @@ def test_a_due_checkpoint_that_fails_refuses_before_it_writes(
 ) -> None:
     """An append that raises wrote nothing, also when a checkpoint was due."""
     ledger.close()
-    monkeypatch.setattr("muniment.store.CHECKPOINT_EVENTS", 2)
+    monkeypatch.setattr("muniment.storage.append.CHECKPOINT_EVENTS", 2)
     mine = Ledger.open(ledger.path, anchor=tmp_path / "no" / "file", plugins=())
     sizes = []
     for _ in range(6):

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from muniment import folder as module
-from muniment.folder import Folder, NotAFile, WrongSize
-from standing import NO_FILES, picture, possible, put, surroundings
+from kinds_of_files import NO_FILES, picture, possible, put, surroundings
+from muniment.files import folder as module
+from muniment.files.folder import Folder, NotAFile, WrongSize, write_new
 
 
 @pytest.fixture(params=["descriptors", "paths"])
@@ -26,7 +28,7 @@ def work(
 
 @pytest.mark.parametrize("kind", sorted(NO_FILES & set(possible())))
 def test_what_is_no_file(kind: str, work: Path) -> None:
-    """What is no regular file is neither read, written, entered nor made again."""
+    """What is not a regular file is neither read, written, entered nor made again."""
     outside = work.parent / "outside"
     put(kind, work / "name", outside)
     before = picture(work.parent)
@@ -100,9 +102,32 @@ def test_made(work: Path) -> None:
     assert (work / "inner" / "name").stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.parametrize("kind", possible())
+def test_a_new_file_is_written_over_nothing(kind: str, tmp_path: Path) -> None:
+    """Whatever stands in the place of a new file stays as it is, and what it leads to."""
+    surroundings(tmp_path / "outside")
+    put(kind, tmp_path / "name", tmp_path / "outside")
+    before = picture(tmp_path)
+    with pytest.raises(FileExistsError):
+        write_new(tmp_path / "name", [b"ours"])
+    assert picture(tmp_path) == before
+
+
+def test_nothing_is_left_of_a_file_that_was_not_written(tmp_path: Path) -> None:
+    """What fails on the way, such as a full disk, leaves no half of a file."""
+
+    def parts() -> Iterator[bytes]:
+        yield b"the first half"
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(OSError, match="No space"):
+        write_new(tmp_path / "name", parts())
+    assert [*tmp_path.iterdir()] == []
+
+
 @pytest.mark.parametrize("name", ["", ".", "..", "a/b", "../work/name", "a\0b"])
 def test_names_have_no_parts(name: str, work: Path) -> None:
-    """What would leave the folder is no name of it."""
+    """What would leave the folder is not a name of it."""
     with Folder.at(work) as folder, pytest.raises(NotAFile):
         folder.read(name)
 
@@ -128,7 +153,7 @@ def test_changed_in_between(
 
 
 def test_no_folder(work: Path) -> None:
-    """What is no folder, or not there, is said."""
+    """What is not a folder, or not there, is said."""
     (work / "file").touch()
     with (
         pytest.raises(NotAFile, match="a file, not a directory"),

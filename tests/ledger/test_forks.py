@@ -9,13 +9,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from muniment.checkpoint import Note
-from muniment.copying import copy_ledger
+from muniment.copies.backup import copy_ledger
+from muniment.copies.histories import Comparison, compare_histories
 from muniment.errors import CannotTellError, WrongError
-from muniment.forks import Comparison, compare_histories
+from muniment.formats.checkpoint import Note
+from muniment.formats.merkle import verify_consistency
 from muniment.ledger import Ledger
-from muniment.merkle import verify_consistency
-from muniment.trust import TrustHome
+from muniment.trust.home import TrustHome
 
 
 def note_of(ledger: Ledger) -> bytes:

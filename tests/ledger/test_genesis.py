@@ -10,11 +10,11 @@ import pytest
 
 from children import Report, start
 from muniment.errors import RefusedError, UsageError
-from muniment.genesis import create_ledger
-from muniment.keys import PrivateKey, load_private, save_private
+from muniment.keys.ed25519 import PrivateKey, load_private, save_private
 from muniment.ledger import Ledger
-from muniment.trust import TrustHome
-from muniment.verifier import verify
+from muniment.storage.create import create_ledger
+from muniment.trust.home import TrustHome
+from muniment.verification.verify import verify
 
 NAMES = ["a b.db", "a%20b.db", "what?.db", "number#1.db", "ünï.db", "x&y=z;.db", "-.db"]
 

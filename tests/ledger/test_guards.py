@@ -16,10 +16,10 @@ from pathlib import Path
 import pytest
 
 from muniment.errors import RefusedError
-from muniment.guarding import guarded
-from muniment.lanes import Lane
 from muniment.ledger import Ledger
-from muniment.replaying import replay
+from muniment.replays.guards import guarded
+from muniment.replays.replay import replay
+from muniment.runs.run import Run
 
 Deed = Callable[[Path], object]
 
@@ -91,7 +91,7 @@ def test_a_deed_is_stopped_and_found(
     before = sorted(place.rglob("*"))
     done = ledger.execute(lambda _: "same")
 
-    def program(_: Lane) -> object:
+    def program(_: Run) -> object:
         try:
             deed(place)
         except RefusedError:
@@ -118,7 +118,7 @@ def test_a_thread_is_guarded(ledger: Ledger, tmp_path: Path) -> None:
         with pytest.raises(RefusedError, match="a replay has no file writes"):
             (tmp_path / "f").write_text("x")
 
-    def program(_: Lane) -> object:
+    def program(_: Run) -> object:
         thread = threading.Thread(target=work)
         thread.start()
         thread.join()
@@ -133,7 +133,7 @@ def test_reading_and_computing_are_permitted(ledger: Ledger, tmp_path: Path) -> 
     """A program may read, import, compute, print, and throw things away."""
     (tmp_path / "f").write_text("x")
 
-    def program(_: Lane) -> object:
+    def program(_: Run) -> object:
         import colorsys  # noqa: F401, PLC0415 - some module that nobody loaded
 
         with Path(os.devnull).open("w") as sink:
@@ -153,10 +153,10 @@ def test_a_reproducible_effect_may_act(ledger: Ledger, tmp_path: Path) -> None:
         command = [sys.executable, "-c", "print(42)"]
         return subprocess.run(command, check=True, capture_output=True).stdout
 
-    def program(run: Lane) -> object:
+    def program(run: Run) -> object:
         return run.effect("execution", {"n": 1}, perform)
 
-    def greedy(run: Lane) -> object:
+    def greedy(run: Run) -> object:
         value = program(run)
         (tmp_path / "more").touch()
         return value

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from muniment.errors import CannotTellError, UsageError, WrongError
-from muniment.heads import Head, HeadMemory, lock_file, unlock_file
+from muniment.trust.head_memory import Head, HeadMemory, lock_file, unlock_file
 
 
 def leaf(size: int) -> bytes:
@@ -119,7 +119,7 @@ def test_two_bad_slots_are_damage(tmp_path: Path) -> None:
 
 
 def test_values_that_are_no_head(tmp_path: Path) -> None:
-    """No events, or a hash of another length, is no head."""
+    """No events, or a hash of another length, is not a head."""
     memory = HeadMemory(tmp_path / "head")
     for size, digest in ((0, leaf(0)), (1, b""), (1, leaf(1) + b"\0")):
         with pytest.raises(UsageError, match="32-byte"):
@@ -154,7 +154,7 @@ def test_threads_share_one_handle(tmp_path: Path) -> None:
 FORKED = """
 import hashlib, os, sys
 from pathlib import Path
-from muniment.heads import HeadMemory
+from muniment.trust.head_memory import HeadMemory
 leaf = lambda size: hashlib.sha256(size.to_bytes(8, "big")).digest()
 memory = HeadMemory(Path(sys.argv[1]))
 memory.advance(1, leaf(1))
@@ -183,7 +183,7 @@ def test_a_fork_goes_on_by_itself(tmp_path: Path) -> None:
 WRITER = """
 import hashlib, os, sys
 from pathlib import Path
-from muniment.heads import HeadMemory
+from muniment.trust.head_memory import HeadMemory
 memory = HeadMemory(Path(sys.argv[1]))
 size = int(sys.argv[2])
 while True:

@@ -15,18 +15,18 @@ from muniment.errors import (
     RefusedError,
     UsageError,
 )
-from muniment.event_types import BLOB, EventData, EventType
-from muniment.events import Event
+from muniment.events.effect_kinds import EffectKind
+from muniment.events.types import BLOB, EventData, EventType
+from muniment.formats.dsse import Signer
+from muniment.formats.statement import Event
 from muniment.hookspecs import hookimpl
-from muniment.keys import PrivateKey
-from muniment.kinds import EffectKind
-from muniment.lanes import Lane
+from muniment.keys.ed25519 import PrivateKey
 from muniment.ledger import Ledger
 from muniment.plugins import Plugins
-from muniment.replaying import replay
-from muniment.seams import Answer
-from muniment.signing import Signer
-from muniment.verifier import verify
+from muniment.replays.replay import replay
+from muniment.runs.run import Run
+from muniment.runs.seams import GateAnswer
+from muniment.verification.verify import verify
 
 
 class ReviewFinished(EventData):
@@ -95,17 +95,17 @@ class Keeper:
 
     @hookimpl
     def before_effect(
-        self, run: Lane, kind: str, request: object, scope: str
-    ) -> Answer | str | None:
+        self, run: Run, kind: EffectKind, request: object, scope: str
+    ) -> GateAnswer | str | None:
         """Do as the request says."""
-        run.record("note.added", {"text": f"{kind} in {scope}"})
+        run.record("note.added", {"text": f"{kind.name} in {scope}"})
         if request == "refuse":
             return "over budget"
         if request == "raise":
             raise RefusedError("too late today", rule="keeper/late")
         if request == "break":
             raise OSError("no budget")
-        return Answer([1.0, "cached"]) if request == "answer" else None
+        return GateAnswer([1.0, "cached"]) if request == "answer" else None
 
 
 def _ledger(tmp_path: Path, *plugins: object) -> Ledger:
@@ -145,7 +145,7 @@ def test_a_gate_refuses_with_its_name_and_reason(tmp_path: Path) -> None:
             )
         assert ledger.head.size == size
 
-        def program(run: Lane) -> object:
+        def program(run: Run) -> object:
             with pytest.raises(AppendRefused, match="no shouting"):
                 run.record("note.added", {"text": "hey!"})
             return run.record("note.added", {"text": "hey"}).event.seq and 1
@@ -154,14 +154,14 @@ def test_a_gate_refuses_with_its_name_and_reason(tmp_path: Path) -> None:
         assert done.result == 1
         gate.asked.clear()
         assert replay(ledger, done.run_id, program).verdict == "acceptable"
-        assert gate.asked == ["note.added"], "only about what the record lacks"
+        assert gate.asked == [], "what it refused is in the record"
 
 
 def test_a_refused_run_replays_to_its_refusal(tmp_path: Path) -> None:
     """A run that a gate ended fails as refused, and does so again."""
     with _ledger(tmp_path, Gate()) as ledger:
 
-        def program(run: Lane) -> None:
+        def program(run: Run) -> None:
             run.record("note.added", {"text": "hey!"})
 
         done = ledger.execute(program)
@@ -173,7 +173,7 @@ def test_a_gate_that_cannot_say_says_no(tmp_path: Path) -> None:
     """A policy that fails lets nothing pass; that something failed is still written."""
     with _ledger(tmp_path, gate := Gate()) as ledger:
 
-        def program(run: Lane) -> None:
+        def program(run: Run) -> None:
             gate.broken = True
             run.effect("data", 1, _echo)
 
@@ -182,6 +182,7 @@ def test_a_gate_that_cannot_say_says_no(tmp_path: Path) -> None:
         assert "it failed with OSError: the policy cannot be read" in str(done.error)
         assert [e.type for e in ledger.events(run=done.run_id)] == [
             "run.started",
+            "plugin.refused",
             "run.failed",
         ]
 
@@ -221,7 +222,7 @@ def test_before_effect_refuses_answers_and_is_named(tmp_path: Path) -> None:
     """The outcome names who answered, and a refusal is a failure like any other."""
     performed: list[object] = []
 
-    def program(run: Lane) -> object:
+    def program(run: Run) -> object:
         with pytest.raises(EffectFailed, match="over budget") as refused:
             run.effect("tool", "refuse", performed.append)
         with pytest.raises(EffectFailed, match="OSError: no budget"):
@@ -328,7 +329,7 @@ class Rebuilder:
 def test_a_program_is_rebuilt(tmp_path: Path) -> None:
     """A program without import path is found again by the plugin that knows it."""
 
-    def program(run: Lane) -> object:
+    def program(run: Run) -> object:
         run.record("note.added", {"text": "abc"})
         return "abc"
 

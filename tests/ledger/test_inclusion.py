@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from muniment.canonical import canonical, parse
-from muniment.checkpoint import TlogProof, origin
+from muniment.encoding.canonical import canonical, parse
 from muniment.errors import CannotTellError, WrongError
-from muniment.inclusion import check_inclusion, origin_of_proof, with_event
-from muniment.keys import PrivateKey, PublicKey
+from muniment.formats.checkpoint import TlogProof, origin
+from muniment.formats.tlog_proof import check_inclusion, origin_of_proof, with_event
+from muniment.keys.ed25519 import PrivateKey, PublicKey
 from muniment.ledger import Ledger
 
 

@@ -8,10 +8,10 @@ from collections.abc import Callable
 import pytest
 
 from muniment.errors import EffectFailed, RefusedError, ReplayDiverged
-from muniment.lanes import Lane, current_run
 from muniment.ledger import Ledger
-from muniment.replaying import replay
-from muniment.verifier import verify
+from muniment.replays.replay import replay
+from muniment.runs.run import Run, current_run
+from muniment.verification.verify import verify
 from steps import echo, facts_of, last_run, types_of
 
 
@@ -19,7 +19,7 @@ def test_ctrl_c_can_be_resumed(ledger: Ledger) -> None:
     """An interrupted run ends as such; facts stay, and a resume goes on."""
     patient = False
 
-    def program(run: Lane) -> object:
+    def program(run: Run) -> object:
         first = run.effect("data", 1, echo)
         run.record("note.added", {"text": "waiting"})
         if not patient:
@@ -49,7 +49,7 @@ def test_ctrl_c_inside_of_a_write(ledger: Ledger, label: str) -> None:
         if reached == label and appends == 3:  # run.started, a, b
             raise KeyboardInterrupt
 
-    def program(run: Lane) -> object:
+    def program(run: Run) -> object:
         run.record("note.added", {"text": "a"}).event  # noqa: B018 - writes it
         try:
             run.record("note.added", {"text": "b"}).event  # noqa: B018 - writes it
@@ -81,7 +81,7 @@ def test_a_cancelled_task_can_be_resumed(ledger: Ledger) -> None:
             await asyncio.sleep(600)
         return request
 
-    async def program(run: Lane) -> object:
+    async def program(run: Run) -> object:
         return [await run.aeffect("llm", n, perform) for n in range(2)]
 
     async def impatient() -> None:
@@ -109,7 +109,7 @@ def test_completeness_survives_a_resume(ledger: Ledger) -> None:
             raise ConnectionError("down")
         return request
 
-    def program(run: Lane) -> object:
+    def program(run: Run) -> object:
         for number in range(5):
             with run.scope(f"map/{number}") as lane:
                 lane.record("note.added", {"text": str(number)})
@@ -134,8 +134,8 @@ def test_a_changed_program_in_a_resume(ledger: Ledger) -> None:
     """A resume by another program stops at the first fact that differs."""
     performed: list[object] = []
 
-    def make(text: str, *, stops: bool) -> Callable[[Lane], object]:
-        def one(run: Lane) -> object:
+    def make(text: str, *, stops: bool) -> Callable[[Run], object]:
+        def one(run: Run) -> object:
             run.record("note.added", {"text": text})
             run.effect("data", 1, performed.append)
             if stops:
@@ -166,7 +166,7 @@ def test_ctrl_c_inside_of_the_last_write(ledger: Ledger, label: str) -> None:
         if reached == label and appends == 4:  # run.started, requested, completed, end
             raise KeyboardInterrupt
 
-    def program(run: Lane) -> object:
+    def program(run: Run) -> object:
         return run.effect("data", 1, echo)
 
     ledger.store.step = step
@@ -191,7 +191,7 @@ def test_a_failure_that_was_handled_later_is_answered(ledger: Ledger) -> None:
         performed.append(request)
         raise ConnectionError("down")
 
-    def program(run: Lane) -> object:
+    def program(run: Run) -> object:
         try:
             run.effect("tool", "a", perform)
         except EffectFailed:
@@ -215,18 +215,20 @@ def test_facts_of_a_task_that_was_slower_before(ledger: Ledger) -> None:
     """A fact that was lost may be stated before one that was kept."""
     order = ["b", "stop"]
 
-    def program(run: Lane) -> None:
-        for name in order:
+    async def program(run: Run) -> None:
+        async def one(name: str) -> None:
             if name == "stop":
                 raise KeyboardInterrupt
             run.record("note.added", {"text": name})
-            run.effect("data", name, echo)
+            await run.aeffect("data", name, echo)
+
+        await asyncio.gather(*map(one, order))
 
     with pytest.raises(KeyboardInterrupt):
-        ledger.execute(program)
+        asyncio.run(ledger.aexecute(program))
     run = last_run(ledger)
     order = ["a", "b"]
-    assert ledger.resume(run, program).status == "completed"
+    assert asyncio.run(ledger.aresume(run, program)).status == "completed"
     report = replay(ledger, run, program)
     assert report.verdict == "acceptable_with_warnings"
     assert {one.what for one in report.findings} == {"order"}
@@ -244,7 +246,7 @@ def test_a_doubt_inside_a_perform_is_no_failure(ledger: Ledger) -> None:
     def outer(request: object) -> object:
         return current_run().effect("tool", request, inner)
 
-    def program(run: Lane) -> object:
+    def program(run: Run) -> object:
         return run.effect("llm", "q", outer)
 
     with pytest.raises(KeyboardInterrupt):
@@ -255,7 +257,7 @@ def test_a_doubt_inside_a_perform_is_no_failure(ledger: Ledger) -> None:
     assert "llm.failed" not in types_of(ledger, run)
     assert facts_of(ledger, run).status == "interrupted"
     patient = True
-    done = ledger.resume(run, program, decide=lambda *_: "repeat")
+    done = ledger.resume(run, program, repeat=["tool"])
     assert done.result == "q"
     assert replay(ledger, run, program).verdict == "acceptable"
 
@@ -274,7 +276,7 @@ def test_what_a_foreign_interruption_says_is_not_kept(
 ) -> None:
     """Of an interruption that is not muniment's, only the class is recorded."""
 
-    def program(_run: Lane) -> object:
+    def program(_run: Run) -> object:
         raise Cancelled(reason)
 
     with pytest.raises(Cancelled):

@@ -27,9 +27,9 @@ from keyrings import (
     writer_entry,
 )
 from muniment.errors import WrongError
-from muniment.keyentries import enrolment, genesis_context, next_root_commitment
-from muniment.keyring import Keyring
-from muniment.keys import ROLES, PrivateKey
+from muniment.keys.ed25519 import ROLES, PrivateKey
+from muniment.keys.enrolment import enrolment, genesis_context, next_root_commitment
+from muniment.keys.keyring import Keyring
 
 
 def test_a_fresh_ledger() -> None:

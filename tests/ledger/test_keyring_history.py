@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from keyrings import CHECKPOINT, LEDGER, NEXT, ROOT, WRITER, Data, opened
 from muniment.errors import WrongError
-from muniment.keyentries import enrolment
-from muniment.keys import PrivateKey, PublicKey
+from muniment.keys.ed25519 import PrivateKey, PublicKey
+from muniment.keys.enrolment import enrolment
 
 POOL = [PrivateKey.from_seed(bytes([100 + number]) * 32) for number in range(4)]
 EVERYBODY = [ROOT, WRITER, CHECKPOINT, NEXT, *POOL]
@@ -97,7 +97,7 @@ def test_any_history_against_its_intervals(steps: list[Step]) -> None:
 
 
 def test_a_stranger_may_sign_nothing() -> None:
-    """Random bytes are no key of the ledger, whatever the type."""
+    """Random bytes are not key of the ledger, whatever the type."""
     keyring = opened()
     for event_type in ("note.added", "key.rotated", "ledger.opened"):
         assert not keyring.may_sign(secrets.token_bytes(32), event_type)

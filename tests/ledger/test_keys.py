@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muniment.errors import CannotTellError, KeyRefused
-from muniment.keys import (
+from muniment.keys.ed25519 import (
     ROLES,
     KeyWarning,
     PrivateKey,
@@ -239,7 +239,7 @@ def test_private_pem_is_that_of_the_library(seed: bytes) -> None:
 
 
 def test_a_pem_block_as_long_as_a_key() -> None:
-    """What is no key is damaged, though it is as long as one and spelt like one."""
+    """What is not a key is damaged, though it is as long as one and spelt like one."""
     pem = PrivateKey.from_seed(SEED).to_pem()
 
     with pytest.raises(KeyRefused, match=r"damaged \[key/pem\]"):

@@ -9,7 +9,10 @@ import pytest
 
 from muniment.lazy import lazy
 
-PACKAGES = ["muniment", *(f"muniment_plugins.{n}" for n in ("capsule", "harness"))]
+PACKAGES = [
+    "muniment",
+    *(f"muniment_plugins.{n}" for n in ("capsule", "executors", "harness")),
+]
 
 
 def test_homes() -> None:

@@ -17,7 +17,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from muniment.errors import UsageError, WrongError
-from muniment.merkle import (
+from muniment.formats.merkle import (
     EMPTY_ROOT,
     TILE_HEIGHT,
     Frontier,
@@ -203,7 +203,7 @@ def test_altered_consistency_proofs_are_refused() -> None:
 
 
 def test_bytes_cannot_move_between_neighbours() -> None:
-    """A hash that is longer by what its neighbour is shorter is no hash."""
+    """A hash that is longer by what its neighbour is shorter is not a hash."""
     left, right, top = LEAVES[0], LEAVES[1], mth(0, 2)
     assert verify_inclusion(left, 0, 2, [right], top)
     assert verify_consistency(1, 2, left, top, [right])

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from muniment.lanes import Lane, current_run
 from muniment.ledger import Ledger
-from muniment.replaying import replay
-from muniment.verifier import verify
+from muniment.replays.replay import replay
+from muniment.runs.run import Run, current_run
+from muniment.verification.verify import verify
 
 
-def nested(run: Lane) -> object:
+def nested(run: Run) -> object:
     """Use the outer handle, an outer lane and the current one inside a perform."""
 
     def outer(request: Any) -> object:
@@ -30,7 +30,7 @@ def nested(run: Lane) -> object:
     return [one, two, run.random(), run.uuid()]
 
 
-async def anested(run: Lane) -> object:
+async def anested(run: Run) -> object:
     """Do the same with awaited effects, two at once."""
 
     async def outer(request: Any) -> object:
@@ -67,7 +67,7 @@ def test_a_resumed_effect_finds_its_inner_ones(ledger: Ledger) -> None:
     performed: list[str] = []
     cuts = [True]
 
-    def program(run: Lane) -> object:
+    def program(run: Run) -> object:
         def outer(_: object) -> object:
             run.effect("tool", {"name": "inner"}, lambda _: performed.append("inner"))
             if cuts:

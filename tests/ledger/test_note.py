@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muniment.errors import MunimentError, WrongError
-from muniment.keys import PrivateKey
-from muniment.note import (
+from muniment.formats.signed_note import (
     MAX_SIGNATURES,
     Note,
     NoteSignature,
@@ -23,6 +22,7 @@ from muniment.note import (
     parse_vkey,
     vkey,
 )
+from muniment.keys.ed25519 import PrivateKey
 
 KEY = PrivateKey.from_seed(bytes(range(32)))
 OTHER = PrivateKey.from_seed(bytes(32))

@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 
 import muniment
-from muniment.batch import Draft
 from muniment.errors import CannotTellError, MunimentError, StoreError, WrongError
-from muniment.event_types import EventTypes
-from muniment.keyentries import enrolment
-from muniment.keys import PrivateKey, load_private
+from muniment.events.kernel_types import KERNEL_TYPES
+from muniment.events.types import EventTypes
+from muniment.keys.ed25519 import PrivateKey, load_private
+from muniment.keys.enrolment import enrolment
 from muniment.ledger import Ledger
-from muniment.opening import discover
-from muniment.trust import TrustHome
-from muniment.verifier import verify
-from muniment.vocabulary import KERNEL_TYPES
+from muniment.places import discover
+from muniment.storage.sealing import Draft
+from muniment.trust.home import TrustHome
+from muniment.verification.verify import verify
 
 
 def _note(ledger: Ledger) -> int:

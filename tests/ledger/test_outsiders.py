@@ -17,13 +17,13 @@ from securesystemslib import dsse
 from securesystemslib.exceptions import VerificationError
 from securesystemslib.signer import SSlibKey  # type: ignore[attr-defined]
 
-from muniment.checkpoint import log_id, origin, read_checkpoint, vkey
-from muniment.events import Event
-from muniment.keys import PublicKey
+from muniment.formats.checkpoint import log_id, origin, read_checkpoint, vkey
+from muniment.formats.dsse import Envelope, log_entry, pae, spki_base64
+from muniment.formats.merkle import verify_consistency
+from muniment.formats.statement import Event
+from muniment.keys.ed25519 import PublicKey
 from muniment.ledger import Ledger
-from muniment.merkle import verify_consistency
-from muniment.proving import consistency
-from muniment.signing import Envelope, log_entry, pae, spki_base64
+from muniment.storage.prove import consistency
 
 
 @pytest.fixture

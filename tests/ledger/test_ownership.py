@@ -14,15 +14,15 @@ from pathlib import Path
 import pytest
 
 from children import Child, Report, die, start
-from journeys import World, doubtful
 from muniment.errors import RefusedError, RunFenced
-from muniment.executing import Done
-from muniment.lanes import Lane
 from muniment.ledger import Ledger
-from muniment.verifier import verify
+from muniment.runs.execution import Done
+from muniment.runs.run import Run
+from muniment.verification.verify import verify
 from processes import soon
+from programs_with_effects import World, doubtful
 
-Program = Callable[[Lane], object]
+Program = Callable[[Run], object]
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def ledger(place: Path) -> Iterator[Ledger]:
 
 
 def _steps(world: World, count: int, between: Callable[[int], None]) -> Program:
-    def steps(run: Lane) -> object:
+    def steps(run: Run) -> object:
         for number in range(count):
             run.effect("data", {"name": f"s-{number}"}, world.do)
             between(number)
@@ -94,7 +94,7 @@ def test_a_stale_owner_cannot_append(
     gate = tmp_path / "gate"
     world, own = World(tmp_path / "world"), World(tmp_path / "own")
 
-    def stubborn(run: Lane) -> object:
+    def stubborn(run: Run) -> object:
         run.effect("data", {"name": "s-0"}, own.do)
         while not gate.exists():
             time.sleep(0.01)
@@ -125,7 +125,7 @@ def test_a_stale_owner_cannot_append(
 def _endless(world: World, deeds: float = inf) -> Program:
     """Return a program that goes on until it did so many deeds by itself."""
 
-    def endless(run: Lane) -> object:
+    def endless(run: Run) -> object:
         for number in itertools.count():
             run.effect("data", {"name": f"s-{number}"}, world.do)
             if world.deeds >= deeds:
@@ -165,7 +165,7 @@ class Ready:
     def __init__(self, program: Program, meanwhile: Callable[[], object]) -> None:
         self.program, self.before_resume = program, meanwhile
 
-    def __call__(self, run: Lane) -> object:
+    def __call__(self, run: Run) -> object:
         """Do as the program does."""
         return self.program(run)
 
@@ -185,12 +185,12 @@ def test_what_is_written_before_the_taking_is_answered(
     """What the owner did after its record was read is not done again."""
     world = World(tmp_path / "world")
 
-    def three(lane: Lane) -> None:
+    def three(lane: Run) -> None:
         for number in range(3):
             lane.record("note.added", {"text": f"n-{number}"})
             lane.effect("data", {"name": f"s-{number}"}, world.do)
 
-    def four(lane: Lane) -> object:
+    def four(lane: Run) -> object:
         three(lane)
         return lane.effect("data", {"name": "s-3"}, world.do)
 
@@ -310,7 +310,7 @@ def test_a_reused_process_id_is_not_the_owner(
 ) -> None:
     """A living process that started at another moment does not own the run."""
     earlier = {"host": platform.node(), "pid": os.getpid(), "started": "1"}
-    monkeypatch.setattr("muniment.port.owner", lambda: earlier)
+    monkeypatch.setattr("muniment.gates.owner", lambda: earlier)
     child = _owned(place, lambda _: die())
     child.end()
     monkeypatch.undo()
@@ -322,7 +322,7 @@ def test_doubts_in_a_killed_run(place: Path, ledger: Ledger, tmp_path: Path) -> 
     """A killed perform leaves one doubt; refusing it keeps the run resumable."""
     world = World(tmp_path / "world", fatal=("after", 1))
 
-    def program(run: Lane) -> object:
+    def program(run: Run) -> object:
         first = run.effect("tool", {"name": "first"}, world.do)
         try:
             return [first, run.effect("tool", {"name": "second"}, world.do)]
@@ -333,18 +333,11 @@ def test_doubts_in_a_killed_run(place: Path, ledger: Ledger, tmp_path: Path) -> 
     run = _started(ledger)
     assert doubtful(ledger, run) == {"second": "tool"}
     world.fatal = None
-    for decide in (None, lambda *_: "refuse"):
+    for decide in (None, lambda *_: "repeat"):
         with pytest.raises(RefusedError, match="its outcome is unknown; its kind says"):
             ledger.resume(run, program, decide=decide)
-    asked: list[tuple[str, object]] = []
-
-    def repeat(kind: str, request: object) -> str:
-        asked.append((kind, request))
-        return "repeat"
-
-    done = ledger.resume(run, program, decide=repeat)
+    done = ledger.resume(run, program, repeat=["tool"])
     assert done.status == "completed"
-    assert asked == [("tool", {"name": "second"})]
     assert sorted(world.counted().values()) == [1, 2], "equal keys for both attempts"
     attempts = [e.data["attempt"] for e in ledger.events(type="tool.requested")]
     assert attempts == [1, 1, 2]

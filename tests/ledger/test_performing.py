@@ -15,10 +15,11 @@ from muniment.errors import (
     EffectFailed,
     UsageError,
 )
-from muniment.lanes import Lane, current_run, effect
 from muniment.ledger import Ledger
-from muniment.replaying import replay
-from muniment.verifier import verify
+from muniment.replays.replay import replay
+from muniment.runs.decorator import effect
+from muniment.runs.run import Run, current_run
+from muniment.verification.verify import verify
 from steps import echo, last_event, shapes_of
 
 Program = Callable[..., Any]
@@ -33,7 +34,7 @@ def test_nested_effects_stand_in_the_performers_scope(ledger: Ledger) -> None:
         with lane.scope("deeper") as deeper:
             return deeper.effect("data", 1, echo)
 
-    def program(run: Lane) -> object:
+    def program(run: Run) -> object:
         return run.effect("llm", {"model": "m"}, perform)
 
     done = ledger.execute(program)
@@ -67,7 +68,7 @@ def test_the_decorator_records_calls(ledger: Ledger) -> None:
     async def asearch(query: str) -> str:
         return query.upper()
 
-    async def program(_: Lane) -> object:
+    async def program(_: Run) -> object:
         return [search("q", 1, 2, z=None), await asearch("r")]
 
     done = asyncio.run(ledger.aexecute(program))
@@ -106,7 +107,7 @@ def test_a_timeout_of_the_program_is_recorded(ledger: Ledger) -> None:
         await asyncio.sleep(600)
         return 1
 
-    async def program(run: Lane) -> object:
+    async def program(run: Run) -> object:
         try:
             async with asyncio.timeout(0.05 if limits else None) as limit:
                 limits.append(limit)
@@ -132,7 +133,7 @@ def test_who_waits_for_what_was_cancelled_diverges(
         limits[0].reschedule(0)
         await asyncio.sleep(600)
 
-    async def program(run: Lane) -> object:
+    async def program(run: Run) -> object:
         try:
             async with asyncio.timeout(None) as limit:
                 limits.append(limit)
@@ -141,7 +142,7 @@ def test_who_waits_for_what_was_cancelled_diverges(
             return None
 
     done = asyncio.run(ledger.aexecute(program))
-    monkeypatch.setattr("muniment.effects.GRACE", 0.0)
+    monkeypatch.setattr("muniment.runs.effect_call.GRACE", 0.0)
     report = replay(ledger, done.run_id, program)
     assert report.first_divergence is not None
     assert report.first_divergence.what == "outcome"
@@ -160,7 +161,7 @@ def test_siblings_of_a_failure_are_in_doubt(ledger: Ledger) -> None:
             raise ConnectionError("down")
         return request
 
-    async def program(run: Lane) -> object:
+    async def program(run: Run) -> object:
         async with asyncio.TaskGroup() as group:
             tasks = [
                 group.create_task(run.aeffect("llm", n, perform)) for n in range(3)
@@ -185,7 +186,7 @@ def test_a_late_outcome_is_refused(ledger: Ledger) -> None:
         gate.wait()
         return 1
 
-    def program(run: Lane) -> object:
+    def program(run: Run) -> object:
         def work() -> None:
             try:
                 run.effect("tool", None, perform)

@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field
 
-from muniment.declaring import LARGE, VOLATILE, Plain, PlainData
 from muniment.errors import RefusedError, UsageError
-from muniment.event_models import EventData, model_of
-from muniment.event_types import EventType
-from muniment.vocabulary import KERNEL_TYPES, effect_types
+from muniment.events.fields import LARGE, VOLATILE, Plain, PlainData
+from muniment.events.kernel_types import KERNEL_TYPES, effect_types
+from muniment.events.pydantic_fields import EventData, model_of
+from muniment.events.types import EventType
 from muniment_plugins.harness.vocabulary import TYPES as HARNESS_TYPES
 from muniment_plugins.providers.vocabulary import TYPES as PROVIDERS_TYPES
 
@@ -189,7 +189,7 @@ def test_refusals(data: dict[str, Any]) -> None:
 
 
 def test_what_is_not_exact_is_left_to_pydantic() -> None:
-    """A kind of text is no text to a plain reader, but is one to pydantic."""
+    """A kind of text is not text to a plain reader, but is one to pydantic."""
     given = {"text": Text("x"), "counts": {}}
 
     assert Plain(SaidPlainly).read(given) is None

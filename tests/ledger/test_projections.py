@@ -17,12 +17,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from muniment.canonical import JsonValue
-from muniment.events import Event
+from muniment.encoding.canonical import JsonValue
+from muniment.formats.statement import Event
 from muniment.ledger import Ledger
-from muniment.projection_cache import Cache
-from muniment.projections import Projection, fold
-from muniment.trust import TrustHome
+from muniment.queries.projections import Projection, fold
+from muniment.storage.cache import Cache
+from muniment.trust.home import TrustHome
 
 
 class Census(Projection[str]):
@@ -165,7 +165,7 @@ def test_a_damaged_cache_is_replaced(ledger: Ledger) -> None:
 
 
 def test_a_file_of_others_is_left_alone(ledger: Ledger) -> None:
-    """What is no cache of ours is neither written nor deleted, whatever it holds."""
+    """What is not a cache of ours is neither written nor deleted, whatever it holds."""
     place = ledger.path.with_name("cache.db")
     with closing(sqlite3.connect(place)) as connection:
         connection.execute("CREATE TABLE bookmarks (url TEXT)")

@@ -8,19 +8,21 @@ from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from muniment import query, reading
 from muniment.errors import UsageError
-from muniment.events import Event, timestamp
-from muniment.layout import SCHEMA
+from muniment.events.readable import readable
+from muniment.formats.statement import Event, timestamp
+from muniment.formats.tables import SCHEMA
 from muniment.ledger import Ledger
-from muniment.query import Filter, moment, read_events
-from muniment.reading import events_of_run
+from muniment.queries import filters
+from muniment.queries.filters import EventFilter, moment, read_events
+from muniment.storage import lookup
+from muniment.storage.lookup import events_of_run
 
 NOW = datetime(2026, 11, 20, 7, 23, 41, 96123, tzinfo=UTC)
 DIGESTS = [f"sha256:{digit * 64}" for digit in "abc"]
@@ -42,7 +44,7 @@ def filled(
     with pytest.MonkeyPatch.context() as patch:
         clock = iter(range(10_000))
         patch.setattr(
-            "muniment.batch.timestamp",
+            "muniment.storage.sealing.timestamp",
             lambda _: timestamp(NOW + timedelta(seconds=next(clock) // 3)),
         )
         ledger = Ledger.create(
@@ -121,8 +123,8 @@ def test_filters_are_a_list_comprehension(
     wanted["from_seq"] = data.draw(st.integers(0, len(events) + 3))
     wanted["order"] = data.draw(st.sampled_from(["asc", "desc"]))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(query, "PAGE", page)
-        patch.setattr(reading, "PAGE", page)
+        patch.setattr(filters, "PAGE", page)
+        patch.setattr(lookup, "PAGE", page)
         found = list(ledger.events(**wanted))
     assert [one.seq for one in found] == [one.seq for one in _naive(events, wanted)]
 
@@ -229,8 +231,8 @@ def test_a_row_that_claims_another_place(ledger: Ledger, tmp_path: Path) -> None
         pytest.MonkeyPatch.context() as patch,
         Ledger.open(ledger.path, home=home, plugins=(), readonly=True) as forged,
     ):
-        patch.setattr(query, "PAGE", 1)
-        patch.setattr(reading, "PAGE", 1)
+        patch.setattr(filters, "PAGE", 1)
+        patch.setattr(lookup, "PAGE", 1)
         assert len(list(forged.events())) == count
         assert len(list(events_of_run(forged.store.database, run))) == count - 1
 
@@ -238,7 +240,7 @@ def test_a_row_that_claims_another_place(ledger: Ledger, tmp_path: Path) -> None
 def test_grep_finds_what_was_written(ledger: Ledger) -> None:
     """Quotes, line ends and other scripts are found as the program wrote them."""
     ledger.append("note.added", {"text": 'say "ü" \n and \\ go'})
-    for text in ('"ü"', "\n and", "\\ go", "say"):
+    for text in ('"ü"', "\n and", "\\ go", 'say "'):
         assert [one.seq for one in ledger.events(grep=text)] == [1]
     assert list(ledger.events(grep="\\n")) == []
 
@@ -266,9 +268,30 @@ def test_the_short_way_gives_the_same(ledger: Ledger) -> None:
     ]
     for wanted in asked:
         for order in ("asc", "desc"):
-            chosen = Filter(**wanted, order=order)
+            chosen = EventFilter(**wanted, order=order)
             long = list(read_events(ledger.store.database, chosen))
             assert list(ledger.events(**wanted, order=order)) == long
+
+
+@pytest.mark.parametrize("order", ["asc", "desc"])
+def test_a_limit_is_what_is_read(
+    filled: tuple[Ledger, list[Event]],
+    order: Literal["asc", "desc"],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Who asks for one event of a long run does not wait for the others to be read."""
+    ledger, events = filled
+    run = next(one.run for one in events if one.run)
+    read: list[Any] = []
+
+    def counted(*row: Any) -> Event:
+        read.append(row)
+        return readable(*row)
+
+    monkeypatch.setattr(lookup, "readable", counted)
+    (found,) = ledger.events(run=run, limit=1, order=order)
+    assert found.run == run
+    assert len(read) == 1
 
 
 def test_what_the_short_way_refuses(ledger: Ledger) -> None:

@@ -5,20 +5,20 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from journeys import JOURNEYS, SEED, World, drawing
-from muniment.errors import CannotTellError, ErasedError, WrongError
-from muniment.kinds import EffectKind
-from muniment.lanes import Lane, current_run
+from muniment.errors import CannotTellError, EffectFailed, ErasedError, WrongError
+from muniment.events.effect_kinds import EffectKind
 from muniment.ledger import Ledger
-from muniment.records import RunRecord
-from muniment.replaying import ReplayReport, replay
-from muniment.verifier import verify
+from muniment.queries.run_summary import RunSummaries
+from muniment.replays.replay import ReplayReport, replay
+from muniment.runs.run import Run, current_run
+from muniment.verification.verify import verify
+from programs_with_effects import JOURNEYS, SEED, World, drawing
 from steps import hits, original, search
 
 Program = Callable[..., Any]
@@ -48,7 +48,7 @@ def test_equal_types_and_values(ledger: Ledger) -> None:
     """What the live program saw is what the replay sees, time and draws included."""
     seen: list[Any] = []
 
-    def program(run: Lane) -> object:
+    def program(run: Run) -> object:
         seen.append(original(run))
         return seen[-1]
 
@@ -66,7 +66,7 @@ def test_a_failed_run_replays_to_the_same_failure(ledger: Ledger) -> None:
     def fail(_: object) -> object:
         raise TimeoutError("no answer")
 
-    def program(run: Lane) -> object:
+    def program(run: Run) -> object:
         return search(run, "a", fail)
 
     done = ledger.execute(program)
@@ -75,7 +75,7 @@ def test_a_failed_run_replays_to_the_same_failure(ledger: Ledger) -> None:
     assert report.verdict == "acceptable"
     assert report.result_digest == done.result_digest
 
-    def handled(run: Lane) -> object:
+    def handled(run: Run) -> object:
         with pytest.raises(Exception, match="no answer"):
             search(run, "a")
         return "went on"
@@ -109,7 +109,7 @@ def test_an_open_run_cannot_be_judged(ledger: Ledger) -> None:
 def test_erased_content_cannot_be_judged(ledger: Ledger, what: str) -> None:
     """Where a needed content was erased, a replay says so, and not that it differs."""
 
-    def program(run: Lane, query: str) -> object:
+    def program(run: Run, query: str) -> object:
         try:
             return search(run, query, hits)
         except ErasedError:
@@ -122,7 +122,7 @@ def test_erased_content_cannot_be_judged(ledger: Ledger, what: str) -> None:
         if what in event.data and (what != "result" or event.type == "run.completed")
     ]
     ledger.erase(ref.digest, reason="asked for")  # type: ignore[attr-defined]
-    with pytest.raises(ErasedError, match="the content was erased"):
+    with pytest.raises(ErasedError, match="the blob was erased"):
         replay(ledger, done.run_id, program)
 
 
@@ -130,7 +130,7 @@ def test_erased_content_cannot_be_judged(ledger: Ledger, what: str) -> None:
 def test_a_changed_content_is_refused(ledger: Ledger, field: str) -> None:
     """One content changed in the file: its commitment does not hold."""
 
-    def program(run: Lane) -> object:
+    def program(run: Run) -> object:
         try:
             return search(run, "a", hits)
         except WrongError:
@@ -154,7 +154,7 @@ def test_a_changed_content_is_refused(ledger: Ledger, field: str) -> None:
     raw.close()
     with (
         Ledger.open(ledger.path, plugins=(), readonly=True) as again,
-        pytest.raises(WrongError, match="not what was committed to"),
+        pytest.raises(WrongError, match="blob/commitment"),
     ):
         replay(again, done.run_id, program)
 
@@ -170,7 +170,7 @@ def test_a_reproducible_effect_is_performed_again(ledger: Ledger) -> None:
         current_run().record("note.added", {"text": f"call {len(calls)}"})
         return request["n"] * factor
 
-    def program(run: Lane) -> object:
+    def program(run: Run) -> object:
         return run.effect("execution", {"n": 21}, perform)
 
     done = ledger.execute(program)
@@ -183,6 +183,66 @@ def test_a_reproducible_effect_is_performed_again(ledger: Ledger) -> None:
     assert (report.first_divergence.expected, report.first_divergence.got) == (42, 63)
 
 
+def test_help_is_not_compared(ledger: Ledger) -> None:
+    """A remedy that is worded otherwise is not a difference; a finding is, as ever.
+
+    The program gets the words of the record, so that what it makes of them is equal too.
+    """
+    error: dict[str, Any] = {"rule": "capsule/refused", "remedy": "as it was worded"}
+    metrics = {"error": {"remedy": 1}}
+
+    def perform(_: object) -> object:
+        return [{"status": "error", "error": dict(error), "metrics": dict(metrics)}]
+
+    def program(run: Run) -> object:
+        answer: Any = run.effect("execution", None, perform)
+        run.record("note.added", {"text": answer[0]["error"].get("remedy", "")})
+        return answer
+
+    done = ledger.execute(program)
+    for remedy in ("in better words", None):
+        error["remedy"] = remedy
+        report = replay(ledger, done.run_id, program)
+        assert (report.verdict, report.findings) == ("acceptable", ())
+    error["rule"] = "capsule/raised"
+    found = replay(ledger, done.run_id, program).first_divergence
+    assert found is not None
+    assert (found.field, found.expected) == ("value[0].error.rule", "capsule/refused")
+    error["rule"], metrics = "capsule/refused", {"error": {"remedy": 2}}
+    found = replay(ledger, done.run_id, program).first_divergence
+    assert found is not None
+    assert found.field == "value[0].metrics.error.remedy"
+
+
+def test_help_of_a_failure_is_not_compared(ledger: Ledger) -> None:
+    """Of an effect that failed, too: the remedy is the record's, and nothing else is left out."""
+
+    class Stopped(Exception):
+        data: Mapping[str, object]
+
+    told = {"rule": "capsule/wall", "remedy": "as it was worded"}
+
+    def perform(_: object) -> object:
+        error = Stopped("over")
+        error.data = dict(told)
+        raise error
+
+    def program(run: Run) -> object:
+        try:
+            return run.effect("execution", None, perform)
+        except EffectFailed as failure:
+            return failure.data
+
+    done = ledger.execute(program)
+    told["remedy"] = "in better words"
+    report = replay(ledger, done.run_id, program)
+    assert (report.verdict, report.findings) == ("acceptable", ())
+    told["rule"] = "capsule/cpu"
+    found = replay(ledger, done.run_id, program).first_divergence
+    assert found is not None
+    assert (found.field, found.got) == ("data.rule", "capsule/cpu")
+
+
 def test_a_reproducible_failure_is_compared(ledger: Ledger) -> None:
     """An execution that failed fails again; one that does not is a divergence."""
     ledger.register(EffectKind("simulation", reproducible=True))
@@ -193,7 +253,7 @@ def test_a_reproducible_failure_is_compared(ledger: Ledger) -> None:
             raise ValueError("no convergence")
         return 1
 
-    def program(run: Lane) -> object:
+    def program(run: Run) -> object:
         return run.effect("simulation", None, perform)
 
     done = ledger.execute(program)
@@ -207,7 +267,7 @@ def test_a_reproducible_failure_is_compared(ledger: Ledger) -> None:
 def test_an_async_program_replays_in_a_running_loop(ledger: Ledger) -> None:
     """A replay may be asked for from inside an event loop."""
 
-    async def aprogram(run: Lane) -> object:
+    async def aprogram(run: Run) -> object:
         async def gently(request: object) -> object:
             await asyncio.sleep(0)
             return hits(request)
@@ -230,7 +290,7 @@ def test_a_verdict_can_be_recorded(ledger: Ledger) -> None:
     assert judged.run == report.recorded_as
     assert judged.data["replay_of"] == done.run_id
     assert judged.data["verdict"] == "acceptable"
-    facts = ledger.project(RunRecord, run=report.recorded_as)
+    facts = ledger.project(RunSummaries, run=report.recorded_as)
     assert (facts.status, facts.replay_of) == ("completed", done.run_id)
     ledger.close()
     assert verify(ledger.path).ok
@@ -255,7 +315,7 @@ def test_the_program_is_found_again(ledger: Ledger) -> None:
 def test_threads_of_a_replay_are_answered(ledger: Ledger) -> None:
     """Lanes handed to threads answer there, too."""
 
-    def program(run: Lane) -> object:
+    def program(run: Run) -> object:
         found: dict[int, object] = {}
 
         def work(number: int) -> None:
@@ -276,7 +336,7 @@ def test_threads_of_a_replay_are_answered(ledger: Ledger) -> None:
 def test_what_a_program_cannot_tell_any_more_is_no_divergence(ledger: Ledger) -> None:
     """A program that lacks something now says so; one that always did is equal."""
 
-    def program(_: Lane, there: list[int]) -> int:
+    def program(_: Run, there: list[int]) -> int:
         if not there:
             raise CannotTellError("the key is gone", rule="test/gone")
         return there[0]

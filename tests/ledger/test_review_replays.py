@@ -14,29 +14,28 @@ from typing import Any
 import pytest
 
 from muniment.errors import RefusedError
-from muniment.lanes import Lane
 from muniment.ledger import Ledger
-from muniment.replaying import replay
-from muniment.resuming import Resumption
+from muniment.replays.replay import replay
+from muniment.runs.run import Run
 
 
-def nothing(_run: Lane) -> None:
+def nothing(_run: Run) -> None:
     """Do nothing."""
 
 
-def leave(_run: Lane) -> None:
+def leave(_run: Run) -> None:
     """Exit as if all were well."""
     sys.exit(0)
 
 
-async def give_up(_run: Lane) -> None:
+async def give_up(_run: Run) -> None:
     """Cancel oneself."""
     raise asyncio.CancelledError
 
 
 @pytest.mark.parametrize("program", [leave, give_up])
 def test_a_program_that_exits_is_found(
-    ledger: Ledger, program: Callable[[Lane], object]
+    ledger: Ledger, program: Callable[[Run], object]
 ) -> None:
     """An exit in a replay ends the program, not the replay, and is a difference."""
     done = ledger.execute(nothing)
@@ -49,7 +48,7 @@ def test_a_program_that_exits_is_found(
 def test_a_replay_does_not_write_to_its_ledger(ledger: Ledger) -> None:
     """A program that appends past its run is stopped, and nothing is appended."""
 
-    def program(_run: Lane) -> None:
+    def program(_run: Run) -> None:
         ledger.append("note.added", {"text": "once"})
 
     done = ledger.execute(program)
@@ -65,7 +64,7 @@ def test_a_database_whose_name_says_readonly_is_none(
     """A file that is merely called as if it were read-only is not made."""
     monkeypatch.chdir(tmp_path)
 
-    def program(_run: Lane) -> None:
+    def program(_run: Run) -> None:
         sqlite3.connect("made?mode=ro").close()
 
     done = ledger.execute(nothing)
@@ -78,11 +77,11 @@ def test_others_go_on_beside_a_replay(ledger: Ledger, tmp_path: Path) -> None:
     done = ledger.execute(nothing)
     replaying, written = threading.Event(), threading.Event()
 
-    def patient(_run: Lane) -> None:
+    def patient(_run: Run) -> None:
         replaying.set()
         assert written.wait(120)
 
-    def live(run: Lane) -> object:
+    def live(run: Run) -> object:
         return run.effect("tool", 1, lambda _: (tmp_path / "f").write_text("x"))
 
     results: list[object] = []
@@ -108,16 +107,16 @@ def test_two_replays_keep_their_attempts_apart(ledger: Ledger, tmp_path: Path) -
     begun, over = threading.Event(), threading.Event()
     verdicts: dict[str, str] = {}
 
-    def culprit(_run: Lane) -> None:
+    def culprit(_run: Run) -> None:
         begun.set()
         assert over.wait(120)
         with pytest.raises(RefusedError, match="a replay has no file writes"):
             (tmp_path / "f").write_text("x")
 
-    def innocent(_run: Lane) -> None:
+    def innocent(_run: Run) -> None:
         assert begun.wait(120)
 
-    def judge(name: str, program: Callable[[Lane], object]) -> None:
+    def judge(name: str, program: Callable[[Run], object]) -> None:
         verdicts[name] = replay(ledger, done.run_id, program).verdict
         if name == "innocent":
             over.set()
@@ -136,7 +135,7 @@ def test_two_replays_keep_their_attempts_apart(ledger: Ledger, tmp_path: Path) -
     assert not (tmp_path / "f").exists()
 
 
-def cut_off(run: Lane) -> None:
+def cut_off(run: Run) -> None:
     """State something, and stop."""
     run.record("claim.stated", {"id": "c", "text": "t"})
     raise KeyboardInterrupt
@@ -150,10 +149,9 @@ def test_from_where_one_resumes_changes_no_program(
         ledger.execute(cut_off)
     (started,) = ledger.events(type="run.started")
     monkeypatch.chdir(tmp_path)
-    taken = Resumption.take(
-        ledger, str(started.run), cut_off, take_over=False, decide=None
-    )
-    assert not taken.recording.strict
+    with pytest.raises(KeyboardInterrupt):
+        ledger.resume(str(started.run), cut_off)
+    assert len(list(ledger.events(type="claim.stated"))) == 1
 
 
 @pytest.mark.slow
@@ -161,7 +159,7 @@ def test_answering_costs_the_same_in_every_scope(ledger: Ledger) -> None:
     """Three times as many scopes take three times the steps to replay, not nine."""
 
     def steps(count: int) -> int:
-        def program(run: Lane) -> None:
+        def program(run: Run) -> None:
             for number in range(count):
                 run.scope(f"map/{number}").effect("tool", number, lambda asked: asked)
 

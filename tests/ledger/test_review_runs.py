@@ -17,13 +17,13 @@ from muniment.errors import (
     UsageError,
     ValueRefused,
 )
-from muniment.events import BlobRef, Event
-from muniment.heads import HeadMemory
+from muniment.formats.statement import BlobRef, Event
 from muniment.hookspecs import hookimpl
-from muniment.lanes import Lane
 from muniment.ledger import Ledger
 from muniment.plugins import Plugins
-from muniment.replaying import replay
+from muniment.replays.replay import replay
+from muniment.runs.run import Run
+from muniment.trust.head_memory import HeadMemory
 
 CLAIM: dict[str, object] = {"id": "c", "text": "t"}
 
@@ -37,7 +37,7 @@ def fine(ledger: Ledger) -> bool:
 def test_a_fact_is_what_it_was_when_it_was_stated(ledger: Ledger) -> None:
     """What a program changes after it stated a fact does not change the fact."""
 
-    def program(run: Lane) -> int:
+    def program(run: Run) -> int:
         steps: list[object] = []
         run.record("claim.stated", {**CLAIM, "acceptance": {"steps": steps}})
         steps.append(object())
@@ -52,7 +52,7 @@ def test_a_fact_is_what_it_was_when_it_was_stated(ledger: Ledger) -> None:
 def test_a_fact_that_never_fits_is_refused_at_once(ledger: Ledger) -> None:
     """A fact over 64 KiB is refused where it is stated; the run goes on and ends."""
 
-    def program(run: Lane) -> object:
+    def program(run: Run) -> object:
         with pytest.raises(RefusedError, match=r"event/size"):
             run.record("spec.issued", {"allowed_imports": ["x" * 66_000]})
         run.record("claim.stated", CLAIM)
@@ -95,14 +95,14 @@ def test_odd_exceptions_end_effects_and_runs(
 ) -> None:
     """A ring of causes, or a text that cannot be had, is recorded and replays."""
 
-    def inside(run: Lane) -> str:
+    def inside(run: Run) -> str:
         try:
             run.effect("tool", 1, lambda _: deed())
         except EffectFailed as error:
             return error.message
         return ""
 
-    def outside(_run: Lane) -> None:
+    def outside(_run: Run) -> None:
         deed()
 
     for program, status in ((inside, "completed"), (outside, "failed")):
@@ -116,7 +116,7 @@ class Observer:
 
     def __init__(self, kind: str = "") -> None:
         self.kind = kind
-        self.run: Lane | None = None
+        self.run: Run | None = None
 
     def state(self, kind: str) -> None:
         """State it."""
@@ -154,7 +154,7 @@ def test_the_end_counts_what_hooks_state(
     """A run's end proves all of its events, those that hooks state of its end too."""
     with Ledger.create(tmp_path / "l.db", plugins=Plugins((), {"it": plugin})) as made:
 
-        def program(run: Lane) -> None:
+        def program(run: Run) -> None:
             plugin.run = run
             run.record("claim.stated", CLAIM)
             if fails:
@@ -179,7 +179,7 @@ def test_a_fault_of_the_head_memory_repeats_no_event(
 
     monkeypatch.setattr(HeadMemory, "advance", failing)
 
-    def program(run: Lane) -> None:
+    def program(run: Run) -> None:
         nonlocal broken
         run.record("claim.stated", CLAIM)
         broken = True
@@ -212,7 +212,7 @@ def test_a_fault_of_the_head_memory_is_said_at_close(
 def test_a_run_of_many_scopes_can_end(ledger: Ledger) -> None:
     """Thousands of scopes, whose counts fit into no event, are proved by the root."""
 
-    def program(run: Lane) -> None:
+    def program(run: Run) -> None:
         for number in range(4000):
             run.scope(f"map/{number}").record("claim.stated", CLAIM)
 
@@ -226,7 +226,7 @@ def test_a_run_of_many_scopes_can_end(ledger: Ledger) -> None:
 def test_scopes_have_no_dollar(ledger: Ledger) -> None:
     """A scope that counts could not name as it is called is refused."""
 
-    def program(run: Lane) -> None:
+    def program(run: Run) -> None:
         run.scope("$x")
 
     assert isinstance(ledger.execute(program).error, UsageError)
@@ -235,7 +235,7 @@ def test_scopes_have_no_dollar(ledger: Ledger) -> None:
 def test_what_was_erased_can_be_stated_again(ledger: Ledger) -> None:
     """Content that a run states again after its erasure is kept, not lost."""
 
-    def program(run: Lane) -> object:
+    def program(run: Run) -> object:
         note = {"text": "x", "details": "the same"}
         first = run.record("note.added", note).event.data["details"]
         assert isinstance(first, BlobRef)
@@ -273,7 +273,7 @@ def nested(depth: int) -> object:
 def test_depth_is_refused_before_it_is_written(ledger: Ledger, depth: int) -> None:
     """What is too deep is refused, or else verifies and replays, inline or apart."""
 
-    def program(run: Lane) -> object:
+    def program(run: Run) -> object:
         with suppress(ValueRefused):
             run.record("claim.stated", {**CLAIM, "acceptance": {"a": nested(depth)}})
         performed: list[object] = []
@@ -310,7 +310,7 @@ def test_wrappers_are_refused_when_they_load(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("data", [None, [1], "x"])
 def test_data_is_a_mapping(ledger: Ledger, data: object) -> None:
-    """What is no mapping is refused in words."""
+    """What is not a mapping is refused in words."""
     with pytest.raises(RefusedError, match=r"is a mapping, not a .* \[event/data\]"):
         ledger.append("note.added", data)  # type: ignore[arg-type]
 

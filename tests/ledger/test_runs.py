@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 
 from muniment.errors import RefusedError, UsageError, ValueRefused
-from muniment.events import Subject
-from muniment.kinds import EffectKind
-from muniment.lanes import Lane, current_run, effect
+from muniment.events.effect_kinds import EffectKind
+from muniment.formats.statement import Subject
 from muniment.ledger import Ledger
-from muniment.replaying import replay
+from muniment.replays.replay import replay
+from muniment.runs.decorator import effect
+from muniment.runs.run import Run, current_run
 from steps import echo, facts_of, types_of
 
 
@@ -49,7 +50,7 @@ def test_params_reach_the_program_as_recorded(ledger: Ledger) -> None:
     """A program gets a twin of its params; what has no exact form is refused."""
     given: dict[str, Any] = {"items": [3.0]}
 
-    def program(_: Lane, items: list[float]) -> object:
+    def program(_: Run, items: list[float]) -> object:
         items.append(4.0)
         return items
 
@@ -64,7 +65,7 @@ def test_params_reach_the_program_as_recorded(ledger: Ledger) -> None:
 def test_equal_runs_have_equal_digests(ledger: Ledger) -> None:
     """Times, ids and durations do not count; seed, facts, effects and result do."""
 
-    def program(run: Lane, text: str = "a") -> object:
+    def program(run: Run, text: str = "a") -> object:
         run.record("note.added", {"text": text})
         run.now()
         return run.effect("data", run.random(), echo)
@@ -83,12 +84,12 @@ def test_draws_and_time_are_equal_in_a_replay(ledger: Ledger) -> None:
     """Each scope draws its own numbers, whatever thread asks first."""
     seen: list[object] = []
 
-    def draw(lane: Lane) -> list[object]:
+    def draw(lane: Run) -> list[object]:
         with lane:
             here = current_run()
             return [here.random(), here.uuid(), here.now(), here.random()]
 
-    def program(run: Lane) -> object:
+    def program(run: Run) -> object:
         lanes = [run.scope(f"lane/{number}") for number in range(6)]
         with ThreadPoolExecutor(6) as pool:
             drawn = list(pool.map(draw, lanes))
@@ -109,7 +110,7 @@ def test_one_lane_in_many_threads(ledger: Ledger) -> None:
     def fetch(number: int) -> int:
         return number
 
-    def program(run: Lane) -> object:
+    def program(run: Run) -> object:
         def work(number: int) -> int:
             with run:
                 barrier.wait()
@@ -146,7 +147,7 @@ def test_a_result_without_exact_form_fails_the_run(ledger: Ledger) -> None:
 def test_sync_and_async_programs(ledger: Ledger) -> None:
     """A sync program may be awaited; an async one is refused before anything is written."""
 
-    async def aprogram(_: Lane) -> int:
+    async def aprogram(_: Run) -> int:
         return 1
 
     assert asyncio.run(ledger.aexecute(lambda _: 1)).result == 1
@@ -229,7 +230,7 @@ def test_subjects_of_a_fact(ledger: Ledger) -> None:
 def test_a_wrong_fact_is_refused_at_once(ledger: Ledger) -> None:
     """Validation does not wait for the flush, and the run goes on."""
 
-    def program(run: Lane) -> object:
+    def program(run: Run) -> object:
         with pytest.raises(RefusedError, match="text"):
             run.record("note.added", {"txet": "a"})
         return 1
@@ -244,14 +245,14 @@ def test_a_dry_run_writes_nothing(ledger: Ledger) -> None:
     ledger.register(EffectKind("guess", dry=lambda request: [request, "dry"]))
     size = ledger.head.size
 
-    def program(run: Lane) -> object:
+    def program(run: Run) -> object:
         handle = run.record("note.added", {"text": "a"})
         with pytest.raises(UsageError, match="a dry run writes no events"):
             _ = handle.event
         assert run.now().tzinfo is not None
         return [run.effect("guess", 1, _raise), run.random() < 1]
 
-    def further(run: Lane) -> object:
+    def further(run: Run) -> object:
         program(run)
         try:
             run.effect("tool", 1, _raise)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from muniment.divergence import Divergence
-from muniment.executing import Done
 from muniment.ledger import Ledger
-from muniment.records import RunFacts
-from muniment.replaying import ReplayReport
-from muniment.run_check import Checked
-from muniment.verifying.report import Finding, Report
+from muniment.queries.run_summary import RunSummary
+from muniment.recorded.divergence import Divergence
+from muniment.recorded.run_check import Checked
+from muniment.replays.replay import ReplayReport
+from muniment.runs.execution import Done
+from muniment.verification.report import Finding, Report
 
 RUN = "01JD3Z8M6Q7YB0000000000000"
 
@@ -36,8 +36,8 @@ def test_a_verdict_is_read_line_by_line() -> None:
         "integrity: wrong",
         "authenticity: pinned",
         "completeness: unchecked; not anchored",
-        "erased: 1 contents, by events that say so",
-        f"open run: {RUN}",
+        "erased: 1 blobs, by events that say so",
+        f"unfinished run: {RUN}",
         "note: a copy",
         "edited: event 2: not it [event/subject]; compare",
     ]
@@ -84,7 +84,7 @@ def test_a_run_says_how_it_ended() -> None:
     assert str(done) == f"run {RUN}: completed, 'HEY'"
     failed = Done(RUN, "failed", "sha256:00", error=ValueError("no such tool"))
     assert str(failed) == f"run {RUN}: failed, ValueError: no such tool"
-    facts = RunFacts(RUN, "prog", "open", "", None, 2, 2, 1, 0, "default", "local")
+    facts = RunSummary(RUN, "prog", "open", "", None, 2, 2, 1, 0, "default", "local")
     assert str(facts) == f"run {RUN}: prog, open, 1 event"
 
 

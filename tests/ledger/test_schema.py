@@ -8,32 +8,33 @@ from contextlib import closing
 import pytest
 from sqlalchemy import Table
 
-from muniment import layout, schema
 from muniment.errors import StoreError
-from muniment.migrations import migrate
+from muniment.formats import tables as tables_module
+from muniment.queries import rows as rows_module
+from muniment.storage.schema import migrate
 
 CLASSES = (
-    schema.BlobRow,
-    schema.CheckpointRow,
-    schema.EventRow,
-    schema.SubjectRow,
-    schema.TileRow,
+    rows_module.BlobRow,
+    rows_module.CheckpointRow,
+    rows_module.EventRow,
+    rows_module.SubjectRow,
+    rows_module.TileRow,
 )
 TYPES = {"INTEGER": "INTEGER", "VARCHAR": "TEXT", "BLOB": "BLOB", "TEXT": "TEXT"}
 
 
-def _table(row: type[schema.Row]) -> Table:
+def _table(row: type[rows_module.Row]) -> Table:
     found = row.metadata.tables[str(row.__tablename__)]
     assert isinstance(found, Table)
     return found
 
 
 @pytest.mark.parametrize("row", CLASSES, ids=lambda row: row.__name__)
-def test_a_class_describes_its_table(row: type[schema.Row]) -> None:
+def test_a_class_describes_its_table(row: type[rows_module.Row]) -> None:
     """Names, types, NULLs and keys of a class are those of the SQL text."""
     table = _table(row)
     with closing(sqlite3.connect(":memory:")) as connection:
-        connection.execute(layout.SCHEMA[table.name])
+        connection.execute(tables_module.SCHEMA[table.name])
         rows = connection.execute(f"PRAGMA table_info({table.name})").fetchall()
     said = [
         (
@@ -52,21 +53,23 @@ def test_a_class_describes_its_table(row: type[schema.Row]) -> None:
 
 def test_every_table_has_a_class() -> None:
     """No table of the layout is without a class, nor a class without a table."""
-    tables = {n for n, text in layout.SCHEMA.items() if text.startswith("CREATE TABLE")}
+    tables = {
+        n for n, text in tables_module.SCHEMA.items() if text.startswith("CREATE TABLE")
+    }
     assert {str(row.__tablename__) for row in CLASSES} == tables
 
 
 def test_a_published_migration_never_changes() -> None:
     """The first layout's statements are the ones that files out there were made by."""
-    assert layout.migration_checksum(1) == (
+    assert tables_module.migration_checksum(1) == (
         "da823a60dfa39fc3f0d73f0058b4284a36626d96dd46388edf506b23d33fbbc6"
     )
 
 
 def test_migrations_are_numbered_from_one() -> None:
     """Numbers have no gaps and end at the layout's version."""
-    numbers = [number for number, _ in layout.MIGRATIONS]
-    assert numbers == list(range(1, layout.LAYOUT_VERSION + 1))
+    numbers = [number for number, _ in tables_module.MIGRATIONS]
+    assert numbers == list(range(1, tables_module.LAYOUT_VERSION + 1))
 
 
 def test_migrating_makes_the_schema_once() -> None:
@@ -77,9 +80,9 @@ def test_migrating_makes_the_schema_once() -> None:
             rows = connection.execute(
                 "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL"
             )
-            assert {row[0]: row[1] for row in rows} == layout.SCHEMA
+            assert {row[0]: row[1] for row in rows} == tables_module.SCHEMA
             (version,) = connection.execute("PRAGMA user_version").fetchone()
-            assert version == layout.LAYOUT_VERSION
+            assert version == tables_module.LAYOUT_VERSION
 
 
 def test_a_file_that_is_ahead_is_refused() -> None:
@@ -94,7 +97,7 @@ def test_a_file_that_is_ahead_is_refused() -> None:
 def test_rows_stay(table: str) -> None:
     """The triggers refuse what would change or remove a row."""
     with closing(sqlite3.connect(":memory:")) as connection:
-        for text in layout.SCHEMA.values():
+        for text in tables_module.SCHEMA.values():
             connection.execute(text)
         columns = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
         values = ", ".join("1" for _ in columns)

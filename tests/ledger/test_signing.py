@@ -18,7 +18,7 @@ from securesystemslib import dsse
 from securesystemslib.exceptions import VerificationError
 from securesystemslib.signer import SSlibKey  # type: ignore[attr-defined]
 
-from muniment.canonical import canonical
+from muniment.encoding.canonical import canonical
 from muniment.errors import (
     CannotTellError,
     KeyRefused,
@@ -26,9 +26,7 @@ from muniment.errors import (
     UsageError,
     WrongError,
 )
-from muniment.keys import PrivateKey, PublicKey, save_private
-from muniment.merkle import leaf_hash
-from muniment.signing import (
+from muniment.formats.dsse import (
     PAYLOAD_TYPE,
     Envelope,
     Signer,
@@ -40,6 +38,8 @@ from muniment.signing import (
     signer_from_uri,
     spki_base64,
 )
+from muniment.formats.merkle import leaf_hash
+from muniment.keys.ed25519 import PrivateKey, PublicKey, save_private
 
 KEY = PrivateKey.from_seed(bytes(range(32)))
 OTHER = PrivateKey.from_seed(bytes(32))
@@ -221,7 +221,7 @@ FAULTS: dict[str, tuple[str, dict[str, Any]]] = {
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_each_fault_has_its_own_rule(name: str) -> None:
-    """A canonical object that is no envelope of ours says what is the matter."""
+    """A canonical object that is not an envelope of ours says what is the matter."""
     rule, change = FAULTS[name]
     with pytest.raises(WrongError, match=rf"\[dsse/{rule}\]") as caught:
         Envelope.from_json(canonical(envelope_dict() | change))

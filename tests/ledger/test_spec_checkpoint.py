@@ -8,21 +8,27 @@ from pathlib import Path
 
 import pytest
 
-from muniment.checkpoint import (
+from muniment.formats.checkpoint import (
     Checkpoint,
     TlogProof,
     origin,
     sign_checkpoint,
     vkey,
 )
-from muniment.keys import PrivateKey
-from muniment.merkle import (
+from muniment.formats.dsse import (
+    entry_hash,
+    log_entry,
+    pae,
+    sign_payload,
+    spki_base64,
+)
+from muniment.formats.merkle import (
     consistency_proof,
     inclusion_proof,
     root,
     verify_consistency,
 )
-from muniment.signing import entry_hash, log_entry, pae, sign_payload, spki_base64
+from muniment.keys.ed25519 import PrivateKey
 
 PAGE = Path(__file__).parents[2] / "docs" / "spec" / "checkpoint.md"
 WRITER = PrivateKey.from_seed(bytes(range(32)))

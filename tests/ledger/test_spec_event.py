@@ -12,9 +12,18 @@ from pathlib import Path
 
 import pytest
 
-from muniment.canonical import canonical, parse_canonical, sha256_tag
-from muniment.event_types import BLOB, LARGE, VOLATILE
-from muniment.events import (
+from muniment.encoding.canonical import (
+    JsonValue,
+    canonical,
+    parse_canonical,
+    sha256_tag,
+)
+from muniment.events.kernel_types import KERNEL_TYPES
+from muniment.events.types import BLOB, LARGE, VOLATILE
+from muniment.formats.decisions import ANSWER_TYPE, SignedAnswer
+from muniment.formats.dsse import Envelope, entry_hash, sign_payload, spki_base64
+from muniment.formats.series import SeriesLink, series_digest, series_json
+from muniment.formats.statement import (
     BlobRef,
     Place,
     Position,
@@ -23,13 +32,11 @@ from muniment.events import (
     statement,
     subjects_json,
 )
-from muniment.keyentries import enrolment, genesis_context, next_root_commitment
-from muniment.keyring import Keyring
-from muniment.keys import PrivateKey
-from muniment.layout import LAYOUT_VERSION, SCHEMA
-from muniment.programs import describe
-from muniment.signing import Envelope, entry_hash, sign_payload, spki_base64
-from muniment.vocabulary import KERNEL_TYPES
+from muniment.formats.tables import LAYOUT_VERSION, SCHEMA
+from muniment.keys.ed25519 import PrivateKey
+from muniment.keys.enrolment import enrolment, genesis_context, next_root_commitment
+from muniment.keys.keyring import Keyring
+from muniment.programs.functions import describe
 
 PAGE = Path(__file__).parents[2] / "docs" / "spec" / "event.md"
 WRITER = PrivateKey.from_seed(bytes(range(32)))
@@ -89,6 +96,26 @@ def request() -> bytes:
     )
 
 
+SERIES = (
+    SeriesLink("claim/c1", 2, leaf(genesis(), ROOT).hex()),
+    SeriesLink("night-shift"),
+)
+
+
+def answered() -> SignedAnswer:
+    """Return the answer of the example, as it is read; its signature is not there."""
+    told: dict[str, JsonValue] = {
+        "ask": leaf(request(), WRITER).hex(),
+        "ledger": sha256_tag(genesis()),
+        "meaning": "I have read the report",
+        "nonce": "00112233445566778899aabbccddeeff",
+        "outcome": "approved",
+        "reason": "the numbers are right",
+        "subject": "sha256:" + hashlib.sha256(SALT + CONTENT).hexdigest(),
+    }
+    return SignedAnswer.read(sign_payload(canonical(told), WRITER, ANSWER_TYPE))
+
+
 def blocks() -> dict[str, str]:
     """Return the fenced blocks of the page by their label."""
     text = PAGE.read_text(encoding="utf-8")
@@ -112,6 +139,9 @@ def expected() -> dict[str, str]:
         "ledger": sha256_tag(first) + "\n",
         "blob": (SALT + CONTENT).hex() + "\n",
         "tables": "".join(f"{sql}\n" for sql in SCHEMA.values()),
+        "series": '"series":' + series_json(SERIES).decode() + "\n",
+        "series-digest": series_digest("claim/c1").hex() + "\n",
+        "decision": answered().envelope.payload.decode() + "\n",
     }
 
 
@@ -176,6 +206,9 @@ def test_texts_that_may_be_personal() -> None:
         "claim.stated.acceptance",
         "claim.stated.text",
         "note.added.text",
+        "pause.stated.reason",
+        "run.canceled.reason",
+        "run.paused.reason",
         "spec.issued.contracts",
         "spec.issued.properties",
         "synthesis.attempted.code",

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from muniment.canonical import canonical, parse, parse_canonical
+from muniment.encoding.canonical import canonical, parse, parse_canonical
+from muniment.encoding.codec import ValueTypes, decode, encode
 from muniment.errors import WrongError
-from muniment.values import ValueTypes, decode, encode
 
 SPEC = Path(__file__).parents[2] / "docs" / "spec"
 

@@ -6,15 +6,16 @@ import re
 import sqlite3
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from muniment import sql
 from muniment.errors import MunimentError, RefusedError, UsageError
 from muniment.ledger import Ledger
-from muniment.sql import FUNCTIONS, Result, columns_of_views, run_sql
-from muniment.views import VIEWS
+from muniment.queries import sql
+from muniment.queries.sql import FUNCTIONS, SqlResult, columns_of_views, run_sql
+from muniment.queries.views import VIEWS
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "query.md"
 
@@ -141,7 +142,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ledger]:
         yield made
 
 
-def ask(ledger: Ledger, statement: str, **limits: float) -> Result:
+def ask(ledger: Ledger, statement: str, **limits: float) -> SqlResult:
     """Return the answer to *statement*."""
     return run_sql(ledger.path, statement, **limits)  # type: ignore[arg-type]
 
@@ -198,7 +199,7 @@ def test_time_is_limited(shared: Ledger, statement: str) -> None:
 
 def test_rows_are_limited(filled: Ledger) -> None:
     """More rows than the limit are cut off, and that is said."""
-    assert ask(filled, "SELECT seq FROM events ORDER BY seq", limit=2) == Result(
+    assert ask(filled, "SELECT seq FROM events ORDER BY seq", limit=2) == SqlResult(
         ("seq",), [(0,), (1,)], truncated=True
     )
     size = filled.head.size
@@ -217,7 +218,7 @@ def test_bytes_are_limited(shared: Ledger, monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_functions_are_named(shared: Ledger) -> None:
     """Every function that SQLite has and the list has not is refused."""
-    with sqlite3.connect(":memory:") as connection:
+    with closing(sqlite3.connect(":memory:")) as connection:
         rows = connection.execute("SELECT DISTINCT name FROM pragma_function_list")
         known = {str(row[0]) for row in rows}
     others = {name for name in known if name.isidentifier()} - FUNCTIONS

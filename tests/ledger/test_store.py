@@ -12,18 +12,18 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from muniment.batch import Draft
-from muniment.checkpoint import origin, read_checkpoint
 from muniment.errors import AppendRefused, MunimentError, UsageError, WrongError
-from muniment.event_types import EventTypes
-from muniment.events import timestamp
-from muniment.genesis import create_ledger
+from muniment.events.kernel_types import KERNEL_TYPES
+from muniment.events.types import EventTypes
+from muniment.formats.checkpoint import origin, read_checkpoint
+from muniment.formats.dsse import signer_from_uri
+from muniment.formats.merkle import Frontier
+from muniment.formats.statement import timestamp
 from muniment.ledger import Ledger
-from muniment.merkle import Frontier
-from muniment.signing import signer_from_uri
-from muniment.trust import TrustHome
-from muniment.verifier import verify
-from muniment.vocabulary import KERNEL_TYPES
+from muniment.storage.create import create_ledger
+from muniment.storage.sealing import Draft
+from muniment.trust.home import TrustHome
+from muniment.verification.verify import verify
 
 TEXT = st.text(max_size=20)
 CONTENT = st.none() | st.text(max_size=5000)
@@ -142,7 +142,7 @@ def test_time_never_runs_backwards(
     """A clock that was set back claims the time of the event before."""
     first = ledger.append("note.added", {"text": "a"})
     monkeypatch.setattr(
-        "muniment.batch.timestamp",
+        "muniment.storage.sealing.timestamp",
         lambda moment: timestamp(moment - timedelta(hours=1)),
     )
     assert ledger.append("note.added", {"text": "b"}).time == first.time
@@ -203,7 +203,7 @@ def test_a_checkpoint_is_made_every_so_many_events(
     ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nobody needs to ask for checkpoints: appending makes them."""
-    monkeypatch.setattr("muniment.store.CHECKPOINT_EVENTS", 3)
+    monkeypatch.setattr("muniment.storage.append.CHECKPOINT_EVENTS", 3)
     sizes = set()
     for _ in range(10):
         ledger.append("note.added", {"text": "a"})

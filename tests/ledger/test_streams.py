@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muniment.errors import CannotTellError, EffectFailed, ReplayDiverged
-from muniment.kinds import EffectKind
-from muniment.lanes import Lane
+from muniment.events.effect_kinds import EffectKind
 from muniment.ledger import Ledger
-from muniment.replaying import replay
-from muniment.sql import run_sql
-from muniment.verifier import verify
+from muniment.queries.sql import run_sql
+from muniment.replays.replay import replay
+from muniment.runs.run import Run
+from muniment.verification.verify import verify
 
 PARTS = ["a", b"\xff", {"n": (1, 2.0)}]
 
@@ -37,11 +37,11 @@ class Source:
 
 
 def streaming(
-    parts: list[object], between: Callable[[Lane, int], object], *, closes: bool = True
-) -> Callable[[Lane], object]:
+    parts: list[object], between: Callable[[Run, int], object], *, closes: bool = True
+) -> Callable[[Run], object]:
     """Return a program that reads *parts* and does something between them."""
 
-    def program(run: Lane) -> object:
+    def program(run: Run) -> object:
         stream = run.open("llm", {"prompt": "p"})
         if stream.answered:
             whole: Any = stream.answer()
@@ -74,16 +74,16 @@ def the_run(ledger: Ledger) -> str:
     return str(started.run)
 
 
-def nothing(run: Lane, number: int) -> None:
+def nothing(run: Run, number: int) -> None:
     """Write nothing between two parts."""
 
 
-def note(run: Lane, number: int) -> None:
+def note(run: Run, number: int) -> None:
     """State a fact after a part."""
     run.record("note.added", {"text": str(number)})
 
 
-def ask(run: Lane, number: int) -> None:
+def ask(run: Run, number: int) -> None:
     """Perform an effect after a part."""
     run.effect("data", {"n": number}, lambda _: number)
 
@@ -100,7 +100,7 @@ def test_a_stream_without_anything_between_has_no_event_of_its_parts(
 
 @pytest.mark.parametrize("between", [note, ask])
 def test_parts_are_durable_before_what_follows_them(
-    ledger: Ledger, between: Callable[[Lane, int], object]
+    ledger: Ledger, between: Callable[[Run, int], object]
 ) -> None:
     """Each fact and each request stands behind the parts that it may have come of."""
     program = streaming(list(PARTS), between)
@@ -127,7 +127,7 @@ def test_a_stream_that_nobody_ends_ends_with_the_run(ledger: Ledger) -> None:
 def test_parts_that_nothing_came_of_are_in_doubt(ledger: Ledger) -> None:
     """A run that was cut off in mid-stream asks again: the kind says so."""
 
-    def stop(_: Lane, number: int) -> None:
+    def stop(_: Run, number: int) -> None:
         if number == 1:
             raise KeyboardInterrupt
 
@@ -148,7 +148,7 @@ def test_parts_that_something_came_of_are_answered_and_then_fail(
 ) -> None:
     """The record cannot be joined with another answer: the effect failed there."""
 
-    def stop(run: Lane, number: int) -> None:
+    def stop(run: Run, number: int) -> None:
         ask(run, number)
         if number == 1:
             raise KeyboardInterrupt
@@ -167,7 +167,7 @@ def test_parts_that_something_came_of_are_answered_and_then_fail(
 def test_reading_on_where_the_record_stopped_diverges(ledger: Ledger) -> None:
     """A program that reads more than was recorded is told apart from one that ends."""
 
-    def program(run: Lane) -> None:
+    def program(run: Run) -> None:
         stream = run.open("llm", {"prompt": "p"})
         if stream.answered:
             stream.answer()
@@ -186,7 +186,7 @@ def test_a_kind_of_a_plugin_streams_too(ledger: Ledger) -> None:
     """Four event types belong to every kind."""
     ledger.register(EffectKind("feed", on_doubt="repeat"))
 
-    def program(run: Lane) -> object:
+    def program(run: Run) -> object:
         stream = run.open("feed", 1)
         if stream.answered:
             note(run, 0)
@@ -210,7 +210,7 @@ def test_any_order_of_parts_facts_and_effects_replays(steps: list[str]) -> None:
     with TemporaryDirectory() as place, Ledger.create(Path(place) / "l.db") as ledger:
         acts = {"fact": note, "effect": ask}
 
-        def program(run: Lane) -> object:
+        def program(run: Run) -> object:
             stream = run.open("llm", {"prompt": "p"})
             source, live = Source(), not stream.answered
             if live:

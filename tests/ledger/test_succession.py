@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from muniment.checkpoint import Checkpoint, Note
+from muniment.copies.successor import predecessor
 from muniment.errors import CannotTellError, UsageError, WrongError
+from muniment.formats.checkpoint import Checkpoint, Note
 from muniment.ledger import Ledger
-from muniment.succession import predecessor
-from muniment.trust import TrustHome
-from muniment.verifier import verify
+from muniment.trust.home import TrustHome
+from muniment.verification.verify import verify
 
 
 def size_of(quoted: object) -> int:

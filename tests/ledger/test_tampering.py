@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -13,10 +14,10 @@ import pytest
 
 from attacking import tampering
 from every_kind import make
-from muniment.canonical import canonical, parse
+from muniment.encoding.canonical import canonical, parse
+from muniment.events.kernel_types import KERNEL_TYPES
 from muniment.ledger import Ledger
-from muniment.verifier import Report, verify
-from muniment.vocabulary import KERNEL_TYPES
+from muniment.verification.verify import Report, verify
 
 
 class World:
@@ -101,12 +102,17 @@ def test_the_world_is_intact(world: World, fast: bool) -> None:
     assert (report.integrity, report.findings, report.exit_code) == ("intact", (), 0)
 
 
+SHARED = 5
+"""In how many types a leaf is changed that is not data: all types have it alike."""
+
+
 @pytest.mark.slow
 def test_every_leaf_of_every_type(small_world: World) -> None:
     """Changing any JSON leaf of an event of any type is found, at that event."""
     world = small_world
     path = world.copy()
     missed = []
+    tried = Counter[tuple[Any, ...]]()
     with tampering(path) as connection:
         for kind, seq in world.types.items():
             (payload,) = connection.execute(
@@ -114,6 +120,10 @@ def test_every_leaf_of_every_type(small_world: World) -> None:
             ).fetchone()
             statement = parse(payload)
             for leaf in leaves(statement):
+                if leaf[:2] != ("predicate", "data"):
+                    tried[leaf] += 1
+                    if tried[leaf] > SHARED:
+                        continue
                 altered = canonical(changed(statement, leaf))
                 connection.execute(
                     "UPDATE event SET payload = ? WHERE seq = ?", (altered, seq)

@@ -16,7 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muniment.checkpoint import (
+from muniment.errors import MunimentError, WrongError
+from muniment.formats.checkpoint import (
     Checkpoint,
     Note,
     TlogProof,
@@ -26,10 +27,15 @@ from muniment.checkpoint import (
     sign_checkpoint,
     vkey,
 )
-from muniment.errors import MunimentError, WrongError
-from muniment.keys import PrivateKey, PublicKey
-from muniment.merkle import inclusion_proof, leaf_hash, root
-from muniment.signing import entry_hash, log_entry, pae, sign_payload, spki_base64
+from muniment.formats.dsse import (
+    entry_hash,
+    log_entry,
+    pae,
+    sign_payload,
+    spki_base64,
+)
+from muniment.formats.merkle import inclusion_proof, leaf_hash, root
+from muniment.keys.ed25519 import PrivateKey, PublicKey
 
 KEY = PrivateKey.from_seed(bytes(range(32)))
 OTHER = PrivateKey.from_seed(bytes(32))

@@ -13,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muniment.errors import CannotTellError, RefusedError, UsageError
-from muniment.heads import Head
-from muniment.trust import TrustHome, Verified
+from muniment.trust.head_memory import Head
+from muniment.trust.home import TrustHome, Verified
+from muniment.trust.json_files import refuse_shared
 
 LEDGER = "sha256:" + "ab" * 32
 OTHER = "sha256:" + "cd" * 32
@@ -318,7 +319,7 @@ def test_the_files_are_those_of_the_specification(home: TrustHome) -> None:
 CROWD = """
 import sys
 from pathlib import Path
-from muniment.trust import TrustHome
+from muniment.trust.home import TrustHome
 home, number = TrustHome(Path(sys.argv[1])), int(sys.argv[2])
 for step in range(20):
     name = f"{number:02d}{step:02d}"
@@ -340,3 +341,17 @@ def test_many_processes_lose_no_word(home: TrustHome) -> None:
     assert home.pins(LEDGER) == {"SHA256:" + name.ljust(43, "A") for name in names}
     assert {note.decode() for note in home.anchors(LEDGER)} == names
     assert len(home.anchors(LEDGER)) == 80
+
+
+@pytest.mark.parametrize("place", ["/dev/null", "a file"])
+def test_a_home_that_is_no_folder(place: str, tmp_path: Path) -> None:
+    """No advice to change its permissions: it is said what it is not."""
+    home = Path(place) if place.startswith("/") else tmp_path / "file"
+    if not home.exists():
+        home.write_bytes(b"")
+        home.chmod(0o666)
+    with pytest.raises(
+        CannotTellError, match=r"not a folder.*\[trust/unreadable\]"
+    ) as caught:
+        refuse_shared(home)
+    assert "chmod" not in str(caught.value)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from muniment.lanes import Lane
 from muniment.ledger import Ledger
-from muniment.replaying import replay
+from muniment.replays.replay import replay
+from muniment.runs.run import Run
 
 
-def prints(run: Lane) -> str:
+def prints(run: Run) -> str:
     """Let another process say something."""
     with run.unguarded("sockets"):
         return subprocess.check_output([sys.executable, "-c", "print(1)"], text=True)
@@ -27,7 +27,7 @@ def test_a_replay_names_what_the_program_is_kept_from(ledger: Ledger) -> None:
 def test_guards_stand_around_it(ledger: Ledger) -> None:
     """Outside of the block the guards of a replay refuse as ever."""
 
-    def program(run: Lane) -> str:
+    def program(run: Run) -> str:
         with run.unguarded("sockets"):
             pass
         return subprocess.check_output([sys.executable, "-c", "print(1)"], text=True)

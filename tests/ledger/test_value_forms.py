@@ -21,12 +21,12 @@ import numpy as np
 import pytest
 
 from drawn_values import Access, Colour, Counted, Point, Reply, Ticket
-from muniment.canonical import JsonValue
+from muniment.encoding.canonical import JsonValue
+from muniment.encoding.codec import ValueTypes, decode, encode, settle
 from muniment.errors import (
     ValueRefused,
     WrongError,
 )
-from muniment.values import ValueTypes, decode, encode, settle
 
 
 @dataclasses.dataclass
@@ -327,7 +327,7 @@ def test_tables_come_back() -> None:
 def test_importing_values_loads_no_heavy_package() -> None:
     """The module costs nobody pydantic, NumPy or Arrow."""
     code = (
-        "import sys, muniment.values as v; v.encode({1: b'', 'a': (1.0, v)[:1]});"
+        "import sys, muniment.encoding.codec as v; v.encode({1: b'', 'a': (1.0, v)[:1]});"
         "print([m for m in ('numpy', 'pyarrow', 'pandas', 'pydantic')"
         " if m in sys.modules])"
     )

@@ -9,13 +9,13 @@ import pydantic
 import pytest
 
 from drawn_values import Counted, Reply, Ticket
+from muniment.encoding.codec import ValueTypes, decode, encode, settle
 from muniment.errors import (
     CannotTellError,
     MunimentError,
     UsageError,
     ValueRefused,
 )
-from muniment.values import ValueTypes, decode, encode, settle
 
 
 @dataclasses.dataclass
@@ -44,7 +44,7 @@ class Derived:
 
 
 class Private(pydantic.BaseModel):
-    """A model with state that is no field."""
+    """A model with state that is not a field."""
 
     _secret: int = 1
 
@@ -71,7 +71,7 @@ def test_types_that_do_not_come_back_are_refused() -> None:
 
 
 def test_cached_properties_need_not_come_back() -> None:
-    """Derived state of an instance is no reason to refuse it."""
+    """Derived state of an instance is not a reason to refuse it."""
     counted = Counted("ab")
     assert counted.upper == "AB"
     counted.length = 99
@@ -114,7 +114,7 @@ def test_registrations_that_cannot_work_are_refused(register: Any) -> None:
 
 
 def test_registering_twice_changes_nothing() -> None:
-    """The same class under the same name is no conflict; the old set stays."""
+    """The same class under the same name is not a conflict; the old set stays."""
     assert TYPES.with_type(Ticket, "test.Ticket").names == TYPES.names
     assert ValueTypes().names == ()
     with pytest.raises(ValueRefused, match="Ticket"):

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drawn_values import ARRAYS, HASHABLE, TYPES, VALUES, patient, same
-from muniment.canonical import JsonValue, canonical, parse_canonical
+from muniment.encoding.canonical import JsonValue, canonical, parse_canonical
+from muniment.encoding.codec import decode, encode, settle
 from muniment.errors import (
     CannotTellError,
     WrongError,
 )
-from muniment.values import decode, encode, settle
 
 JSON = st.recursive(
     st.none()

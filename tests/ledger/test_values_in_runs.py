@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 
 from drawn_values import TYPES, VALUES, Ticket, same
-from muniment.lanes import Lane
 from muniment.ledger import Ledger
-from muniment.replaying import replay
+from muniment.replays.replay import replay
+from muniment.runs.run import Run
 
 Check = Callable[[Any], None]
 
@@ -26,7 +26,7 @@ def ledger(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ledger]:
 
 
 def _program(seen: list[Any]) -> Callable[..., Any]:
-    def program(run: Lane, given_: Any) -> Any:
+    def program(run: Run, given_: Any) -> Any:
         def perform(request: Any) -> Any:
             performed.append(request)
             return request

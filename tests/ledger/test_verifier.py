@@ -11,9 +11,9 @@ import pytest
 
 from attacking import small, tampering
 from forge import Forge, keyid, make_key, raw
-from muniment.keys import PublicKey
-from muniment.trust import TrustHome
-from muniment.verifier import Report, verify
+from muniment.keys.ed25519 import PublicKey
+from muniment.trust.home import TrustHome
+from muniment.verification.verify import Report, verify
 
 
 @pytest.fixture
@@ -320,7 +320,7 @@ def test_given_anchor_refused(
 
 
 def test_anchor_signed_by_a_stranger(path: Path, forge: Forge, home: TrustHome) -> None:
-    """A given anchor that no key of the ledger signed is no evidence: cannot tell."""
+    """A given anchor that no key of the ledger signed is not evidence: cannot tell."""
     anchor = path.with_name("anchor")
     anchor.write_bytes(forge.note(5, make_key("stranger")))
     report = verify(path, home=home, anchor=anchor)

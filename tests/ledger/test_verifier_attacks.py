@@ -232,13 +232,12 @@ def changes(statement: Any) -> Iterator[Any]:
     for path in leaves(statement):
         value = at(statement, path)
         news: list[Any] = (
-            [value + "x", value[:-1], 5]
+            [value[:-1] if value else "x", 5]
             if isinstance(value, str)
-            else [value + 1, str(value), None]
+            else [value + 1, None]
         )
         for new in news:
-            if new != value:
-                yield put(path, new)
+            yield put(path, new)
         yield drop(path)
     for path in objects(statement):
         yield inject(path)

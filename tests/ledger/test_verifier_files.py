@@ -11,8 +11,8 @@ import pytest
 
 from attacking import small
 from forge import Forge, keyid
-from muniment.trust import TrustHome
-from muniment.verifier import verify
+from muniment.trust.home import TrustHome
+from muniment.verification.verify import verify
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def pin(home: TrustHome, forge: Forge, path: Path | None = None) -> None:
     "junk", [b"junk" * 5000, b"SQLite format 3\0" + b"\xff" * 5000]
 )
 def test_not_a_database(tmp_path: Path, home: TrustHome, junk: bytes) -> None:
-    """A file that is no database, or an encrypted one, is one clear line, exit 3."""
+    """A file that is not a database, or an encrypted one, is one clear line, exit 3."""
     path = tmp_path / "ledger.db"
     path.write_bytes(junk)
     report = verify(path, home=home)

@@ -21,7 +21,7 @@ from forge import (
     pae,
     raw,
 )
-from muniment.layout import SCHEMA
+from muniment.formats.tables import SCHEMA
 
 SIZE = 15
 
@@ -185,7 +185,7 @@ def test_checkpoint_of_another_root_size_and_ledger(forge: Forge, file: Path) ->
 
 
 def test_signature_from_another_context(forge: Forge, file: Path) -> None:
-    """The bytes that a checkpoint key signed are no event, and the other way round."""
+    """The bytes that a checkpoint key signed are not event, and the other way round."""
     forged = forge.copy()
     row = forged.append("note.added", {"text": "x"})
     bare = forge.key("writer").sign(row.payload)

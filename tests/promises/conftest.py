@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent.parent))
-
 from first_hour import Newcomer
+from forked_commands import ForkedCommands
 from model_server import ModelServer
 from recording import Desk, new_desk
 
@@ -22,6 +20,13 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
         found = new_desk(tmp_path / "desk", server)
         monkeypatch.chdir(found.place)
         yield found
+
+
+@pytest.fixture(scope="session")
+def commands() -> Iterator[ForkedCommands]:
+    """Give the tests what runs command lines in children, and ends those that hang."""
+    with ForkedCommands() as started:
+        yield started
 
 
 @pytest.fixture

@@ -13,9 +13,10 @@ import pytest
 from hypothesis import given, settings, strategies
 
 from forge import RUN, Forge, Row, keyid, make_key, signed
-from muniment.trust import TrustHome
-from muniment.verifier import Report, verify
-from muniment.verifying import events, runs, tree
+from muniment.trust.home import TrustHome
+from muniment.verification import event_pass, tiles
+from muniment.verification.runs import completeness
+from muniment.verification.verify import Report, verify
 from shapes import JSON, mutated, paths, shapes
 
 KEYS = ("writer", "second", "gone", "root", "checkpoint", "stranger")
@@ -111,8 +112,12 @@ def test_the_honest_ledger_is_intact(tmp_path: Path) -> None:
         ("tiles", 0),
         ("checkpoints", 3),
         ("marks", 1),
-        ("contents", 0),
+        ("blobs", 0),
         ("run ends", 1),
+        ("places in series", 0),
+        ("decisions", 0),
+        ("answers of forks", 0),
+        ("calls and children", 0),
     ]
     assert all(one.compared == one.total for one in report.counts)
 
@@ -183,7 +188,7 @@ def test_every_comparison_goes_on(tmp_path: Path) -> None:
 
 
 def test_what_was_compared_is_counted(tmp_path: Path) -> None:
-    """A row that is no statement is not counted as compared, nor a root above it."""
+    """A row that is not a statement is not counted as compared, nor a root above it."""
     counts = {
         one.what: one for one in judged(replaced(5, b"1", "writer"), tmp_path).counts
     }
@@ -202,11 +207,11 @@ def test_a_finding_that_nobody_makes(
         return None
 
     for one, name in (
-        (events.EventPass, "_add"),
-        (events, "explain"),
-        (tree.Tree, "_bad"),
-        (tree.Tree, "_fork"),
-        (runs.Runs, "_add"),
+        (event_pass.EventPass, "_add"),
+        (event_pass, "explain"),
+        (tiles.Tree, "_bad"),
+        (tiles.Tree, "_fork"),
+        (completeness.Runs, "_add"),
     ):
         monkeypatch.setattr(one, name, blind)
     report = judged(replaced(5, b"null", "writer"), tmp_path)

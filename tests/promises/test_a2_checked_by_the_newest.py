@@ -9,8 +9,8 @@ import pytest
 
 from attacking import tampering
 from forge import Forge, keyid
-from muniment.trust import TrustHome
-from muniment.verifier import Report, verify
+from muniment.trust.home import TrustHome
+from muniment.verification.verify import Report, verify
 
 SIZE = 20
 

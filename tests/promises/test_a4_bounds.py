@@ -13,17 +13,17 @@ from typing import Any
 import pytest
 
 from attacking import again, small, tampering
-from muniment import verifier
+from kinds_of_files import KINDS, possible, put, surroundings
 from muniment.errors import MunimentError
 from muniment.ledger import Ledger
-from muniment.verifier import verify
-from standing import KINDS, possible, put, surroundings
+from muniment.verification import verify as verify_module
+from muniment.verification.verify import verify
 
 MUNIMENT = str(Path(sys.executable).with_name("muniment"))
 LARGE = 120_000_000
 MEMORY = """
 import resource, sys
-from muniment.verifier import verify
+from muniment.verification.verify import verify
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 report = verify(sys.argv[1], keys=[sys.argv[2]])
 grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
@@ -108,7 +108,7 @@ def test_anything_in_the_place_of_a_content(kind: str, tmp_path: Path) -> None:
             capture_output=True,
             text=True,
             check=False,
-            timeout=100,
+            timeout=300,
         )
         shown = done.stdout + done.stderr
         assert "Traceback" not in shown, (kind, command)
@@ -155,7 +155,7 @@ def test_what_is_planted_between_two_looks(
 ) -> None:
     """A trigger that appears before the second snapshot is found as well."""
     place = small().write(tmp_path / "l.db")
-    recall = vars(verifier)["recall"]
+    recall = vars(verify_module)["recall"]
 
     def planting(*arguments: Any) -> Any:
         with closing(sqlite3.connect(place)) as connection, connection:
@@ -164,7 +164,7 @@ def test_what_is_planted_between_two_looks(
             )
         return recall(*arguments)
 
-    monkeypatch.setattr(verifier, "recall", planting)
+    monkeypatch.setattr(verify_module, "recall", planting)
     report = again(place)
     assert ([one.rule for one in report.findings], report.exit_code) == (
         ["schema/object"],

@@ -8,9 +8,9 @@ import pytest
 
 from attacking import check, tampering
 from forge import RUN, Forge
-from muniment.copying import copy_ledger
+from muniment.copies.backup import copy_ledger
 from muniment.ledger import Ledger
-from muniment.verifier import verify
+from muniment.verification.verify import verify
 
 LIMIT = 1_048_576
 ELSEWHERE = "not where a writer puts them"

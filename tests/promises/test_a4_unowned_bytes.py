@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from attacking import again, small, tampering
-from muniment.copying import copy_ledger
+from muniment.copies.backup import copy_ledger
 from muniment.ledger import Ledger
-from muniment.verifier import verify
+from muniment.verification.verify import verify
 
 HIDDEN = b"hidden by somebody"
 UNOWNED = ("header", "between the rows", "ends of", "free", "after the last page")
@@ -139,7 +139,7 @@ PLANTED = (
     (after_long_value, f"{len(HIDDEN)} bytes between the rows"),
     (in_free_page, "1 pages of the file are free, and not empty"),
     (in_list_of_free_pages, "1 pages of the file are free, and not empty"),
-    (after_last_page, f"{len(HIDDEN)} bytes stand after the last page"),
+    (after_last_page, f"{len(HIDDEN)} bytes come after the last page"),
 )
 
 

@@ -13,12 +13,13 @@ PAGE = Path(__file__).parents[2] / "docs" / "trust.md"
 HARMLESS = (
     "does nothing",
     "removes the checkpoints",
-    "erases a content by an event that says so",
+    "erases a blob by an event that says so",
     "adds an event of the year 9999",
+    "counts no event twice in a series",
     "states what is false",
     "states that a replay was acceptable",
 )
-"""What is no attack, or what no ledger can find."""
+"""What is not an attack, or what no ledger can find."""
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda one: f"{one.holder}: {one.does}")

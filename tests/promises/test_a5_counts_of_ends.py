@@ -27,7 +27,7 @@ def ended(version: int, end: str, scopes: int, *, counted: bool) -> Forge:
 
 @pytest.mark.parametrize("version", [1, 2])
 def test_counts_that_are_null(version: int, tmp_path: Path) -> None:
-    """Null is no number of events, in any version."""
+    """Null is not a number of events, in any version."""
     forge = Forge("one").open(event=version)
     forge.append("run.started", {"name": "x", "seed": "00"}, run=RUN)
     rows = root([row.hash for row in forge.rows[1:]])

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from forge import Forge, make_key, pae, raw
-from muniment.events import Event
+from muniment.formats.statement import Event
 from muniment.ledger import Ledger
-from muniment.trust import TrustHome
-from muniment.verifier import verify
+from muniment.trust.home import TrustHome
+from muniment.verification.verify import verify
 
 SECRETS = [f"the secret number {number} " * 10 for number in range(4)]
 

@@ -9,11 +9,12 @@ import pytest
 
 from attacking import check
 from forge import RUN, Forge
-from muniment.declaring import PlainData, fields_of
+from muniment.events.fields import PlainData, fields_of
+from muniment.events.kernel_types import KERNEL_TYPES
+from muniment.format_versions import DECISIONS, KERNEL_DATA
 from muniment.ledger import Ledger
-from muniment.verifier import verify
-from muniment.verifying.kernel import KERNEL
-from muniment.vocabulary import KERNEL_TYPES
+from muniment.verification.statements.kernel_data import KERNEL
+from muniment.verification.verify import verify
 
 DECLARED: dict[str, type[PlainData]] = {
     one.name: one.model
@@ -25,8 +26,9 @@ UNTOLD = {"spec.issued"}
 """Types of which nothing is required and a reader takes all."""
 
 
-def judged(kind: str, data: dict[str, Any], place: Path, version: int = 2) -> set[str]:
+def judged(kind: str, data: dict[str, Any], place: Path, version: int = 0) -> set[str]:
     """Return the rules that a ledger breaks which holds *data* in a run's event."""
+    version = version or (DECISIONS if kind.startswith("decision.") else KERNEL_DATA)
     forge = Forge("one").open(event=version)
     forge.append(kind, data, run=RUN)
     return {finding.rule for finding in check(forge, place / "l.db").findings}

@@ -6,7 +6,7 @@ import base64
 from pathlib import Path
 
 from forge import Forge, keyid
-from muniment.verifier import Report, verify
+from muniment.verification.verify import Report, verify
 
 LINE = b"\xe2\x80\x94 witness.example " + base64.b64encode(bytes(68)) + b"\n"
 

@@ -11,8 +11,8 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from forge import Forge, entry, keyid, make_key
-from muniment.trust import TrustHome
-from muniment.verifier import Report, verify
+from muniment.trust.home import TrustHome
+from muniment.verification.verify import Report, verify
 from muniment_cli import main
 
 SIZE = 30

@@ -11,14 +11,14 @@ import pytest
 
 from forge import Forge, keyid, make_key
 from muniment import errors
-from muniment.database import Database
-from muniment.forks import compare_histories
-from muniment.keys import PublicKey
-from muniment.proving import check_proof
-from muniment.reading import ledger_id_of
-from muniment.store import Store
-from muniment.succession import predecessor
-from muniment.trust import TrustHome
+from muniment.copies.histories import compare_histories
+from muniment.copies.successor import predecessor
+from muniment.keys.ed25519 import PublicKey
+from muniment.storage.append import Store
+from muniment.storage.connections import Database
+from muniment.storage.lookup import ledger_id_of
+from muniment.storage.prove import check_proof
+from muniment.trust.home import TrustHome
 from muniment_cli import main
 
 LENGTH = 42

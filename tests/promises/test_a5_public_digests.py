@@ -11,12 +11,12 @@ import pytest
 import muniment
 from attacking import check
 from forge import Forge
-from muniment.declaring import PUBLIC
-from muniment.event_types import INLINE_LIMIT
+from muniment.events.fields import PUBLIC
+from muniment.events.kernel_types import KERNEL_TYPES
+from muniment.events.types import INLINE_LIMIT
 from muniment.ledger import Ledger
-from muniment.verifier import verify
-from muniment.verifying.public import FIELDS
-from muniment.vocabulary import KERNEL_TYPES
+from muniment.verification.public_digests import FIELDS
+from muniment.verification.verify import verify
 
 CODE = "def f(x):\n    return x\n"
 STATED = {

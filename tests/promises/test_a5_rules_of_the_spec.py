@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from breaches import CASES, effect
+from broken_runs import effect, in_run
 from forge import RUN, Forge, keyid
 from muniment.errors import WrongError
 from muniment.ledger import Ledger
-from muniment.verifier import verify
+from muniment.verification.verify import verify
 from normative import Page
+from spec_breaches import CASES
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -65,3 +66,19 @@ def test_an_older_ledger_may_have_another_order(tmp_path: Path) -> None:
     effect("streamed", "requested", "completed")(forge)
     place = forge.write(tmp_path / "ledger.db")
     assert verify(place, keys=[keyid(forge.key("root"))]).ok
+
+
+@pytest.mark.parametrize("kind", ["child.completed", "timer.failed"])
+def test_a_fact_of_a_plugin_that_has_become_an_outcome(
+    kind: str, tmp_path: Path
+) -> None:
+    """Before version 3, a plugin could write facts of what are kinds of the kernel now."""
+    for version, kept in ((2, True), (3, False)):
+        forge = Forge("one").open(event=version)
+        in_run("run.started", kind)(forge)
+        forge.append(kind, {})
+        place = forge.write(tmp_path / f"{version}.db")
+        report = verify(place, keys=[keyid(forge.key("root"))])
+        assert report.ok == kept, str(report)
+        found = [one.rule for one in report.findings]
+        assert found.count("run/order") == (0 if kept else 2), str(report)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from forge import Forge
-from muniment.canonical import canonical, parse_canonical
+from muniment.encoding.canonical import canonical, parse_canonical
 from muniment.errors import ValueRefused, WrongError
 from normative import SPEC, Page, judged, rules
 
@@ -169,7 +169,7 @@ def a_space(folder: Path) -> None:
     assert rules(forge, folder) == {"event/canonical"}
 
 
-@PAGE.demands("A reader MUST refuse bytes that are no JSON, or that exceed the limits")
+@PAGE.demands("A reader MUST refuse bytes that are not JSON, or that exceed the limits")
 def no_json(folder: Path) -> None:
     """Hand over what is none, and what no value may be."""
     for data in (b"", b"{", b"\xff", b"[1,]", b"'a'", b"01", b"// 1", b"[" * 99_999):

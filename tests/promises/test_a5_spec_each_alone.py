@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from forge import RUN, Forge, entry, keyid, leaf_hash, pae
-from muniment.events import BlobRef
+from muniment.formats.statement import BlobRef
 from muniment.ledger import Ledger
-from muniment.trust import TrustHome
-from muniment.verifier import verify
+from muniment.trust.home import TrustHome
+from muniment.verification.verify import verify
 from muniment_cli import main
 from normative import judged, rules
 

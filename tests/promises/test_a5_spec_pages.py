@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from breaches import CASES
+from evidence_sentences import EVIDENCE
 from normative import SPEC, Page
+from spec_breaches import CASES
 
 TESTS = Path(__file__).parents[1]
 
@@ -53,7 +54,19 @@ VALUES = {
     ),
 }
 
+CHILDREN = "ledger/test_forged_children::test_each_lie_is_found"
 EVENT = {
+    "the `run` of `parent` MUST have started before the child": CHILDREN,
+    "`root` MUST be the root of that run": CHILDREN,
+    "the start of a child MUST be about its call and its parent": CHILDREN,
+    "of a call that was performed MUST name a child whose `parent`": CHILDREN,
+    "its `value` MUST have the content of the `result` there": CHILDREN,
+    "Its `count` MUST be one more than that of the event before it in the series": (
+        "ledger/test_forged_series::test_each_tampering_is_found"
+    ),
+    "and its `prev` MUST be that event's leaf hash": (
+        "ledger/test_forged_series::test_a_false_place_is_found_wherever_it_is"
+    ),
     "the same run, and MUST NOT from another one": (
         "promises/test_a5_spec_each_alone::test_no_blob_is_shared_by_two_runs"
     ),
@@ -78,7 +91,7 @@ EVENT = {
     "A writer MUST take a fresh salt": (
         "ledger/test_erasure::test_a_guess_cannot_be_confirmed"
     ),
-    "MUST NOT call an event wrong because its content was erased": (
+    "MUST NOT call an event wrong because its blob was erased": (
         "promises/test_a5_rules_of_the_spec::test_the_same_without_the_breach"
     ),
     "Public keys MUST be 32 bytes": "ledger/test_keys::test_what_is_no_public_key",
@@ -166,7 +179,7 @@ CHECKPOINT = {
     "MUST refuse a note in which a line with the name and mark": (
         "ledger/test_note::test_a_wrong_line_of_a_known_key_spoils_the_note"
     ),
-    "MUST ignore lines of other names and marks": (
+    "MUST ignore lines with other names and marks": (
         "ledger/test_checkpoint::test_a_witness_may_sign_below"
     ),
     "a verifier MUST NOT conclude anything from it before": (
@@ -255,7 +268,7 @@ TRUST_HOME = {
     "A verifier MUST NOT call a ledger pinned unless": (
         "promises/test_a5_pins_and_anchors::test_more_pins_never_weaken"
     ),
-    "It MUST report a pin that is no key of the ledger": (
+    "It MUST report a pin that is not a key of the ledger": (
         "promises/test_a5_pins_and_anchors::test_more_pins_never_weaken"
     ),
     "every other file is damaged: a reader MUST report": (
@@ -274,7 +287,7 @@ TRUST_HOME = {
     "a verifier MUST NOT take any other for a sign": (
         "promises/test_a5_pins_and_anchors::test_a_strangers_note_in_the_home"
     ),
-    "a verifier MUST NOT call completeness checked then": (
+    "a verifier MUST NOT call completeness checked, unless": (
         "promises/test_a5_pins_and_anchors::test_a_log_cut_below_its_checkpoint_key"
     ),
     "none of them counts, it MUST report that it cannot tell": (
@@ -292,7 +305,7 @@ TRUST_HOME = {
     "A reader MUST NOT skip a malformed line": (
         "ledger/test_trust::test_a_bad_line_is_named"
     ),
-    "What a cache beside a ledger says MUST NOT be believed": (
+    "A cache beside a ledger MUST NOT be trusted": (
         "promises/test_b4_poisoned_caches::test_a_poisoned_cache"
     ),
     "without the secret MUST derive the answer": (
@@ -310,6 +323,7 @@ TRUST_HOME = {
 TRIED = {
     "checkpoint": CHECKPOINT,
     "event": EVENT,
+    "evidence": EVIDENCE,
     "trust-home": TRUST_HOME,
     "values": VALUES,
 }
@@ -321,6 +335,7 @@ UNTRIED = {
         "MUST NOT sign a checkpoint smaller",
     ),
     "event": ("MUST NOT trust functions of its schema",),
+    "evidence": (),
     "trust-home": ("and MUST sync it with each checkpoint",),
     "values": (),
 }

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from muniment import batch
 from muniment.errors import AppendRefused
-from muniment.events import when
+from muniment.formats.statement import when
 from muniment.ledger import Ledger
-from muniment.verifier import verify
+from muniment.storage import sealing
+from muniment.verification.verify import verify
 
 
 class Clock(datetime):
@@ -29,7 +29,7 @@ class Clock(datetime):
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> type[Clock]:
     """Let writers look at a clock that a test may set."""
-    monkeypatch.setattr(batch, "datetime", Clock)
+    monkeypatch.setattr(sealing, "datetime", Clock)
     monkeypatch.setattr(Clock, "ahead", timedelta(0))
     return Clock
 

@@ -53,7 +53,7 @@ def found(newcomer: Newcomer, tmp_path: Path) -> tuple[Path, dict[str, str]]:
     stranger.folder.mkdir()
     (stranger.folder / "jobs.py").write_text(PROGRAM)
     (stranger.folder / "failing.py").write_text(FAILING)
-    stranger.muniment("init")
+    stranger.begin()
     ids = {}
     for name, file in (("RUN", "jobs.py"), ("FAILED", "failing.py")):
         ids[name] = json.loads(stranger.muniment("run", file, "--json").out)["run"]
@@ -161,7 +161,7 @@ def test_packages_and_bytecode_are_compared_too(newcomer: Newcomer, above: str) 
     package.mkdir()
     (package / "__init__.py").write_text("")
     (package / "jobs.py").write_text(PROGRAM)
-    newcomer.muniment("init")
+    newcomer.begin()
     run = json.loads(newcomer.muniment("run", "work/jobs.py", "--json").out)["run"]
     if above == "__init__.py":
         plant(package, above, mark)
@@ -183,7 +183,7 @@ def test_missing_layers_want_trust(newcomer: Newcomer) -> None:
     """Where the kernel holds nothing, only a program that is named or trusted runs."""
     (newcomer.folder / "jobs.py").write_text(PROGRAM)
     (newcomer.folder / "bare.py").write_text(BARE)
-    newcomer.muniment("init")
+    newcomer.begin()
     run = json.loads(newcomer.muniment("run", "jobs.py", "--json").out)["run"]
     replay = ("bare.py", "replay", run, "--no-record")
 
@@ -198,8 +198,8 @@ def test_missing_layers_want_trust(newcomer: Newcomer) -> None:
 
 BARE = """
 import os, shutil, sys
-from muniment_plugins.capsule.native import System
-from muniment_plugins.capsule.seccomp import ALLOW, assemble
+from muniment_plugins.capsule.isolation.native import System
+from muniment_plugins.capsule.isolation.seccomp import ALLOW, assemble
 
 system = System()
 taken = {number: "ENOSYS" for number in (444, 445, 446)}

@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import sqlite3
-import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from muniment.errors import MunimentError
-from muniment.ledger import Ledger
-from muniment.trust import TrustHome
-from muniment.verifier import verify
-from muniment_cli import main
-from standing import (
+from forked_commands import ForkedCommands
+from kinds_of_files import (
     KINDS,
     LINKS,
     NO_FILES,
@@ -28,12 +20,15 @@ from standing import (
     put,
     surroundings,
 )
+from muniment.errors import MunimentError
+from muniment.ledger import Ledger
+from muniment.trust.home import TrustHome
+from muniment.verification.verify import verify
+from muniment_cli import main
 
 LARGE = "x" * 1_100_000
 CODES = {0, 1, 2, 3, 4, 5}
 """What README documents; anything else is a crash or a signal."""
-LIMIT = 120.0
-"""Seconds that only a fault reaches."""
 
 
 @pytest.fixture
@@ -102,37 +97,12 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
 """What reads and writes, the readers first: each meets what the others left."""
 
 
-def _run(arguments: tuple[str, ...], out: Path) -> tuple[int, str]:
-    """Run a command line in a child, which is ended where it hangs."""
-    pid = os.fork()
-    if pid == 0:
-        code = 99
-        try:
-            told = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-            for fd in (1, 2):
-                os.dup2(told, fd)
-            sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
-            sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
-            code = main(list(arguments))
-            sys.stdout.flush()
-            sys.stderr.flush()
-        finally:
-            os._exit(code)
-    until = time.monotonic() + LIMIT
-    while time.monotonic() < until:
-        done, status = os.waitpid(pid, os.WNOHANG)
-        if done:
-            return os.waitstatus_to_exitcode(status), out.read_text("utf-8", "replace")
-        time.sleep(0.005)
-    os.kill(pid, signal.SIGKILL)
-    os.waitpid(pid, 0)
-    return -1, f"{arguments} hangs"
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("file", FILES)
 @pytest.mark.parametrize("kind", possible())
-def test_every_kind_of_file(file: str, kind: str, place: Path, tmp_path: Path) -> None:
+def test_every_kind_of_file(
+    file: str, kind: str, place: Path, tmp_path: Path, commands: ForkedCommands
+) -> None:
     """Each command ends, with a documented code and one line; outside is untouched."""
     files = _files(place)
     assert set(FILES) == set(files)
@@ -141,7 +111,7 @@ def test_every_kind_of_file(file: str, kind: str, place: Path, tmp_path: Path) -
     before = picture(tmp_path / "outside")
     for command in COMMANDS:
         named = tuple(content if one == "CONTENT" else one for one in command)
-        code, said = _run(named, tmp_path / "said")
+        code, said = commands.run(named, Path.cwd(), tmp_path / "said")
         assert code in CODES, (command, code, said)
         assert "Traceback" not in said, (command, said)
         assert "cli/bug" not in said, (command, said)
@@ -237,7 +207,7 @@ def test_another_applications_database(lead: str, place: Path, tmp_path: Path) -
 
 @pytest.mark.parametrize("kind", sorted(NO_FILES & set(possible())))
 def test_init_beside_a_gitignore(kind: str, tmp_path: Path) -> None:
-    """A .gitignore that is no file is refused; one that is a file stays as it is."""
+    """A .gitignore that is not a file is refused; one that is a file stays as it is."""
     surroundings(tmp_path / "outside")
     folder = tmp_path / "new" / ".muniment"
     put(kind, folder / ".gitignore", tmp_path / "outside")

@@ -12,8 +12,8 @@ import pytest
 import muniment
 from muniment.errors import MunimentError
 from muniment.ledger import Ledger
-from muniment.trust import TrustHome
-from muniment.verifier import verify
+from muniment.trust.home import TrustHome
+from muniment.verification.verify import verify
 
 
 def _dangling(place: Path, outside: Path) -> None:

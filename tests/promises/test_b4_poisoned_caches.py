@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from muniment.ledger import Ledger
-from muniment.projections import Projection
-from muniment.records import RunRecord
-from muniment.trust import TrustHome
+from muniment.queries.projections import Projection
+from muniment.queries.run_summary import RunSummaries
+from muniment.trust.home import TrustHome
 
 CREATE = (
     "CREATE TABLE IF NOT EXISTS projection (ledger TEXT, name TEXT, "
@@ -52,7 +52,7 @@ def _poison(
     head, size = ledger.head.hash.hex(), ledger.head.size
     rows = [
         (ledger.id, one.name, one.version, run, size, head)
-        for one in (RunRecord, Titles)
+        for one in (RunSummaries, Titles)
         for run in ("", *runs)
     ]
     place = ledger.path.with_name("cache.db")
@@ -86,7 +86,7 @@ def test_a_poisoned_cache(
     """Whatever another wrote into the cache, answers are folded from events."""
     done = ledger.execute(lambda run: run.uuid(), name="honest")
     ledger.append("note.added", {"text": "honest"})
-    record = ledger.project(RunRecord, done.run_id)
+    record = ledger.project(RunSummaries, done.run_id)
     assert ledger.project(Titles) == ["honest"]
     poison = json.dumps(["poisoned"]).encode()
     ledger.close()
@@ -94,20 +94,20 @@ def test_a_poisoned_cache(
     with Ledger.open(ledger.path, home=home, readonly=True) as opened:
         _poison(opened, poison, CHECKS[check])
         assert opened.project(Titles) == ["honest"]
-        assert opened.project(RunRecord, done.run_id) == record
+        assert opened.project(RunSummaries, done.run_id) == record
 
 
 def test_a_state_of_another_place(ledger: Ledger) -> None:
     """A state that the owner made counts for that run, position and ledger alone."""
     runs = [ledger.execute(lambda run: run.uuid(), name=n).run_id for n in "ab"]
-    records = [ledger.project(RunRecord, run) for run in runs]
+    records = [ledger.project(RunSummaries, run) for run in runs]
     place = ledger.path.with_name("cache.db")
     with closing(sqlite3.connect(place)) as connection, connection:
         connection.execute("UPDATE projection SET run = 'x' WHERE run = ?", (runs[0],))
         connection.execute(
             "UPDATE projection SET run = ? WHERE run = ?", (runs[0], runs[1])
         )
-    assert [ledger.project(RunRecord, run) for run in runs] == records
+    assert [ledger.project(RunSummaries, run) for run in runs] == records
 
 
 def test_a_stranger_leaves_no_trace(ledger: Ledger, tmp_path: Path) -> None:

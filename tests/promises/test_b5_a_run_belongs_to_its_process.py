@@ -11,31 +11,42 @@ import pickle
 import sys
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from children import Report, start
 from forked import asked, decorated, refused, work
-from muniment.effects import Call
 from muniment.errors import MunimentError, RefusedError
-from muniment.kinds import EffectKind
-from muniment.lanes import Lane, current_run
+from muniment.events.effect_kinds import EffectKind
 from muniment.ledger import Ledger
-from muniment.run_owner import RunOwner
-from muniment.runs import Recording
-from muniment.trust import TrustHome
-from muniment.verifier import verify
+from muniment.runs.effect_call import Call, begin
+from muniment.runs.recording import Recording
+from muniment.runs.run import Run, current_run
+from muniment.runs.streams import OpenEffect
+from muniment.trust.home import TrustHome
+from muniment.verification.verify import verify
 
 NOTE = {"text": "x"}
 
 
-async def _aeffect(run: Lane) -> object:
+async def _aeffect(run: Run) -> object:
     return await run.aeffect("asked", {"a": 1}, lambda _: 2)
 
 
-def _program(run: Lane) -> str:
+async def _acall(run: Run) -> object:
+    return await run.acall(_program)
+
+
+async def _aopen(run: Run) -> object:
+    return await run.aopen("asked", {"a": 1})
+
+
+async def _asleep(run: Run) -> None:
+    await run.asleep(0)
+
+
+def _program(run: Run) -> str:
     run.record("note.added", NOTE)
     return str(run.effect("asked", {"a": 1}, lambda _: 2))
 
@@ -46,16 +57,23 @@ def _own_run(ledger: Ledger) -> None:
         run.effect("asked", {"a": 1}, lambda _: 2)
 
 
-ON_A_RUN: dict[str, Callable[[Lane], object]] = {
+ON_A_RUN: dict[str, Callable[[Run], object]] = {
+    "acall": lambda run: asyncio.run(_acall(run)),
     "aeffect": lambda run: asyncio.run(_aeffect(run)),
+    "aopen": lambda run: asyncio.run(_aopen(run)),
+    "asleep": lambda run: asyncio.run(_asleep(run)),
+    "call": lambda run: run.call(_program),
+    "decide": lambda run: run.decide("x"),
     "effect": lambda run: run.effect("asked", {"a": 1}, lambda _: 2),
     "hook": lambda run: run.hook("complete", prompt="x"),
     "lacks": lambda run: run.lacks("note.added", "all"),
     "now": lambda run: run.now(),
     "open": lambda run: run.open("asked", {"a": 1}),
+    "pause": lambda run: run.pause("x"),
     "random": lambda run: run.random(),
     "record": lambda run: run.record("note.added", NOTE),
     "require_param": lambda run: run.require_param("a", 1, 2),
+    "sleep": lambda run: run.sleep(0),
     "unguarded": lambda run: run.unguarded("files"),
     "uuid": lambda run: run.uuid(),
 }
@@ -63,11 +81,13 @@ ON_A_RUN: dict[str, Callable[[Lane], object]] = {
 
 HARMLESS = {
     "beside",
+    "has_record",
     "id",
     "idempotency_key",
     "memory",
     "mode",
     "name",
+    "replays",
     "scope",
     "scope_path",
     "values",
@@ -85,10 +105,13 @@ ON_A_LEDGER: dict[str, Callable[[Ledger], object]] = {
 """Every operation of a ledger that writes, outside of an inherited run."""
 
 OTHERS = {
-    *("aresume", "cache", "create", "digest", "ending", "erase", "event", "events"),
-    *("export", "get_blob", "head", "home", "id", "open", "path", "plugins", "port"),
-    *("project", "prove", "register", "resolve", "resume", "run_id", "store", "value"),
-    "writable",
+    *("aresume", "cache", "cancel", "check_proof", "checkpointed", "create", "digest"),
+    *("effect_kinds", "erase", "event", "event_types", "events", "export"),
+    *("afork", "answer", "fork", "pending"),
+    *("checkpoint_signer", "committed", "first_checkpoint_over", "prove_growth"),
+    *("get_blob", "head", "holds", "home", "id", "keys", "last_checkpoint", "open"),
+    *("path", "plugins", "port", "project", "prove", "register", "resolve", "resume"),
+    *("root", "run_id", "signer", "store", "value", "value_types", "writable"),
 }
 """What reads, what makes another ledger object, and what needs a run that ended."""
 
@@ -102,7 +125,7 @@ def ledger(ledger: Ledger) -> Ledger:
 
 def test_every_operation_is_here() -> None:
     """The two lists name every public operation."""
-    public = {name for name in dir(Lane) if not name.startswith("_")}
+    public = {name for name in dir(Run) if not name.startswith("_")}
     assert public == {*ON_A_RUN, *HARMLESS}
     public = {name for name in dir(Ledger) if not name.startswith("_")}
     assert public == {*ON_A_LEDGER, *OTHERS}
@@ -193,7 +216,7 @@ def test_a_child_that_leaves_the_run(way: str, door: str, ledger: Ledger) -> Non
     """A child that comes out of its parent's run ends nothing and writes nothing."""
     reading, writing = os.pipe()
 
-    def program(run: Lane) -> str:
+    def program(run: Run) -> str:
         run.record("note.added", {"text": "waits"})
         if os.fork() == 0:
             LEAVING[way]()
@@ -284,11 +307,11 @@ def test_every_door_asks() -> None:
     """What writes into a run, or counts in it, asks first whose run it is."""
     doors: list[Callable[..., Any]] = [
         *(Recording.record, Recording.write, Recording.flush, Recording.drain),
-        *(Recording.write_prepared, Recording._draw, Call._write),
+        *(Recording.write_prepared, Recording._draw, Call.write),
+        *(begin, OpenEffect.require_going, Run.lacks, Run.require_param),
     ]
     for door in doors:
         body = inspect.getsource(door)
         assert "owner.require()" in body, door
         if ".lock:" in body:
             assert body.index("owner.require()") < body.index(".lock:")
-    assert Path(inspect.getfile(RunOwner)).name == "run_owner.py"

@@ -15,11 +15,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muniment.kinds import EffectKind
-from muniment.lanes import Lane
+from muniment.events.effect_kinds import EffectKind
 from muniment.ledger import Ledger
+from muniment.runs.run import Run
 from muniment_cli import main
-from muniment_cli.escapes import clean, escaped_json
+from muniment_cli.terminal.escapes import clean, escaped_json
 
 ACTING = {"Cc", "Cf", "Zl", "Zp", "Co", "Cs"}
 INVISIBLE = [
@@ -46,14 +46,14 @@ TEXT = f"a{HOSTILE}\ue000\U000f0000\U0010fffd b\x1b]0;owned\x07\x1b[2J\x9b2J"
 SHORT = "a\x9b2J\u202eb\x1b]0;c\x07\u2066\u200d\ufe0f\u3164"
 
 
-def _program(run: Lane, ticket: str) -> str:
+def _program(run: Run, ticket: str) -> str:
     run.record("note.added", {"text": TEXT, "details": TEXT})
     with run.scope("map/1") as lane:
         lane.effect("asked", {"name": ticket}, lambda _: TEXT)
     return TEXT
 
 
-def _failing(run: Lane) -> str:
+def _failing(run: Run) -> str:
     run.effect("asked", {"name": TEXT}, lambda _: 1)
     raise ValueError(TEXT)
 

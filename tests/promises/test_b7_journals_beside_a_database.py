@@ -6,17 +6,16 @@ import json
 import os
 import sqlite3
 import struct
-import subprocess
-import sys
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 import muniment
+from forked_commands import ForkedCommands
 from muniment.errors import StoreError
 
-MUNIMENT = str(Path(sys.executable).with_name("muniment"))
 COMMANDS = (
     *("status", "runs", "events", "rebuild", "verify", "keys list", "doctor"),
     *("runs show RUN", "runs explain RUN", "replay RUN", "run program.py"),
@@ -38,21 +37,23 @@ def plant(database: Path, victim: Path) -> Path:
     return journal
 
 
-def shell(work: Path, *line: str) -> subprocess.CompletedProcess[str]:
-    """Run a command of muniment in a process of its own."""
-    return subprocess.run(
-        [MUNIMENT, *line], cwd=work, capture_output=True, text=True, check=False
-    )
+Shell = Callable[..., tuple[int, str]]
 
 
 @pytest.fixture
-def work(tmp_path: Path) -> Path:
+def shell(work: Path, commands: ForkedCommands, tmp_path: Path) -> Shell:
+    """Give what runs a command in a process of its own, beside the ledger."""
+    return lambda *line: commands.run(line, work, tmp_path / "said")
+
+
+@pytest.fixture
+def work(tmp_path: Path, commands: ForkedCommands) -> Path:
     """Make a ledger with a run and a cache."""
     place = tmp_path / "work"
     place.mkdir()
     (place / "program.py").write_text("def main(run):\n    return 1\n")
     for line in (["init"], ["run", "program.py"], ["runs"]):
-        assert shell(place, *line).returncode == 0
+        assert commands.run(line, place, tmp_path / "said")[0] == 0
     return place
 
 
@@ -68,40 +69,38 @@ def test_sqlite_alone_deletes_it(work: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["cache.db", "ledger.db"])
-def test_no_command_does(work: Path, name: str) -> None:
+def test_no_command_does(work: Path, shell: Shell, name: str) -> None:
     """Whatever is asked of the ledger, the file that the journal names stays."""
     victim, database = work / "victim", work / ".muniment" / name
-    known = json.loads(shell(work, "runs", "list", "--json").stdout)[0]["id"]
+    known = json.loads(shell("runs", "list", "--json")[1])[0]["id"]
     for command in COMMANDS:
         victim.write_text("precious")
         journal = plant(database, victim)
         line = [known if one == "RUN" else one for one in command.split()]
         line = [one.replace("SELECT-1", "SELECT 1") for one in line]
-        done = shell(work, *line)
-        assert "Traceback" not in done.stderr
+        assert "Traceback" not in shell(*line)[1]
         assert victim.exists(), command
         journal.unlink(missing_ok=True)
 
 
 @pytest.mark.parametrize("command", ["status", "run program.py", "verify", "events"])
 @pytest.mark.parametrize("kind", ["hot", "junk"])
-def test_a_journal_is_named(work: Path, command: str, kind: str) -> None:
+def test_a_journal_is_named(work: Path, shell: Shell, command: str, kind: str) -> None:
     """Beside a ledger it is refused by its name, with what to do; then all is well."""
     ledger = work / ".muniment" / "ledger.db"
     before = ledger.read_bytes()
     journal = plant(ledger, work / "victim")
     if kind == "junk":
         journal.write_text("somebody's notes")
-    done = shell(work, *command.split())
-    said = done.stdout + done.stderr
-    assert done.returncode == 3, said
+    code, said = shell(*command.split())
+    assert code == 3, said
     assert "a rollback journal lies here" in said
     assert str(journal) in said
     assert "move it away" in said
     assert ("store/journal" in said) != ("file/sibling" in said)
     assert (ledger.read_bytes(), journal.exists()) == (before, True)
     journal.unlink()
-    assert shell(work, *command.split()).returncode == 0
+    assert shell(*command.split())[0] == 0
 
 
 def test_a_journal_that_comes_later(
@@ -125,19 +124,19 @@ def test_a_journal_that_comes_later(
 
 
 @pytest.mark.parametrize("data", [b"", bytes(512)])
-def test_a_journal_that_says_nothing(work: Path, data: bytes) -> None:
+def test_a_journal_that_says_nothing(work: Path, shell: Shell, data: bytes) -> None:
     """What SQLite takes for none is none: it is left, and work goes on."""
     journal = work / ".muniment" / "ledger.db-journal"
     journal.write_bytes(data)
     for command in COMMANDS[:5]:
-        assert shell(work, *command.split()).returncode == 0
+        assert shell(*command.split())[0] == 0
 
 
-def test_the_cache_still_remembers(work: Path) -> None:
+def test_the_cache_still_remembers(work: Path, shell: Shell) -> None:
     """A journal costs what was written last, not the cache."""
     cache = work / ".muniment" / "cache.db"
     before = cache.read_bytes()
     journal = plant(cache, work / "victim")
-    assert shell(work, "runs").returncode == 0
+    assert shell("runs")[0] == 0
     assert not journal.exists()
     assert cache.read_bytes() == before

@@ -14,17 +14,17 @@ from pathlib import Path
 import pytest
 
 from forge import RUN, Forge, Row, leaf_hash, make_key, pae, raw, rehash
-from muniment import run_check
 from muniment.errors import WrongError
-from muniment.lanes import Lane
 from muniment.ledger import Ledger
-from muniment.replaying import replay
+from muniment.recorded import run_check
+from muniment.replays.replay import replay
+from muniment.runs.run import Run
 
 EVENTS = ("run.started", "claim", "asked", "answered", "note", "asked", "answered")
 CALLED: list[str] = []
 
 
-def program(run: Lane, *, fail: bool = False) -> object:
+def program(run: Run, *, fail: bool = False) -> object:
     """State two facts around two effects."""
     CALLED.append(run.mode)
     run.record("claim.stated", {"id": "c1", "text": "t", "acceptance": {}})
@@ -214,7 +214,7 @@ def test_a_revoked_key_writes_no_record(tmp_path: Path) -> None:
                 assert len(check.events()) == 3
                 assert check.checked() == run_check.Checked(3, 5, proven=True)
                 continue
-            with pytest.raises(WrongError, match="no writer") as error:
+            with pytest.raises(WrongError, match="not a writer here") as error:
                 check.events()
         assert error.value.rule == "key/role"
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from first_hour import begin
 from operations import LACKING, OPERATIONS, outcomes
 
 ROOT = Path(__file__).parents[2]
@@ -36,7 +37,7 @@ def work(tmp_path: Path) -> Path:
     """Make a ledger, and stand beside it."""
     place = tmp_path / "work"
     place.mkdir()
-    assert shell(place, MUNIMENT, "init").returncode == 0
+    begin(place)
     return place
 
 
@@ -103,7 +104,7 @@ def test_no_key_and_no_ledger_is_read(
     place.mkdir()
     if inside:
         monkeypatch.setenv("MUNIMENT_HOME", str(place / "home"))
-    assert shell(place, MUNIMENT, "init").returncode == 0
+    begin(place)
     run = recorded(place, THIEF)
     done = replayed(place, run, "--json")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -232,7 +233,7 @@ def framed(value):
 
 
 def tell(data):
-    for number in range(3, 64):
+    for number in range(3, 1024):
         try:
             os.write(number, data)
         except OSError:
@@ -247,10 +248,23 @@ def main(run):
 """
 
 
+@pytest.fixture(scope="module")
+def lied(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, str]:
+    """Record the honest run once; return its folder, its trust home and its id."""
+    work, home = (tmp_path_factory.mktemp(one) for one in ("lied", "home"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MUNIMENT_HOME", str(home))
+        begin(work)
+        return work, home, recorded(work, LIAR.replace("{deed}", "pass"))
+
+
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_program_that_writes_into_the_pipe(work: Path, name: str) -> None:
+def test_a_program_that_writes_into_the_pipe(
+    lied: tuple[Path, Path, str], name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Whatever it writes, exits by, or floods with: a verdict against it, or none."""
-    run = recorded(work, LIAR.replace("{deed}", "pass"))
+    work, home, run = lied
+    monkeypatch.setenv("MUNIMENT_HOME", str(home))
     (work / "other.py").write_text(LIAR.replace("{deed}", HOSTILE[name]))
     done = replayed(work, run, "--program", "other.py:main")
     assert done.returncode in (1, 3), done.stdout + done.stderr

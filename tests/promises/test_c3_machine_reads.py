@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from first_hour import begin
 from model_server import ModelServer
 
 MUNIMENT = str(Path(sys.executable).with_name("muniment"))
@@ -134,7 +135,7 @@ def test_a_fresh_process_replays_it(tmp_path: Path, name: str) -> None:
     work.mkdir()
     key = 'KEY = "sk-of-nobody-at-all-0000"\n'
     (work / "program.py").write_text(key + PROGRAMS[name])
-    assert shell(work, MUNIMENT, "init").returncode == 0
+    begin(work)
     with ModelServer() as server:
         url = f"url={server.url}"
         ran = shell(work, MUNIMENT, "run", "program.py", "-p", url, "--json")

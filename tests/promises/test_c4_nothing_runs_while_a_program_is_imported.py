@@ -146,9 +146,14 @@ def failed(newcomer: Newcomer) -> str:
     """Run a script whose first effect completes and whose second fails."""
     (newcomer.folder / "first.py").write_text(FIRST + UNDER_GUARD)
     newcomer.python("first.py")
-    (run,) = json.loads(newcomer.muniment("runs", "--json").out)
-    assert (run["status"], newcomer.paid) == ("failed", 1)
-    return str(run["id"])
+    ((run, _),) = newcomer.runs()
+    assert (newcomer.events()[-1], newcomer.paid) == ("run.failed", 1)
+    return run
+
+
+def programs(newcomer: Newcomer) -> int:
+    """Return how many runs of the program there are."""
+    return sum(name in ("first.py", "triage") for _, name in newcomer.runs())
 
 
 def advice(newcomer: Newcomer, run: str) -> dict[str, list[str]]:
@@ -168,7 +173,7 @@ def test_advice_on_a_guarded_file_works_and_performs_nothing_twice(
     (newcomer.folder / "repaired").touch()
     assert newcomer.muniment(*offered["resume"]).code == 0
     assert newcomer.muniment("replay", failed).code == 0
-    assert (newcomer.paid, newcomer.runs("first.py", "triage")) == (1, 1)
+    assert (newcomer.paid, programs(newcomer)) == (1, 1)
 
 
 @pytest.mark.parametrize("doing", DOINGS)
@@ -192,7 +197,7 @@ def test_an_unguarded_file_is_refused(
         assert '`if __name__ == "__main__":`' in done.err
     if doing != "swallowed" or verb == "replay":
         assert newcomer.events() == before
-    assert (newcomer.paid, newcomer.runs("first.py", "triage")) == (1, 1)
+    assert (newcomer.paid, programs(newcomer)) == (1, 1)
     assert not (newcomer.folder / "other.db").exists()
 
 
@@ -203,7 +208,7 @@ def test_an_experiment_does_not_run_by_itself_either(
     """Neither run nor registration, nor a step that is called by hand asks a model."""
     file = newcomer.folder / "study.py"
     file.write_text(EXPERIMENT)
-    newcomer.muniment("init")
+    newcomer.begin()
     run = json.loads(newcomer.muniment("run", "study.py", "--json").out)["run"]
     assert newcomer.paid == 1
     file.write_text(f"{EXPERIMENT}\n{EXPERIMENT_DOINGS[doing]}\n")
@@ -211,10 +216,7 @@ def test_an_experiment_does_not_run_by_itself_either(
     done = newcomer.muniment("replay", run, "--program", "study.py:main", "--no-record")
 
     assert (done.code, "[program/importing]" in done.err) == (4, True), done.err
-    assert (
-        newcomer.paid,
-        len(json.loads(newcomer.muniment("runs", "--json").out)),
-    ) == (1, 1)
+    assert (newcomer.paid, len(newcomer.runs())) == (1, 1)
     # By its events alone it replays: of what is imported there, nothing is asked.
     assert newcomer.muniment("replay", run, "--no-record").code == 0
     assert newcomer.paid == 1
@@ -336,11 +338,7 @@ def test_the_first_program_of_the_readme(newcomer: Newcomer) -> None:
     text = readme.split("```python\n")[1].split("```")[0]
     (newcomer.folder / "first.py").write_text(text)
     assert "acceptable" in newcomer.python("first.py").out
-    (run,) = [
-        one["id"]
-        for one in json.loads(newcomer.muniment("runs", "--json").out)
-        if not one["name"].startswith("replay")
-    ]
+    (run,) = [run for run, name in newcomer.runs() if not name.startswith("replay")]
 
     assert newcomer.muniment("replay", run).code == 0
     again = newcomer.muniment("resume", run)

@@ -15,9 +15,10 @@ from typing import Any, cast
 
 import pytest
 
-from muniment.events import Event
-from muniment_cli.recalling import folders_of
-from muniment_cli.scratch import remove, scratch_directory
+from first_hour import begin
+from muniment.formats.statement import Event
+from muniment_cli.replay.recall import folders_of
+from muniment_cli.replay.scratch import remove, scratch_directory
 from muniment_plugins.capsule.machine import machine
 
 MUNIMENT = str(Path(sys.executable).with_name("muniment"))
@@ -43,7 +44,7 @@ def shell(work: Path, *line: str, **more: Any) -> subprocess.CompletedProcess[st
 def recorded(work: Path, text: str = PROGRAM) -> str:
     """Record the program *text* in *work*, and return the run."""
     (work / "program.py").write_text(text)
-    assert shell(work, "init").returncode == 0
+    begin(work)
     ran = shell(work, "run", "program.py", "--json")
     assert ran.returncode == 0, ran.stderr
     return str(json.loads(ran.stdout)["run"])
@@ -302,7 +303,7 @@ def test_a_program_gets_no_terminal(work: Path) -> None:
 
 
 def test_an_error_without_a_text_is_no_traceback(work: Path) -> None:
-    """Not even where its text raises what is no `Exception`."""
+    """Not even where its text raises what is not an `Exception`."""
     run = recorded(work)
     code = (
         "class E(BaseException):\n    def __str__(self):\n        raise E\n"
@@ -315,7 +316,7 @@ def test_an_error_without_a_text_is_no_traceback(work: Path) -> None:
 
 def test_a_refusal_is_one_line(work: Path) -> None:
     """What is held less than was required is refused by the parent alone."""
-    assert shell(work, "init").returncode == 0
+    begin(work)
     line = (sys.executable, "-c", "print(1)")
     assert shell(work, "record", "--", *line).returncode == 0
     run = json.loads(shell(work, "runs", "list", "--json").stdout)[0]["id"]

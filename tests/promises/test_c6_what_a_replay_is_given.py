@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from first_hour import begin
 from model_server import ModelServer
 
 MUNIMENT = str(Path(sys.executable).with_name("muniment"))
@@ -44,7 +45,7 @@ def shell(work: Path, *line: str, **also: str) -> subprocess.CompletedProcess[st
 def recorded(work: Path, text: str, **also: str) -> str:
     """Record the program *text* where these variables are set, and return the run."""
     (work / "program.py").write_text(text)
-    assert shell(work, "init").returncode == 0
+    begin(work)
     ran = shell(work, "run", "program.py", "--json", **also)
     assert ran.returncode == 0, ran.stderr
     return str(json.loads(ran.stdout)["run"])
@@ -101,20 +102,18 @@ READS = {
 
 
 @pytest.mark.parametrize("read", READS)
-@pytest.mark.parametrize("named", [(), ("--program", "program.py:main")])
-def test_a_variable_of_its_own(
-    tmp_path: Path, read: str, named: tuple[str, ...]
-) -> None:
+def test_a_variable_of_its_own(tmp_path: Path, read: str) -> None:
     """Without it that cannot be told, and the option is named; with it, acceptable."""
     run = recorded(tmp_path, READS[read], **OWN)
-    done = shell(tmp_path, "replay", run, *named, **OWN)
-    assert done.returncode == 3, done.stdout + done.stderr
-    assert "[replay/denied]" in done.stderr
-    assert "--env OF_MY_OWN" in done.stderr
-    done = shell(tmp_path, "replay", run, *named, "--env", "OF_MY_OWN", **OWN)
-    assert done.returncode == 0, done.stdout + done.stderr
-    done = shell(tmp_path, "replay", run, *named, "--env", "OF_MY_OWN=m-1")
-    assert done.returncode == 0, done.stdout + done.stderr
+    for named in ((), ("--program", "program.py:main")):
+        done = shell(tmp_path, "replay", run, *named, **OWN)
+        assert done.returncode == 3, done.stdout + done.stderr
+        assert "[replay/denied]" in done.stderr
+        assert "--env OF_MY_OWN" in done.stderr
+        done = shell(tmp_path, "replay", run, *named, "--env", "OF_MY_OWN", **OWN)
+        assert done.returncode == 0, done.stdout + done.stderr
+        done = shell(tmp_path, "replay", run, *named, "--env", "OF_MY_OWN=m-1")
+        assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_what_it_looked_for_and_did_not_need(tmp_path: Path) -> None:
@@ -134,7 +133,7 @@ def test_what_nobody_withheld_is_no_excuse(tmp_path: Path) -> None:
 
 def test_a_recorded_command_keeps_its_variables(tmp_path: Path) -> None:
     """What was typed again after `--` is the user's own: its variables are there."""
-    assert shell(tmp_path, "init").returncode == 0
+    begin(tmp_path)
     (tmp_path / "agent.py").write_text("import os\nassert os.environ['OF_MY_OWN']\n")
     line = ("--", sys.executable, "agent.py")
     assert shell(tmp_path, "record", *line, **OWN).returncode == 0
@@ -158,7 +157,7 @@ def main(run, url):
 def test_an_sdk_is_content_with_any_key(tmp_path: Path) -> None:
     """One that takes its key from a variable says that it lacks it; none is sent."""
     (tmp_path / "program.py").write_text(SDK)
-    assert shell(tmp_path, "init").returncode == 0
+    begin(tmp_path)
     key = {"OPENAI_API_KEY": "sk-of-nobody-at-all-0000"}
     with ModelServer() as server:
         line = ("run", "program.py", "-p", f"url={server.url}", "--json")

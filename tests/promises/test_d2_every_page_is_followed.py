@@ -7,6 +7,7 @@ installed but what the page names.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,11 +18,24 @@ from model_server import ModelServer
 from pages import FILE, Desk, Situation, blocks, follow
 
 ROOT = Path(__file__).parents[2]
+TREE = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 PAGES = [
     page
-    for page in sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+    for page in TREE
     if {"python", "sh"} & {block.language for block in blocks(page)}
 ]
+FENCE = re.compile(r"^ {0,3}(?:```|~~~)", re.MULTILINE)
+READ = {
+    "docs/reference/api.md": "test_api_page.py",
+    "docs/reference/commands.md": "cli/test_completion.py",
+    "docs/spec/canonical.md": "ledger/test_spec_values.py",
+    "docs/spec/checkpoint.md": "ledger/test_spec_checkpoint.py",
+    "docs/spec/event.md": "ledger/test_spec_event.py",
+    "docs/spec/evidence.md": "plugins/evidence/test_bundle_forged.py",
+    "docs/spec/trust-home.md": "ledger/test_heads.py",
+    "docs/spec/values.md": "ledger/test_spec_values.py",
+}
+"""Pages whose blocks nobody types, and who reads those instead."""
 SLOW = {"README.md", "experiments.md", "keys-on-ci.md", "record-programs.md"}
 NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
 AGENT = """
@@ -40,6 +54,11 @@ asked = urllib.request.Request(
 print(json.load(urllib.request.urlopen(asked))["choices"][0]["message"]["content"])
 sys.exit(times == 4)  # the line of the page after whose run it is resumed
 """
+ASKS = """
+def main(run):
+    for kind in ["llm"] * 3 + ["tool"] * 9:
+        run.effect(kind, {"name": "x"}, lambda _: 1)
+"""
 SITUATIONS = {
     "README.md": Situation(
         files={"agent.py": AGENT},
@@ -55,16 +74,43 @@ SITUATIONS = {
             "3  Replay": "an excerpt of the tour: see test_docs.py",
         },
     ),
+    "CONTRIBUTING.md": Situation(
+        unrun={
+            "make test            # everything; sets itself up (Python 3.11 or newer, "
+            "git, make)": "of the checkout: see test_contributing.py",
+            "ledger/muniment/            THE KERNEL, from the ground up": (
+                "the map: see test_contributing.py"
+            ),
+        }
+    ),
+    "query.md": Situation(
+        files={"asks.py": ASKS}, before=("muniment init", "muniment run asks.py")
+    ),
     "keys-on-ci.md": Situation(
-        places=("owner", "runner"),
+        places=("owner", "runner", "next"),
         files={"nightly.py": "def main(run): return 1\n"},
-        before=(
-            "muniment init",
-            'mv "$(find $HOME -path "*recovery*" -name root.pem)" .',
-        ),
         hands=("ci.json", "last.note"),
     ),
+    "decisions.md": Situation(
+        places=("here", "ann"),
+        hands=("ann.json", "yes.json"),
+        exits={"muniment run release.py": (5,)},
+    ),
+    "verify-without-muniment.md": Situation(
+        files={"work.py": "def main(run): return run.effect('tool', 1, lambda _: 2)\n"},
+        before=(
+            "muniment init",
+            "muniment run work.py",
+            "muniment bundle RUN -o evidence",
+        ),
+        unrun={
+            "cosign verify-blob-attestation --bundle evidence/evidence.sigstore.json \\": (
+                "needs cosign 3: see test_bundle_outsiders.py"
+            )
+        },
+    ),
     "erase.md": Situation(exits={"muniment replay RUN": (3,)}),
+    "resume.md": Situation(exits={"muniment cancel RUN": (4,)}),  # it is complete
     "isolation.md": Situation(
         exits={"muniment doctor": (0, 1)},
         unrun={
@@ -82,6 +128,11 @@ SITUATIONS = {
             "warning: not recorded: the program connected to 127.0.0.1:11434; started "
             "`curl -s …`": "see test_f1_unrecorded_calls.py",
             "diverged     effect event 2": "see test_f5_differences.py",
+            "another program  command[3] was 'T-1', is 'T-2'": (
+                "see test_recorder_likeness.py"
+            ),
+            "warning: not searched for secrets: the answer of GET https://… "
+            "(nothing here unpacks br)": "see test_f2_unsearched_bodies.py",
         },
     ),
     "models.md": Situation(
@@ -99,7 +150,10 @@ SITUATIONS = {
         }
     ),
     "hooks.md": Situation(
-        unrun={"[project.entry-points.muniment]": "see test_third_party.py"}
+        unrun={
+            "[project.entry-points.muniment]": "see test_third_party.py",
+            '[project.entry-points."muniment.commands"]': "see test_conduct.py",
+        }
     ),
 }
 
@@ -138,6 +192,21 @@ def test_page_is_followed(page: Path, site: Site) -> None:
     counted = len(done.ran) + len(done.compared) + len(done.listed)
     assert counted == len(blocks(page))
     assert {block.first for block in done.listed} == set(situation.unrun)
+
+
+def test_no_block_is_passed_over() -> None:
+    """Every page with a block is followed, or a test that there is reads its blocks."""
+    with_blocks = {page for page in TREE if FENCE.search(page.read_text())}
+    others = {str(page.relative_to(ROOT)) for page in with_blocks - {*PAGES}}
+    assert others == READ.keys()
+    for page in PAGES:
+        assert len(FENCE.findall(page.read_text())) == 2 * len(blocks(page)), page
+    tests = ROOT / "tests"
+    for name, test in READ.items():
+        assert Path(name).stem in (tests / test).read_text()
+    told = " ".join(str(situation.unrun) for situation in SITUATIONS.values())
+    for name in re.findall(r"see (\w+\.py)", told):
+        assert [*tests.rglob(name)], name
 
 
 DOINGS = {

@@ -16,7 +16,7 @@ from first_hour import Newcomer
 @pytest.fixture
 def runner(newcomer: Newcomer, tmp_path: Path) -> Newcomer:
     """Give a runner that has a directory and a home of its own, and the ledger."""
-    newcomer.muniment("init")
+    newcomer.begin()
     shutil.move(next(newcomer.home.rglob("recovery/root.pem")), newcomer.folder)
     folder = tmp_path / "runner"
     folder.mkdir()

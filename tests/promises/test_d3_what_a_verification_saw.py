@@ -12,8 +12,8 @@ import pytest
 
 from forge import Forge, keyid
 from muniment.errors import MunimentError
-from muniment.trust import TrustHome
-from muniment.verifier import Report, verify
+from muniment.trust.home import TrustHome
+from muniment.verification.verify import Report, verify
 from muniment_cli import main
 
 LONG, SHORT = 11, 6

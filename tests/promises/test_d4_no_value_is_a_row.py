@@ -14,8 +14,9 @@ import sys
 import pytest
 
 from first_hour import Newcomer
+from forked_commands import ForkedCommands
 from recording import PYTHON, Desk
-from terminals import on_terminal
+from terminals import on_forked_terminal
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="has no terminals")
 
@@ -47,19 +48,21 @@ with muniment.open(".muniment/ledger.db", create=True, actor=H) as ledger:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("columns", [0, 60, 200])
-def test_lines_of_values_are_told_apart(newcomer: Newcomer, columns: int) -> None:
+def test_lines_of_values_are_told_apart(
+    newcomer: Newcomer, commands: ForkedCommands, columns: int
+) -> None:
     """In a pipe, and on terminals of any width."""
     (newcomer.folder / "work.py").write_text(PROGRAM)
     assert newcomer.python("work.py").code == 0
     runs = [one["id"] for one in json.loads(newcomer.muniment("runs", "--json").out)]
     size = json.loads(newcomer.muniment("status", "--json").out)["size"]
-    commands = [
+    of_runs = [
         *([verb, run] for verb in ("show", "tree", "explain") for run in runs),
         ["list"],
         ["diff", *runs],
     ]
     words = [
-        *(["runs", *one] for one in commands),
+        *(["runs", *one] for one in of_runs),
         *(["events", "show", str(seq)] for seq in range(size)),
         *(["events"], ["events", "tail"], ["status"], ["verify"], ["keys", "list"]),
         *(["runs", "stats"], ["query", "SELECT * FROM runs"], ["replay", runs[0]]),
@@ -71,9 +74,11 @@ def test_lines_of_values_are_told_apart(newcomer: Newcomer, columns: int) -> Non
     seen = 0
     for command in words:
         if columns:
-            said = on_terminal(newcomer, columns, *command, both=True).out
+            said = on_forked_terminal(
+                commands, newcomer, columns, *command, both=True
+            ).out
         else:
-            got = newcomer.muniment(*command)
+            got = newcomer.forked(commands, *command)
             said = got.out + "\n" + got.err
         assert "Traceback" not in said
         shown = STYLE.sub("", said)

@@ -10,15 +10,20 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import sys
 import unicodedata
+from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from first_hour import Newcomer
-from terminals import on_terminal
+from first_hour import Newcomer, Said
+from forked_commands import ForkedCommands
+from terminals import on_forked_terminal
 
 pytestmark = [
     pytest.mark.slow,
@@ -55,6 +60,15 @@ QUERIES = [
 ]
 
 
+Terminal = Callable[..., Said]
+
+
+@pytest.fixture(scope="module", name="terminal")
+def of_forked(commands: ForkedCommands) -> Terminal:
+    """Return what types a command line on a terminal of so many columns."""
+    return partial(on_forked_terminal, commands)
+
+
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Newcomer:
     """Give a ledger with the runs of the tour, long names, a failure and a replay."""
@@ -64,7 +78,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Newcomer:
     user.home.mkdir()
     (user.folder / "work.py").write_text(PROGRAM)
     assert user.python("work.py").code == 0
-    experiment = "from muniment_cli.demo import experiment\nE = experiment()\n"
+    experiment = "from muniment_cli.tour.demo import experiment\nE = experiment()\n"
     (user.folder / "sums.py").write_text(experiment)
     done = user.muniment("run", "sums.py:E")
     assert done.code in (0, 1), done.err
@@ -113,10 +127,12 @@ def too_long(text: str, columns: int) -> list[str]:
 
 
 @pytest.mark.parametrize("columns", [40, 60, 80, 200])
-def test_no_line_is_longer_than_the_terminal(filled: Newcomer, columns: int) -> None:
+def test_no_line_is_longer_than_the_terminal(
+    filled: Newcomer, terminal: Terminal, columns: int
+) -> None:
     """Whatever is printed fits, and nothing of it is only an ellipsis."""
     for command in commands(filled):
-        said = on_terminal(filled, columns, *command)
+        said = terminal(filled, columns, *command)
         assert said.code in (0, 1), (command, said.err)
         assert "Traceback" not in said.out + said.err
         shown = STYLE.sub("", said.out)
@@ -125,7 +141,9 @@ def test_no_line_is_longer_than_the_terminal(filled: Newcomer, columns: int) -> 
 
 
 @pytest.mark.parametrize("columns", [40, 60, 200])
-def test_each_row_is_identified(filled: Newcomer, columns: int) -> None:
+def test_each_row_is_identified(
+    filled: Newcomer, terminal: Terminal, columns: int
+) -> None:
     """Runs by a prefix that can be pasted, events by number, keys, kinds and plugins."""
     runs, events = listed(filled, "runs"), listed(filled, "events")
     wanted = {
@@ -136,7 +154,7 @@ def test_each_row_is_identified(filled: Newcomer, columns: int) -> None:
         "plugins": [one["name"] for one in listed(filled, "plugins")],
     }
     for command, rows in wanted.items():
-        shown = STYLE.sub("", on_terminal(filled, columns, *command.split()).out)
+        shown = STYLE.sub("", terminal(filled, columns, *command.split()).out)
         words = shown.split()
         assert all(one in words or f"{one}…" in words for one in rows) or all(
             any(word.startswith(one) for word in words) for one in rows
@@ -157,10 +175,10 @@ HEADINGS = {
 @pytest.mark.parametrize("columns", [60, 80])
 @pytest.mark.parametrize("command", HEADINGS)
 def test_no_column_is_squeezed_to_nothing(
-    filled: Newcomer, command: str, columns: int
+    filled: Newcomer, terminal: Terminal, command: str, columns: int
 ) -> None:
     """Each heading is there, and below it as much as its cells have, or a part."""
-    shown = STYLE.sub("", on_terminal(filled, columns, *command.split()).out)
+    shown = STYLE.sub("", terminal(filled, columns, *command.split()).out)
     lines = shown.split("\n")
     if not all(one in lines[0].split() for one in HEADINGS[command]):  # upright
         names = {line.split(" ")[0] for line in lines}
@@ -173,9 +191,9 @@ def test_no_column_is_squeezed_to_nothing(
     assert any(len(one) >= 5 for one in wide) or command == "keys list", shown
 
 
-def test_wide_terminals_show_whole_ids(filled: Newcomer) -> None:
+def test_wide_terminals_show_whole_ids(filled: Newcomer, terminal: Terminal) -> None:
     """Nothing is cut that there is room for."""
-    shown = on_terminal(filled, 200, "runs", "list").out
+    shown = terminal(filled, 200, "runs", "list").out
     for one in listed(filled, "runs"):
         assert one["id"] in shown
 
@@ -190,7 +208,9 @@ WRONG = [
 
 
 @pytest.mark.parametrize("how", ["before", "behind", "environment"])
-def test_without_colours_there_is_no_escape(filled: Newcomer, how: str) -> None:
+def test_without_colours_there_is_no_escape(
+    filled: Newcomer, terminal: Terminal, how: str
+) -> None:
     """No ESC byte on stdout or stderr, of answers, errors, bars and tours."""
     also = {"NO_COLOR": "1"} if how == "environment" else {}
     user = Newcomer(filled.folder, filled.home, also)
@@ -198,14 +218,50 @@ def test_without_colours_there_is_no_escape(filled: Newcomer, how: str) -> None:
     escaped = 0
     for command in [*commands(filled)[::4], *WRONG]:
         words = [run if one == "RUN" else one for one in command]
-        coloured = on_terminal(filled, 100, *words, both=True).out
+        coloured = terminal(filled, 100, *words, both=True).out
         escaped += "\x1b" in coloured
         if how == "before":
             words = ["--no-color", *words]
         elif how == "behind":
             at = words.index("--") if "--" in words else len(words)
             words = [*words[:at], "--no-color", *words[at:]]
-        said = on_terminal(user, 100, *words, both=True)
+        said = terminal(user, 100, *words, both=True)
         assert said.out.strip() or command[0] == "rebuild", words
         assert "\x1b" not in said.out, (words, said.out)
     assert escaped > 10
+
+
+STORY = """
+import sys, muniment
+with muniment.open(sys.argv[1]) as ledger:
+    for number in range(int(sys.argv[3])):
+        ledger.append("note.added", {"text": f"{sys.argv[2]} {number}"})
+"""
+
+
+@pytest.mark.parametrize("columns", [40, 60, 200])
+def test_a_comparison_fits(tmp_path: Path, terminal: Terminal, columns: int) -> None:
+    """Of copies, forks and strangers: what stands in files begins beside its name."""
+    user = Newcomer(tmp_path / "desk", tmp_path / "home")
+    user.folder.mkdir()
+    (user.folder / "story.py").write_text(STORY)
+    for name in ("a.db", "other.db"):
+        assert user.muniment("init", name).code == 0
+    for name in ("fork.db", "copy.db"):
+        shutil.copy(user.folder / "a.db", user.folder / name)
+    twin = Newcomer(user.folder, tmp_path / "home-of-the-twin")
+    shutil.copytree(user.home, twin.home)
+    assert user.python("story.py", "a.db", "one", "3").code == 0
+    assert twin.python("story.py", "fork.db", "another", "4").code == 0
+    for name, code in (("copy.db", 0), ("fork.db", 1), ("other.db", 1)):
+        said = terminal(user, columns, "compare", "a.db", name)
+        shown = STYLE.sub("", said.out)
+        assert said.code == code, shown
+        assert not too_long(shown, columns), too_long(shown, columns)
+        names = ("ledger", "root", "proof", "one", "other", "events", "signed", "note")
+        first, *rest = shown.split("\n")
+        left = [
+            one for one in rest if one and not one.startswith((" ", *names, "the "))
+        ]
+        assert not left, shown
+        assert first.partition(":")[0] in ("consistent", "fork", "different")

@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from first_hour import Newcomer
-from muniment.events import Event
-from muniment.tallies import EffectTally, Tally
+from muniment.formats.statement import Event
+from muniment.queries.effect_stats import EffectTally, Tally
 
 DYING = """
 import os
@@ -59,7 +59,7 @@ def test_doubt_is_open_until_it_is_resolved(newcomer: Newcomer) -> None:
     assert newcomer.python("triage.py").code < 0
     assert stats(newcomer) == {"llm": (1, 0, 1), "tool": (1, 1, 0)}
     (run,) = json.loads(newcomer.muniment("runs", "--json").out)
-    again = ("resume", run["id"], "--repeat-doubtful")
+    again = ("resume", run["id"])
     assert newcomer.muniment(*again).code < 0
     assert stats(newcomer)["llm"] == (2, 0, 1)
     done = newcomer.muniment(*again)
@@ -102,7 +102,7 @@ NUMBERS = (True, -1, -(1 << 40), 1.5, "7", None, [7], {"$int": "7"})
 
 @pytest.mark.parametrize("odd", NUMBERS)
 def test_only_counts_are_added(odd: object) -> None:
-    """What is no count, in a duration or in the usage of tokens, is added nowhere."""
+    """What is not a count, in a duration or in the usage of tokens, is added nowhere."""
     fold = EffectTally()
     state = fold.initial()
     usage = {"input_tokens": odd, "output_tokens": odd}

@@ -33,7 +33,7 @@ def test_of_one_ledger(
     newcomer: Newcomer, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     """New, grown, verified before, as an older copy, and for a stranger."""
-    newcomer.muniment("init")
+    newcomer.begin()
     shutil.copytree(newcomer.folder / ".muniment", newcomer.folder / "before")
     assert len(set(both(newcomer))) == 1
     text = "import muniment\nmuniment.open('.muniment/ledger.db').append('note.added', {'text': 'x'})\n"

@@ -1,7 +1,7 @@
 """The tour prints the same counts each time, and README shows what it prints.
 
 How many children of an execution a machine holds alike, and which of them is done
-first, is no part of how long a record is: one fact measures one execution.
+first, is not a part of how long a record is: one fact measures one execution.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ import muniment
 from first_hour import Newcomer
 from in_process import InProcess, harness_ledger
 from muniment.hookspecs import hookimpl
-from muniment_cli.demo import experiment
-from muniment_plugins.harness.levels import LEVELS, held_by
+from muniment_cli.tour.demo import experiment
+from muniment_plugins.harness.steps.isolation_levels import LEVELS, held_by
 
 README = Path(__file__).parents[2] / "README.md"
 HASHES = re.compile(r"(?<![a-z])(?=\w*\d)[0-9a-f]{12}\b|\b[0-9A-Z]{13,26}\b")

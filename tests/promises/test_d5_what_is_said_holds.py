@@ -1,7 +1,7 @@
 """What is said of a ledger is what happens to who acts on it.
 
 ``status`` says writable where an append succeeds; what is advised can be given; a
-process that ended is not alive; an answer that cannot be printed is no bug of ours.
+process that ended is not alive; an answer that cannot be printed is not a bug of ours.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ import pytest
 
 import muniment
 from first_hour import Newcomer
-from muniment import homes
-from muniment.executing import is_alive, owner
-from muniment.trust import TrustHome
+from muniment.runs.execution import is_alive, owner
+from muniment.trust import home_location
+from muniment.trust.home import TrustHome
 from muniment_cli import main
-from muniment_cli.health import check_machine
+from muniment_cli.diagnosis.health import check_machine
 
 if TYPE_CHECKING:
-    from muniment.canonical import JsonValue
+    from muniment.encoding.canonical import JsonValue
 
 LEDGER = Path(".muniment/ledger.db")
 PROGRAM = """
@@ -100,8 +100,82 @@ def longer() -> None:
     other_history("b", "c", "d")
 
 
+def kept(name: str) -> Path:
+    """Return the file below the trust home that has this name."""
+    (found,) = Path(os.environ["MUNIMENT_HOME"]).glob(f"ledgers/*/*/{name}.pem")
+    return found
+
+
+def gone() -> None:
+    """Take the writer's key away."""
+    note("a")
+    kept("writer").unlink()
+
+
+def another_key() -> None:
+    """Put a key in its place that nobody enrolled."""
+    note("a")
+    kept("writer").unlink()
+    shutil.copy(kept("next-root"), kept("checkpoint").with_name("writer.pem"))
+
+
+def no_key() -> None:
+    """Put something in its place that is not a key."""
+    note("a")
+    kept("writer").write_text("no key")
+
+
+def revoked() -> None:
+    """End the writer's key, which stays where it is."""
+    note("a")
+    root = str(kept("root"))
+    assert main(["keys", "revoke", "writer", "--root", root, "--reason", "lost"]) == 0
+
+
+def checkpoint_revoked() -> None:
+    """End the other key, which signs no events."""
+    note("a")
+    line = ["keys", "revoke", "checkpoint", "--root", str(kept("root"))]
+    assert main([*line, "--reason", "lost"]) == 0
+
+
+KEYS = [gone, another_key, no_key, revoked, checkpoint_revoked]
+
+
 @pytest.mark.usefixtures("home", "place")
-@pytest.mark.parametrize("state", [newest, older, same_length, longer])
+@pytest.mark.parametrize("given", [None, "writer", "checkpoint", "next-root", "none"])
+@pytest.mark.parametrize("state", [newest, *KEYS])
+def test_a_key_is_good_if_it_signs(
+    state: Callable[[], None],
+    given: str | None,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Kept or given, `doctor` and `status` call a key good where an append succeeds."""
+    state()
+    if given is not None:
+        file = next(Path(os.environ["MUNIMENT_HOME"]).glob(f"**/{given}.pem"), "none")
+        monkeypatch.setenv("MUNIMENT_KEY", str(file))
+    capsys.readouterr()
+    main(["doctor", "--json"])
+    seen = [one for one in json.loads(capsys.readouterr().out) if one["name"] == "key"]
+    name = "writer: " if given is None else "MUNIMENT_KEY: "
+    good = {one["verdict"] for one in seen if one["seen"].startswith(name)} == {"ok"}
+    code = main(["status", "--json"])
+    out = capsys.readouterr().out
+    writable = code == 0 and json.loads(out)["writable"]
+    try:
+        note("next")
+    except muniment.MunimentError:
+        written = False
+    else:
+        written = True
+    assert writable is written
+    assert good is written, seen
+
+
+@pytest.mark.usefixtures("home", "place")
+@pytest.mark.parametrize("state", [newest, older, same_length, longer, *KEYS])
 def test_writable_is_what_can_be_written(
     state: Callable[[], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -210,7 +284,7 @@ def test_a_process_that_nobody_waited_for_is_dead() -> None:
 def test_an_answer_that_cannot_be_printed_is_no_bug(
     newcomer: Newcomer, line: str
 ) -> None:
-    """On a full disk it is one line and code 3; without stdout, what it else is."""
+    """On a full disk, and without a stdout, it is one line and code 3."""
     assert newcomer.start(["muniment", "init"]).code == 0
     full = newcomer.start(["sh", "-c", f"muniment {line} > /dev/full"])
     assert full.code == 3
@@ -220,12 +294,13 @@ def test_an_answer_that_cannot_be_printed_is_no_bug(
     both = newcomer.start(["sh", "-c", f"muniment {line} > /dev/full 2>&1"])
     assert both.code == 3
     closed = newcomer.start(["sh", "-c", f"muniment {line} >&-"])
-    assert (closed.code, "error" in closed.err) == (0, False)
+    assert (closed.code, "Traceback" in closed.err) == (3, False)
+    assert "cli/unwritable" in closed.err.splitlines()[-1]
 
 
 def test_doctor_says_that_there_is_no_home(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where `init` is refused for want of a home, `doctor` does not find it well."""
-    nowhere = cast("TrustHome", SimpleNamespace(path=homes._NOWHERE))
+    nowhere = cast("TrustHome", SimpleNamespace(path=home_location._NOWHERE))
     monkeypatch.delenv("MUNIMENT_HOME", raising=False)
     (found,) = [one for one in check_machine(nowhere) if one.name == "trust home"]
     assert (found.verdict, "MUNIMENT_HOME" in found.remedy) == ("warn", True)
@@ -233,7 +308,7 @@ def test_doctor_says_that_there_is_no_home(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_the_wrong_key_file_is_told_from_the_right_one(newcomer: Newcomer) -> None:
     """Whoever gives the root to replace the root, or no file, learns which is meant."""
-    assert newcomer.muniment("init").code == 0
+    newcomer.begin()
     root = next(Path(newcomer.environment["MUNIMENT_HOME"]).rglob("root.pem"))
     swapped = newcomer.muniment("keys", "rotate", "--root", root)
     assert (swapped.code, "next root; to replace" in swapped.err) == (4, True)

@@ -12,7 +12,7 @@ import pytest
 from in_process import InProcess, harness_ledger
 from muniment.hookspecs import hookimpl
 from muniment.ledger import Ledger
-from muniment.replaying import replay
+from muniment.replays.replay import replay
 from muniment_plugins.harness import (
     Experiment,
     Result,
@@ -22,10 +22,10 @@ from muniment_plugins.harness import (
     run_metamorphic_tests,
     specify_claim,
 )
-from muniment_plugins.harness.building import ExperimentBuilder
-from muniment_plugins.harness.custom import Custom
-from muniment_plugins.harness.verifiers import Verifier
-from spoilers import (
+from muniment_plugins.harness.experiment.experiment import ExperimentBuilder
+from muniment_plugins.harness.statistics.verifiers import Verifier
+from muniment_plugins.harness.steps.custom import Custom
+from spoiling_functions import (
     CODE,
     KINDS,
     SPOILED,

@@ -14,7 +14,7 @@ import pytest
 
 from muniment.errors import CannotTellError
 from muniment.ledger import Ledger
-from muniment.replaying import replay
+from muniment.replays.replay import replay
 from muniment_plugins.harness import Result
 
 HOW_TO = Path(__file__).parents[2] / "docs" / "how-to" / "experiments.md"

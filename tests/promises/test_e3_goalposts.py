@@ -11,10 +11,10 @@ import pytest
 from in_process import harness_ledger
 from moves import CODE, MOVES, Move, Plan, drawn, play, table
 from muniment.ledger import Ledger
-from muniment.replaying import replay
-from muniment_plugins.harness.integrity import MOVES as NAMES
-from muniment_plugins.harness.integrity import integrity_of
-from muniment_plugins.harness.likeness import alike
+from muniment.replays.replay import replay
+from muniment_plugins.harness.preregistration.data_likeness import alike
+from muniment_plugins.harness.preregistration.integrity import MOVES as NAMES
+from muniment_plugins.harness.preregistration.integrity import integrity_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "verdicts.md"
 

@@ -1,4 +1,4 @@
-"""P-values are exact with ties, test the claimed bound, and know what is no replicate."""
+"""P-values are exact with ties, test the claimed bound, and know what is not a replicate."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from scipy import stats
 
 from in_process import InProcess, harness_ledger
 from muniment.ledger import Ledger
-from muniment.replaying import replay
+from muniment.replays.replay import replay
 from muniment_plugins.harness import (
     Claim,
     Experiment,
@@ -28,12 +28,14 @@ from muniment_plugins.harness import (
     pipeline_step,
     specify_claim,
 )
-from muniment_plugins.harness.families import holm
-from muniment_plugins.harness.first_statistics import paired_p_value as first_p_value
-from muniment_plugins.harness.intervals import t_quantile
-from muniment_plugins.harness.resampling import paired_p_value
-from muniment_plugins.harness.samples import Samples, Trial, pairs_of
-from small import small
+from muniment_plugins.harness.statistics.first_statistics import (
+    paired_p_value as first_p_value,
+)
+from muniment_plugins.harness.statistics.holm import holm
+from muniment_plugins.harness.statistics.intervals import t_quantile
+from muniment_plugins.harness.statistics.permutation_test import paired_p_value
+from muniment_plugins.harness.statistics.samples import Samples, Trial, pairs_of
+from small_experiment import small
 
 ROOT = Path(__file__).parents[2]
 TIED = st.lists(

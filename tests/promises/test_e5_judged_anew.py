@@ -11,7 +11,7 @@ import pytest
 
 from in_process import InProcess, harness_ledger
 from muniment.ledger import Ledger
-from muniment.replaying import replay
+from muniment.replays.replay import replay
 from muniment_plugins.harness import (
     Claim,
     Experiment,
@@ -25,7 +25,7 @@ from muniment_plugins.harness import (
     run_metamorphic_tests,
     specify_claim,
 )
-from muniment_plugins.harness.building import ExperimentBuilder
+from muniment_plugins.harness.experiment.experiment import ExperimentBuilder
 
 CODE = "def fit_and_eval(data): return {'total': sum(data), 'n': len(data)}"
 PERM = {"name": "perm", "transform": "permute_rows", "metric": "total"}

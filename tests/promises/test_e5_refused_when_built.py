@@ -24,7 +24,7 @@ from muniment_plugins.harness import (
     run_metamorphic_tests,
     specify_claim,
 )
-from muniment_plugins.harness.building import ExperimentBuilder
+from muniment_plugins.harness.experiment.experiment import ExperimentBuilder
 
 CODE = "def fit_and_eval(data): return {'total': 1, 'n': 2}"
 TURN = {"name": "turn", "transform": "permute_rows", "metric": "total"}
@@ -87,7 +87,7 @@ FAULTS: dict[str, tuple[Callable[[], ExperimentBuilder], str, str]] = {
         "harness/claim",
         "accepts nothing",
     ),
-    "a bound that is no number": (
+    "a bound that is not a number": (
         lambda: plan({"metric": "total", "max_value": "3"}),
         "harness/claim",
         "not a number",

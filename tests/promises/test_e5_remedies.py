@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import errands
+import executor_functions
 from in_process import InProcess, harness_ledger
 from muniment.errors import RefusedError, ValueRefused
 from muniment.hookspecs import hookimpl
@@ -23,9 +23,9 @@ from muniment_plugins.harness import (
     generate_spec,
     specify_claim,
 )
-from muniment_plugins.harness.building import ExperimentBuilder
-from muniment_plugins.harness.failing import summed_up
-from muniment_plugins.harness.remedies import REMEDIES
+from muniment_plugins.harness.experiment.experiment import ExperimentBuilder
+from muniment_plugins.harness.experiment.failures import summed_up
+from muniment_plugins.harness.experiment.remedies import REMEDIES
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "harness.md"
 
@@ -75,7 +75,7 @@ def plan(data: Any = (1, 2), **changes: Any) -> ExperimentBuilder:
         .datasource(source)
         .add_step(specify_claim(claim={"id": "c", "text": "t"}))
         .add_step(generate_spec(spec=Spec()))
-        .add_step(bounded_synthesis(code=errands.CODE))
+        .add_step(bounded_synthesis(code=executor_functions.CODE))
         .add_step(execute_capsule())
         .initial_ctx(changes)
     )
@@ -132,7 +132,7 @@ def test_no_model_is_asked_for_code_that_gets_no_data(ledger: Ledger) -> None:
 
     def model(*given: object) -> str:
         asked.append(given)
-        return errands.CODE
+        return executor_functions.CODE
 
     (failure,) = plan(np.ones(2), llm=model).build().run(ledger=ledger).errors
     assert asked == []

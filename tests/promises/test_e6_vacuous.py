@@ -26,12 +26,18 @@ from muniment_plugins.harness import (
     run_metamorphic_tests,
     specify_claim,
 )
-from muniment_plugins.harness.metamorphosis import TestProperties
-from muniment_plugins.harness.properties import Property
-from muniment_plugins.harness.relations import Relation
-from muniment_plugins.harness.transforms import BUILT_IN, built_in
-from muniment_plugins.harness.vacuity import could_fail, largest_change
-from muniment_plugins.harness.variants import different
+from muniment_plugins.harness.metamorphic_tests.built_in_transforms import (
+    BUILT_IN,
+    built_in,
+)
+from muniment_plugins.harness.metamorphic_tests.relations import Relation
+from muniment_plugins.harness.metamorphic_tests.step import TestProperties
+from muniment_plugins.harness.metamorphic_tests.vacuity import (
+    could_fail,
+    largest_change,
+)
+from muniment_plugins.harness.metamorphic_tests.variants import different
+from muniment_plugins.harness.property import Property
 
 DATA = [4.0, 1.0, 3.0, 2.0, 9.0]
 PAIRS = [[4.0, 1.0], [3.0, 2.0], [9.0, 5.0], [7.0, 6.0]]

@@ -14,8 +14,9 @@ import pytest
 
 import everyday_models as models
 import muniment
+from first_hour import begin
 from muniment.ledger import Ledger
-from muniment.replaying import replay
+from muniment.replays.replay import replay
 from muniment_plugins.harness import (
     BoundedExecutionError,
     Case,
@@ -29,10 +30,10 @@ from muniment_plugins.harness import (
     run_metamorphic_tests,
     specify_claim,
 )
-from muniment_plugins.harness.building import ExperimentBuilder
-from muniment_plugins.harness.cases import Step
-from muniment_plugins.harness.editions import before_syntax
-from muniment_plugins.harness.prompts import about_code
+from muniment_plugins.harness.case import Step
+from muniment_plugins.harness.experiment.editions import before_syntax
+from muniment_plugins.harness.experiment.experiment import ExperimentBuilder
+from muniment_plugins.harness.steps.prompts import about_code
 
 MUNIMENT = str(Path(sys.executable).with_name("muniment"))
 PERM = {"name": "perm", "transform": "permute_rows", "metric": "total"}
@@ -237,7 +238,7 @@ def test_a_model_that_writes_as_ever_reaches_a_verdict(tmp_path: Path) -> None:
     """
     source = Path(models.__file__)
     (tmp_path / source.name).write_text(source.read_text())
-    assert shell(tmp_path, "init").returncode == 0
+    begin(tmp_path)
     ran = shell(tmp_path, "run", f"{source.name}:experiment", "--json")
     assert ran.returncode == 0, ran.stdout + ran.stderr
     told: Mapping[str, Any] = json.loads(ran.stdout)

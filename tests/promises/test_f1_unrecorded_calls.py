@@ -8,10 +8,13 @@ and a replay that has nothing to compare says that it cannot tell.
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import socket
+import sys
 from pathlib import Path
 from textwrap import dedent
+from typing import Any
 
 import pytest
 
@@ -68,6 +71,54 @@ CONNECTIONS = {
     """,
 }
 
+KEPT = """
+UPGRADE = {"Upgrade": "h2c", "Connection": "Upgrade"}
+URL = os.environ["BASE"] + "/echo"
+"""
+
+KEPT_OPEN = {
+    "urllib3": """
+        import urllib3
+        manager = urllib3.PoolManager()
+        for headers in ({}, UPGRADE):
+            print(manager.request("GET", URL, headers=headers).status)
+    """,
+    "urllib3's pool": """
+        import urllib3
+        pool = urllib3.connection_from_url(URL, headers=UPGRADE)
+        for headers in ({"X": "1"}, None):
+            print(pool.urlopen("GET", "/echo", headers=headers).status)
+    """,
+    "requests": """
+        import requests
+        session = requests.Session()
+        for headers in ({}, UPGRADE):
+            print(session.get(URL, headers=headers).status_code)
+    """,
+    "aiohttp": """
+        import aiohttp, asyncio
+        async def main():
+            async with aiohttp.ClientSession() as session:
+                for headers in ({}, UPGRADE):
+                    async with session.get(URL, headers=headers) as answer:
+                        print(answer.status, len(await answer.read()) > 9)
+        asyncio.run(main())
+    """,
+    "aiohttp's websocket": """
+        import aiohttp, asyncio
+        async def main():
+            async with aiohttp.ClientSession() as session:
+                async with session.get(URL) as answer:
+                    print(await answer.read())
+                try:
+                    await session.ws_connect(URL)
+                except aiohttp.WSServerHandshakeError:
+                    print("no websocket")
+        asyncio.run(main())
+    """,
+}
+"""What asks for another protocol over a connection that a recorded call left open."""
+
 CHILDREN = {
     "curl": 'subprocess.run(["curl", "-s", os.environ["BASE"] + "/echo"])',
     "shell": 'subprocess.run("curl -s $BASE/echo; true", shell=True)',
@@ -80,6 +131,22 @@ CHILDREN = {
     """,
     "spawnv": 'os.spawnv(os.P_WAIT, "/bin/sh", ["sh", "-c", "true"])',
     "exec": 'os.execv("/bin/sh", ["sh", "-c", "curl -s $BASE/echo"])',
+    "spawnv_passfds": """
+        from multiprocessing import util
+        os.waitpid(util.spawnv_passfds(b"/bin/sh", [b"sh", b"-c", b"true"], ()), 0)
+    """,
+    "set_executable": """
+        import multiprocessing
+        with open("tool", "w") as file:
+            file.write(f'#!/bin/sh\\nexec {sys.executable} "$@"\\n')
+        os.chmod("tool", 0o755)
+        if __name__ == "__main__":
+            context = multiprocessing.get_context("spawn")
+            context.set_executable(os.path.abspath("tool"))
+            child = context.Process(target=abs, args=(1,))
+            child.start()
+            child.join()
+    """,
     "isolated": 'subprocess.run([sys.executable, "-I", "-c", "print(1)"])',
     "no environment": 'subprocess.run([sys.executable, "-c", "print(1)"], env={})',
     "asyncio": """
@@ -122,6 +189,21 @@ RECORDED = {
         server.listen()
         socket.socket(socket.AF_UNIX).connect("own")
     """,
+    "own abstract socket": """
+        server = socket.socket(socket.AF_UNIX)
+        server.bind("\\0" + f"own-{os.getpid()}")
+        server.listen()
+        socket.socket(socket.AF_UNIX).connect(server.getsockname())
+    """,
+    "spawned and tracked": """
+        import multiprocessing
+        if __name__ == "__main__":
+            context = multiprocessing.get_context("spawn")
+            lock = context.Lock()
+            child = context.Process(target=abs, args=(1,))
+            child.start()
+            child.join()
+    """,
 }
 
 
@@ -129,6 +211,11 @@ def the_fact(desk: Desk, run: str) -> dict[str, list[object]]:
     """Return what the record says that went past it."""
     (fact,) = desk.data(run, "recording.bypassed")
     return fact
+
+
+def the_programs(desk: Desk, run: str) -> list[Any]:
+    """Return the command lines that went past the record."""
+    return the_fact(desk, run)["programs"]
 
 
 def verdict(desk: Desk, run: str) -> tuple[int, str]:
@@ -151,6 +238,21 @@ def test_a_connection_past_the_hooks_is_named(desk: Desk, name: str) -> None:
     assert desk.holds
 
 
+@pytest.mark.parametrize("name", KEPT_OPEN)
+def test_an_upgrade_over_an_open_connection_is_named(desk: Desk, name: str) -> None:
+    """Nobody connects anew, and the call is named as a connection all the same."""
+    desk.write("agent.py", HEAD + KEPT + dedent(KEPT_OPEN[name]))
+    done = desk.record(PYTHON, "agent.py")
+    place = desk.server.url.removeprefix("http://")
+    assert done.code == 0, done.err
+    assert f"warning: not recorded: the program connected to {place}" in done.err
+    assert the_fact(desk, done.run)["connections"] == [place]
+    assert desk.facts(done.run).effects == {"http": 1}
+    again = desk.replay(done.run, PYTHON, "agent.py")
+    assert json.loads(again.out)["verdict"] == "unacceptable"
+    assert desk.holds
+
+
 @pytest.mark.parametrize("name", CHILDREN)
 def test_a_child_that_is_not_recorded_is_named(desk: Desk, name: str) -> None:
     """Whatever starts it, and in whatever language it is written."""
@@ -158,7 +260,7 @@ def test_a_child_that_is_not_recorded_is_named(desk: Desk, name: str) -> None:
     done = desk.record(PYTHON, "agent.py")
     assert done.code == 0, done.err
     assert "warning: not recorded: the program started `" in done.err
-    assert len(the_fact(desk, done.run)["programs"]) == 1
+    assert len({one[0] for one in the_programs(desk, done.run)}) == 1
     if name == "curl":
         assert verdict(desk, done.run) == (3, "replay/unrecorded")
     assert desk.holds
@@ -203,6 +305,21 @@ def test_a_service_of_the_machine_is_named(desk: Desk, tmp_path: Path) -> None:
         text = f"import socket; socket.socket(socket.AF_UNIX).connect({str(place)!r})"
         done = desk.record(PYTHON, "-c", text)
     assert the_fact(desk, done.run)["connections"] == [str(place)]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="abstract names are of Linux")
+def test_a_service_without_a_file_is_named(desk: Desk, tmp_path: Path) -> None:
+    """An abstract socket that the program did not make is somebody else's."""
+    name = f"muniment-{tmp_path.name}-{os.getpid()}"
+    with socket.socket(socket.AF_UNIX) as service:
+        service.bind(f"\0{name}")
+        service.listen()
+        text = (
+            f"import socket; socket.socket(socket.AF_UNIX).connect({chr(0) + name!r})"
+        )
+        done = desk.record(PYTHON, "-c", text)
+    assert the_fact(desk, done.run)["connections"] == [f"@{name}"]
+    assert f"connected to @{name}" in done.err
 
 
 def test_beside_calls_that_match_it_is_a_warning(desk: Desk) -> None:

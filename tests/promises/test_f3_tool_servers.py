@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from muniment.lanes import Lane
 from muniment.ledger import Ledger
-from muniment.replaying import replay
+from muniment.replays.replay import replay
+from muniment.runs.run import Run
 from muniment_plugins.providers import async_http_client
 from recording import PYTHON, Desk
 
@@ -98,7 +98,7 @@ def test_a_client_of_the_run_calls_tools(
     """The same where a program hands the recording client to the package."""
     address, server = shop
 
-    async def program(run: Lane) -> list[str]:
+    async def program(run: Run) -> list[str]:
         def client(**options: Any) -> Any:
             return async_http_client(run, library="httpx2", **options)
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import json
 import signal
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import pytest
 
 from recording import PYTHON, Desk
+from servers import HttpServer
 
 FIRST = "4f8Kq2/+zPw7xYtR9v"
 SECOND = 'öd"8&sU1 <nVb=3mQ%7w'
@@ -60,11 +60,9 @@ def issuer(desk: Desk) -> Iterator[list[str]]:
     """Give the programs a server that issues tokens; yield what it is asked."""
     asked: list[str] = []
     handler = type("Handler", (Issuer,), {"asked": asked})
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-        desk.variables["ISSUER"] = f"http://127.0.0.1:{server.server_address[1]}"
+    with HttpServer(handler) as server:
+        desk.variables["ISSUER"] = server.url
         yield asked
-        server.shutdown()
 
 
 LOGIN = """
@@ -173,9 +171,9 @@ def test_a_resume_answers_no_secret(desk: Desk, issuer: list[str]) -> None:
     assert refused.code == 4, refused.err
     said = " ".join((refused.out + refused.err).split())
     assert "http effect answered a secret" in said
-    assert "--repeat-doubtful" in said
+    assert "--repeat-doubtful http" in said
     assert issuer == ["/login", "/a"]
-    resumed = desk.muniment("resume", run, "--repeat-doubtful", "--", *command)
+    resumed = desk.muniment("resume", run, "--repeat-doubtful", "http", "--", *command)
     assert resumed.code == 0, resumed.err
     assert issuer == ["/login", "/a", "/login", "/a"]
     verified = desk.muniment("verify")

@@ -71,7 +71,7 @@ def test_a_user_keeps_and_hides_names(desk: Desk) -> None:
 def test_names_are_kept_and_hidden_by_clients(desk: Desk) -> None:
     """A client in the program's own process takes the same two lists."""
     import muniment  # noqa: PLC0415 - beside the command line
-    from muniment.replaying import replay  # noqa: PLC0415
+    from muniment.replays.replay import replay  # noqa: PLC0415
     from muniment_plugins.providers import http_client  # noqa: PLC0415
 
     url = f"{desk.server.url}/echo"

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muniment_plugins.providers.redaction import MASK, Redaction
-from muniment_plugins.providers.secret_forms import SHORTEST, forms, is_sought
-from muniment_plugins.providers.secret_names import NAMES, Names
+from muniment_plugins.providers.secrets.encodings import SHORTEST, forms, is_sought
+from muniment_plugins.providers.secrets.names import NAMES, SecretNames
+from muniment_plugins.providers.secrets.redaction import MASK, Redaction
 
 SECRET = 'Tr0ub4dor & "3" <wörd>/x'  # noqa: S105 - of nobody
 PLAIN = "Tr0ub4dor-and-3"
@@ -47,12 +47,12 @@ MEMBERS = table("""
 HARMLESS = table("""
     sort_key nextPageToken next_page_token thoughtSignature thought_signature
     partition_key PARTITION_KEY foreignKey primary_key public_key publicKey cache_key
-    prompt_cache_key idempotency_key Idempotency-Key eos_token bos_token pad_token
-    eosTokenId max_tokens maxTokens max_completion_tokens prompt_tokens token_count
-    tokens tokenizer key keys token signature author authors keyboard monkey secretary
+    prompt_cache_key idempotency_key Idempotency-Key eos_token mcp_session_id bos_token pad_token
+    eosTokenId token_count
+    tokenizer key keys signature author authors keyboard monkey secretary
     authority key_id keyword keywords signature_version token_type passenger compass
     designation mask_token cls_token continuationToken sync_token hash_key range_key
-    total_tokens cached_tokens input_tokens key_points passed
+    key_points passed
 """)
 
 
@@ -189,7 +189,7 @@ def test_a_secret_in_a_list_is_sought_without_its_quotes(nested: bool) -> None:
 
 def test_a_user_decides() -> None:
     """Names that are kept stay, names that are hidden go, in any spelling of words."""
-    names = Names.of(keep=("signing-key",), hide=("ssn",))
+    names = SecretNames.of(keep=("signing-key",), hide=("ssn",))
     redaction = Redaction(names=names)
     assert redaction.value({"signingKey": "a", "SSN": "1", "api_key": "b"}) == {
         "signingKey": "a",

@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from muniment.divergence import Divergence
-from muniment_plugins.providers.exchange import Exchange, Sent
-from muniment_plugins.providers.volatile import Volatile
+from muniment.recorded.divergence import Divergence
+from muniment_plugins.providers.clients.exchange import Exchange, Sent
+from muniment_plugins.providers.clients.volatile import Volatile
 from recording import PYTHON, Desk
 
 LONG = "word " * 400
 
 
+@example("\x1f\U00011747" * 9, "0", "", "")
 @given(st.text(max_size=600), st.text(max_size=40), st.text(max_size=600), st.text())
 def test_what_differs_is_in_the_window(
     before: str, was: str, after: str, now: str

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import signal
-import threading
 import time
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
 
 from recording import PYTHON, Desk, Ended
+from servers import HttpServer
 
 COOKIE = "t0k3n-9a8b7c6d5e4f3a2b"
 LINE = (PYTHON, "agent.py")
@@ -69,11 +69,9 @@ def shop(desk: Desk) -> Iterator[list[str]]:
     """Give the programs a server; yield what it is asked."""
     asked: list[str] = []
     handler = type("Handler", (Shop,), {"asked": asked})
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-        desk.variables["SHOP"] = f"http://127.0.0.1:{server.server_address[1]}"
+    with HttpServer(handler) as server:
+        desk.variables["SHOP"] = server.url
         yield asked
-        server.shutdown()
 
 
 CLIENT = """
@@ -129,7 +127,7 @@ def test_what_may_change_something_is_not(
     assert done.code == 4, done.err
     assert "effect/secret" in done.err
     assert shop == [f"{method} /a"]
-    assert resumed(desk, run, "--repeat-doubtful").code == 0
+    assert resumed(desk, run, "--repeat-doubtful", "http").code == 0
     replays(desk, run)
 
 

@@ -12,8 +12,8 @@ import pytest
 
 import muniment
 from editions import FIRST, Kept, first_edition, first_programs, first_refusals
-from muniment.records import RunRecord
-from muniment.verifier import verify
+from muniment.queries.run_summary import RunSummaries
+from muniment.verification.verify import verify
 
 MUNIMENT = str(Path(sys.executable).with_name("muniment"))
 
@@ -58,10 +58,10 @@ def test_every_end_is_read(tmp_path: Path) -> None:
     kept = first_edition("kernel", tmp_path)
     with muniment.open(kept.path, readonly=True) as ledger:
         found = {
-            name: ledger.project(RunRecord, run=kept.facts[name]).status
+            name: ledger.project(RunSummaries, run=kept.facts[name]).status
             for name in ("completed", "failed", "failed-twice", "interrupted", "open")
         }
-        again = ledger.project(RunRecord, run=kept.facts["resumed"]).status
+        again = ledger.project(RunSummaries, run=kept.facts["resumed"]).status
     assert found == {
         "completed": "completed",
         "failed": "failed",
@@ -91,7 +91,7 @@ def test_a_run_is_resumed(name: str, tmp_path: Path) -> None:
             kept.facts[name],
             programs.triage,
             take_over=True,
-            decide=lambda *_: "repeat",
+            repeat=["human", "tool"],
         )
     assert done.status == "completed"
     report = verify(kept.path)

@@ -13,9 +13,9 @@ from attacking import check
 from forge import RUN, Forge, keyid
 from muniment.errors import CannotTellError
 from muniment.ledger import Ledger
-from muniment.verifier import verify
-from muniment.verifying.given import given_notes
-from muniment_cli import timeline
+from muniment.verification.given import given_notes
+from muniment.verification.verify import verify
+from muniment_cli.views import timeline
 
 EDGES = sorted(
     sign * (1 << bits) + more
@@ -91,7 +91,7 @@ def test_the_encoding_of_a_file_is_named(tmp_path: Path, encoding: str) -> None:
     ids=lambda text: text[:20],
 )
 def test_an_anchor_of_any_shape_is_cannot_tell(tmp_path: Path, text: str) -> None:
-    """Give what is no line with a note, however deep."""
+    """Give what is not a line with a note, however deep."""
     forge, path = written(tmp_path)
     anchor = tmp_path / "anchor"
     anchor.write_text(text)

@@ -13,8 +13,8 @@ from attacking import check
 from forge import RUN, Forge
 from muniment.errors import MunimentError
 from muniment.ledger import Ledger
-from muniment.verifier import verify
-from muniment.verifying.run_record import RunRecord
+from muniment.verification.runs.run_record import RunRecord
+from muniment.verification.verify import verify
 
 VERBS = {
     "r": "requested",
@@ -184,3 +184,57 @@ def test_both_readers_say_how_a_run_begins(
     report = check(forge, tmp_path / "l.db")
     assert {one.rule for one in report.findings} == wanted
     assert replayed(forge) == wanted
+
+
+BELOW: dict[str, bool] = {
+    "@probe.1": True,
+    "@probe.1/map/3": True,
+    "map/0/@probe.1": True,
+    "@probe.1/@probe.1/x": True,
+    "plugin/@home": False,
+    "a@probe.9": True,  # no segment of an effect
+    "@probe.9": False,
+    "@probe.9/x": False,
+    "@other.1": False,
+    "@probe.01": False,
+    "@probe": False,
+    "map/1/@probe.1": False,
+    "@probe.1/@probe.2": False,
+    "@probe.1x/y": False,
+    "@": False,
+}
+"""Scopes, and whether the effect was requested that they are below."""
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_what_stands_below_an_effect_was_asked_for(
+    version: int, tmp_path: Path
+) -> None:
+    """From version 2 on, both readers find the first event of any other such scope."""
+    for number, (scope, asked) in enumerate(BELOW.items()):
+        forge = Forge("one").open(event=version)
+        forge.append("run.started", {"name": "x", "seed": "00"}, run=RUN)
+        for above in ("", "map/0", "@probe.1"):
+            forge.append("probe.requested", {}, run=RUN, scope=above, ordinal=1)
+        forge.append("x.noted", {"n": 1}, run=RUN, scope=scope, ordinal=7)
+        forge.append("x.noted", {"n": 2}, run=RUN, scope=scope, ordinal=8)
+        forge.append("probe.failed", {}, run=RUN, ordinal=1)
+        forge.append("x.noted", {"n": 3}, run=RUN, scope="@probe.1", ordinal=9)
+        forge.end_run(RUN)
+        wanted = [] if asked or version == 1 else ["run/scope"]
+        report = check(forge, tmp_path / f"{number}.db")
+        assert [one.rule for one in report.findings] == wanted, scope
+        assert replayed(forge) == set(wanted), scope
+
+
+def test_what_is_below_is_asked_for_before(tmp_path: Path) -> None:
+    """A request that comes afterwards, or in another run, is none for what stood there."""
+    other = "01JD3Z8M6Q4W0V9K2T7N5RYXCC"
+    forge = Forge("one").open()
+    for run in (RUN, other):
+        forge.append("run.started", {"name": "x", "seed": "00"}, run=run)
+    forge.append("probe.requested", {}, run=other, ordinal=1)
+    forge.append("x.noted", {"n": 1}, run=RUN, scope="@probe.1")
+    forge.append("probe.requested", {}, run=RUN, ordinal=1)
+    report = check(forge, tmp_path / "l.db")
+    assert [(one.rule, one.seq) for one in report.findings] == [("run/scope", 4)]

@@ -10,33 +10,33 @@ from uuid import UUID
 
 import muniment
 from muniment import (
-    Answer,
     Done,
     EffectFailed,
     EffectKind,
     Event,
     EventData,
     EventType,
+    GateAnswer,
     Ledger,
     MunimentError,
     Projection,
     ReplayReport,
     Run,
-    RunRecord,
+    RunSummaries,
     current_run,
     effect,
     replay,
     verify,
 )
-from muniment.canonical import JsonValue
-from muniment.checkpoint import TlogProof
-from muniment.divergence import Divergence
-from muniment.event_types import BLOB
-from muniment.events import BlobRef, Subject
-from muniment.heads import Head
-from muniment.records import RunFacts
-from muniment.runs import Handle
-from muniment.verifier import Finding, Report
+from muniment.encoding.canonical import JsonValue
+from muniment.events.types import BLOB
+from muniment.formats.checkpoint import TlogProof
+from muniment.formats.statement import BlobRef, Subject
+from muniment.queries.run_summary import RunSummary
+from muniment.recorded.divergence import Divergence
+from muniment.runs.recording import Handle
+from muniment.trust.head_memory import Head
+from muniment.verification.verify import Finding, Report
 
 
 def opening() -> None:
@@ -79,7 +79,7 @@ def reading(ledger: Ledger) -> None:
     assert_type(ledger.get_blob("sha256:…"), bytes)
     assert_type(ledger.value(BlobRef("sha256:…", 1)), object)
     assert_type(ledger.prove(0), TlogProof)
-    assert_type(ledger.project(RunRecord, run="01JD"), RunFacts)
+    assert_type(ledger.project(RunSummaries, run="01JD"), RunSummary)
 
 
 def running(ledger: Ledger) -> None:
@@ -156,7 +156,7 @@ def declaring(ledger: Ledger) -> None:
 
     ledger.register(EventType("review.finished", Reviewed))
     ledger.register(EffectKind("sensor", source="data", on_doubt="repeat"))
-    assert_type(Answer(3, {"who": "me"}).value, object)
+    assert_type(GateAnswer(3, {"who": "me"}).value, object)
 
     class Count(Projection[int]):
         name = "count"

@@ -1,10 +1,10 @@
-"""Runs code that a model wrote, within bounds that are stated, checked and recorded.
+"""Runs model-written code within stated, checked and recorded bounds.
 
     execution = Capsule(Policy(allowed_imports=("math",))).run(code, data)
 
-The language layer explains early, the operating system holds, the execution says which
-walls stood. This module is what the plugin manager loads: it offers the hook and knows
-its parts by name only, so that importing it costs next to nothing.
+The language layer explains early, the operating system confines, the execution says
+which isolation layers were active. The plugin manager loads this module: it offers the
+hooks and knows the other modules by name only, so importing it costs next to nothing.
 """
 
 from __future__ import annotations
@@ -18,29 +18,29 @@ from muniment.lazy import lazy
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from muniment.canonical import JsonValue
+    from muniment.encoding.canonical import JsonValue
+    from muniment_plugins.capsule.capsule import Capsule
     from muniment_plugins.capsule.execution import Execution
+    from muniment_plugins.capsule.language.refusals import ProgramRefused
     from muniment_plugins.capsule.policy import Policy
-    from muniment_plugins.capsule.refusals import BoundedExecutionError
-    from muniment_plugins.capsule.running import Capsule
 
 __all__ = [
-    "BoundedExecutionError",
     "Capsule",
     "Execution",
     "Policy",
+    "ProgramRefused",
     "check_code",
     "execute_code",
 ]
 
-# The kernel's own marker is equal, but importing it would bring the kernel's store.
+# The kernel's own marker is equal, but importing it would load the kernel's store.
 hookimpl = pluggy.HookimplMarker("muniment")
 
 __getattr__ = lazy(
     __name__,
     {
-        "BoundedExecutionError": ".refusals",
-        "Capsule": ".running",
+        "ProgramRefused": ".language.refusals",
+        "Capsule": ".capsule",
         "Execution": ".execution",
         "Policy": ".policy",
     },
@@ -49,9 +49,9 @@ __getattr__ = lazy(
 
 @hookimpl
 def check_code(request: Mapping[str, Any]) -> dict[str, JsonValue]:
-    """Answer *read this code*: accepted, or the error that a run would say.
+    """Answer *read this code*: accepted, or the error that a run would report.
 
-    *request* is that of `execute_code`, without data.
+    *request* is the one of `execute_code`, without data.
     """
     from muniment_plugins.capsule import requests  # noqa: PLC0415 - lazy is the point
 
@@ -65,7 +65,7 @@ def execute_code(request: Mapping[str, Any]) -> dict[str, JsonValue]:
     *request* has ``code``, ``data`` and optionally ``entrypoint``,
     ``allowed_imports``, ``resources`` (``time_s``, ``mem_mb``), ``seed``, ``clock``,
     ``engine``, ``require``, ``allow_dangerous``, ``allow_non_finite`` and ``syntax``,
-    without which it is narrow.
+    which is narrow by default.
     """
     from muniment_plugins.capsule import requests  # noqa: PLC0415 - lazy is the point
 

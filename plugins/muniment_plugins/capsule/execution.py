@@ -1,4 +1,4 @@
-"""What became of one program: a verdict, its evidence, and nothing that can act.
+"""The outcome of one program: a verdict, its evidence, and nothing that can act.
 
     {"status": "ok", "metrics": {"total": 15}, "level": "process", "seed": 0, …}
 
@@ -6,11 +6,11 @@ Statuses: ``ok``; ``rejected`` before anything ran; ``error`` raised by the prog
 ``timeout`` of the CPU or the wall clock; ``limit`` of memory or result size;
 ``killed`` by a signal, or for breaking the protocol.
 
-``level`` says what held the program: ``os-strong`` and ``os-partial`` are walls of the
-operating system, with and without Landlock; ``engine`` is an interpreter that has no
-system beneath it; ``process`` is the language layer and a subprocess with limits;
-``none`` means that nothing ran. ``layers`` names each layer,
-what the system answered where one is missing, and what a probe child could do.
+``level`` says how the program was isolated: ``os-strong`` and ``os-partial`` by layers
+of the operating system, with and without Landlock; ``engine`` by an interpreter that
+has no system beneath it; ``process`` by the language layer and a subprocess with
+limits; ``none`` means that nothing ran. ``layers`` names each layer, the system's
+answer if one is missing, and what a probe child could do.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field
 
-from muniment.canonical import JsonValue
-from muniment.values import encode
+from muniment.encoding.canonical import JsonValue
+from muniment.encoding.codec import encode
 
 __all__ = ["Execution", "digest_of"]
 
@@ -50,7 +50,7 @@ class Execution:
     stdout: str = ""
     stdout_truncated: bool = False
     stderr: str = ""
-    """The end of what interpreter and libraries had to say of it."""
+    """The end of what interpreter and libraries reported."""
     exit: str | None = None
     """``answered``, the signal that ended it, or ``code 1``; None if nothing ran."""
     non_finite: bool = False
@@ -58,13 +58,13 @@ class Execution:
 
     @property
     def stdout_digest(self) -> str:
-        """The SHA-256 of what was kept of the output."""
+        """The SHA-256 of the kept part of the output."""
         return f"sha256:{hashlib.sha256(self.stdout.encode()).hexdigest()}"
 
     def to_json(self) -> dict[str, JsonValue]:
         """Return everything as JSON, in a form that events and hooks can carry.
 
-        Where NaN was allowed, the metrics are as `muniment.values.encode` has them.
+        If NaN was allowed, the metrics are encoded by `muniment.encoding.codec.encode`.
         """
         return {
             "code_digest": self.code_digest,

@@ -1,12 +1,12 @@
-"""What this machine gives, asked once per process.
+"""The isolation that this machine offers, determined once per process.
 
     machine().level   "os-strong"
     machine().probe   {"connect": "EPERM", "exec": "SIGSYS", "read": "EACCES", …}
 
 Rules:
 
-- It is what the first worker's probe child found: see `examining`.
-- Windows is not asked: a job bounds a child, and walls nothing off.
+- It is what the first worker's probe child found: see `examination`.
+- Windows is not probed: a job object limits a child, but does not isolate it.
 - It says beforehand what can be required; each child is checked again before its
   program runs.
 """
@@ -16,9 +16,9 @@ from __future__ import annotations
 import functools
 import os
 
-from muniment_plugins.capsule.examining import Machine
+from muniment_plugins.capsule.parent.findings import Machine
+from muniment_plugins.capsule.parent.start import ChildSurroundings
 from muniment_plugins.capsule.pool import pool
-from muniment_plugins.capsule.starting import Surroundings
 
 __all__ = ["Machine", "machine", "probe_machine"]
 
@@ -27,12 +27,12 @@ _NOT_HERE = {"wall": "none is made for this system"}
 
 @functools.cache
 def machine() -> Machine:
-    """Return what this machine gives; the first call starts a child."""
+    """Return what this machine offers; the first call starts a child."""
     return probe_machine()
 
 
 def probe_machine() -> Machine:
-    """Return what a worker without packages found, or its substitute."""
+    """Return what the probe of a worker without packages found, or a substitute."""
     if os.name != "posix":
         return Machine("process", {}, _NOT_HERE)
-    return pool().examined(Surroundings.of((), {}))
+    return pool().examined(ChildSurroundings.of((), {}))

@@ -1,4 +1,4 @@
-"""What a program may import, how long it may run, and how strongly it is held.
+"""What a program may import, how long it may run, and how strongly it is isolated.
 
     Policy(allowed_imports=("math", "numpy"), time_s=5, mem_mb=256)
 
@@ -7,13 +7,13 @@ Rules:
 - A listed name allows that module; a package brings its companions, the submodules
   that ordinary programs reach through it (``numpy`` brings ``numpy.linalg``).
 - Modules that hand out files, processes, sockets or the interpreter itself, or are not
-  known to be without, are refused, unless ``allow_dangerous=True``, which is recorded
+  known to be harmless, are refused, unless ``allow_dangerous=True``, which is recorded
   with every execution.
 - Levels, weakest first: ``none``, ``process`` (language layer and a subprocess with
-  limits), ``engine`` (an interpreter that has no system beneath it, and no wall around
-  it), ``os-partial`` (a filter of system calls), ``os-strong`` (Landlock too). The floor
-  is the stronger of ``require`` and the environment variable ``MUNIMENT_REQUIRE``; what
-  cannot be reached is refused before the code runs.
+  limits), ``engine`` (an interpreter that has no system beneath it, and no layer of the
+  system around it), ``os-partial`` (a system call filter), ``os-strong`` (Landlock
+  too). The floor is the stronger of ``require`` and the environment variable
+  ``MUNIMENT_REQUIRE``; a floor out of reach is refused before the code runs.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from muniment.errors import RefusedError, UsageError
-from muniment_plugins.capsule.companions import COMPANIONS
-from muniment_plugins.capsule.harmless import is_dangerous
+from muniment_plugins.capsule.language.companions import COMPANIONS
+from muniment_plugins.capsule.language.harmless_modules import is_dangerous
 
-__all__ = ["LEVELS", "Policy", "refuse_beyond"]
+__all__ = ["LEVELS", "Policy", "floor_of", "refuse_beyond"]
 
 LEVELS = ("none", "process", "engine", "os-partial", "os-strong")
 
@@ -44,13 +44,13 @@ class Policy:
 
     Args:
         time_s: CPU seconds; the wall clock gets one second more.
-        mem_mb: Megabytes beyond what interpreter and allowed packages take.
+        mem_mb: Megabytes beyond what interpreter and allowed packages use.
         require: The weakest acceptable level, one of `LEVELS`.
         env: Variables added to the child's own, otherwise fixed environment; they are
             stated with the execution.
         max_output: Bytes of printed text that are kept.
         allow_non_finite: Whether metrics may hold NaN and infinities.
-        clock: ``frozen`` shows one instant, 2000-01-01T00:00:00Z, by the modules
+        clock: ``frozen`` shows one instant, 2000-01-01T00:00:00Z, in the modules
             ``time`` and ``datetime``.
         engine: ``monty`` runs programs without packages in another interpreter.
         syntax: ``narrow`` refuses ``global``, ``nonlocal``, ``try`` and ``with``.
@@ -58,7 +58,7 @@ class Policy:
     Raises:
         RefusedError: a dangerous import without ``allow_dangerous`` (rule
             ``capsule/dangerous-import``), or a variable that changes what is loaded.
-        UsageError: a bound that is no bound (rule ``capsule/policy``).
+        UsageError: a value that is no valid bound (rule ``capsule/policy``).
 
     """
 
@@ -76,7 +76,7 @@ class Policy:
     syntax: str = "wide"
 
     def __post_init__(self) -> None:
-        """Refuse what would bound nothing."""
+        """Refuse values that would bound nothing."""
         if isinstance(self.allowed_imports, str):
             raise _no_value("allowed_imports", self.allowed_imports, "a list of names")
         object.__setattr__(self, "allowed_imports", tuple(self.allowed_imports))
@@ -116,7 +116,7 @@ class Policy:
         for name in self.allowed_imports:
             if not _is_dotted(name):
                 raise UsageError(
-                    f"{name!r} is no module name",
+                    f"{name!r} is not a module name",
                     rule="capsule/policy",
                     place="Policy.allowed_imports",
                     remedy="list absolute dotted names such as 'sklearn.metrics'",
@@ -150,7 +150,7 @@ def floor_of(policy: Policy) -> str:
     inherited = os.environ.get("MUNIMENT_REQUIRE", "none")
     if inherited not in LEVELS:
         raise UsageError(
-            f"{inherited!r} is no isolation level",
+            f"{inherited!r} is not an isolation level",
             rule="capsule/level",
             place="MUNIMENT_REQUIRE",
             remedy=f"use one of {', '.join(LEVELS)}",
@@ -160,7 +160,7 @@ def floor_of(policy: Policy) -> str:
 
 
 def refuse_beyond(policy: Policy, reachable: str) -> None:
-    """Refuse before anything runs if the floor lies above the *reachable* level.
+    """Refuse before anything runs if the floor is above the *reachable* level.
 
     Raises:
         RefusedError: rule ``capsule/level``.
@@ -177,9 +177,9 @@ def refuse_beyond(policy: Policy, reachable: str) -> None:
 
 
 def _no_value(name: str, given: object, wanted: str) -> UsageError:
-    """Return the refusal of what was *given* for the bound *name*."""
+    """Return the refusal of the value *given* for the bound *name*."""
     return UsageError(
-        f"{given!r} is no value for {name}",
+        f"{given!r} is not a value for {name}",
         rule="capsule/policy",
         place=f"Policy.{name}",
         remedy=f"give {wanted}",
@@ -195,7 +195,7 @@ def _is_number(value: object) -> bool:
 
 
 def _is_variable(pair: tuple[object, object]) -> bool:
-    """Tell whether the system takes this name and value into an environment."""
+    """Tell whether the system accepts this name and value in an environment."""
     name, value = pair
     if not (isinstance(name, str) and isinstance(value, str)):
         return False

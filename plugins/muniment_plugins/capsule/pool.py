@@ -1,20 +1,20 @@
-"""The workers that wait for programs, and who may have which.
+"""The workers that wait for programs, and which program may use which.
 
     with pool().child(surroundings, time_s) as child: …
 
 Rules:
 
-- One worker serves one execution at a time; as many stand by as were needed at once,
-  `MOST_IDLE` at most. The one that waited longest goes first.
-- Programs share a worker only where everything around them is the same: environment,
-  paths, walls, and what they import. An import leaves things behind, such as names in
-  other modules, which a program that did not ask for it must not find.
-- After `MOST_USES` programs a worker is replaced: its children share one layout of
-  memory, which nobody should have time to learn.
-- The first child in any surroundings is a probe, whose findings stand beside every
-  program that has the same around it.
-- Where forking is not safe, since a package started threads, or not known to be safe,
-  which is everywhere but on Linux, each execution has an interpreter for itself.
+- One worker serves one execution at a time; as many are kept as were needed at once,
+  `MOST_IDLE` at most. Beyond that, the one that waited longest is ended.
+- Programs share a worker only if all their surroundings are the same: environment,
+  paths, layers, and imports. An import leaves traces, such as names in other modules,
+  which a program that did not ask for it must not find.
+- After `MOST_USES` programs a worker is replaced: its children share one memory layout,
+  which nobody should have time to learn.
+- The first child in any surroundings is a probe, whose findings are reported with every
+  program in the same surroundings.
+- If forking is unsafe, because a package started threads, or not known to be safe, as
+  everywhere except on Linux, each execution has an interpreter of its own.
 - A process that was forked from this one starts workers of its own.
 """
 
@@ -31,18 +31,19 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 from muniment.errors import CannotTellError
-from muniment_plugins.capsule import starting
-from muniment_plugins.capsule.examining import TIME_S, Machine, examine
-from muniment_plugins.capsule.starting import Alone, Child, Surroundings
-from muniment_plugins.capsule.warm import Unforkable, Worker
+from muniment_plugins.capsule.parent import start
+from muniment_plugins.capsule.parent.examination import TIME_S, examine
+from muniment_plugins.capsule.parent.findings import Machine
+from muniment_plugins.capsule.parent.start import Alone, Child, ChildSurroundings
+from muniment_plugins.capsule.parent.warm_start import Unforkable, Worker
 
 __all__ = ["MOST_IDLE", "MOST_USES", "PATIENCE_S", "Pool", "pool"]
 
 MOST_IDLE = 8
 MOST_USES = 1000
 PATIENCE_S = 1.0
-"""What an idle worker gets to reap what it forked: as the first process of a container,
-this one would be left with the remains."""
+"""Seconds that an idle worker gets to reap its children: as the first process of a
+container, this process would inherit them."""
 
 _Key = tuple[object, ...]
 _T = TypeVar("_T")
@@ -59,10 +60,17 @@ class Pool:
         self._found: dict[_Key, Machine] = {}
 
     @contextmanager
-    def child(self, surroundings: Surroundings, time_s: float) -> Generator[Child]:
-        """Lend a child that waits for its request; whoever has it must `end` it.
+    def child(
+        self,
+        surroundings: ChildSurroundings,
+        time_s: float,
+        ask: Callable[[], object] = lambda: None,
+    ) -> Generator[Child]:
+        """Lend a child that waits for its request; the borrower must `end` it.
 
-        *time_s* is how long its program may run.
+        *time_s* is how long its program may run. A child without a worker has no
+        probe's findings: *ask* gets them before it starts, which may use the only free
+        process.
 
         Raises:
             CannotTellError: no process could be started.
@@ -75,6 +83,7 @@ class Pool:
                 key, surroundings, lambda worker: worker.fork(imports, time_s)
             )
             if forked is None:
+                ask()
                 yield alone(surroundings, time.monotonic() - began)
                 return
             worker, child = forked
@@ -90,7 +99,7 @@ class Pool:
         else:
             self._give_back(key, worker)
 
-    def examined(self, surroundings: Surroundings) -> Machine:
+    def examined(self, surroundings: ChildSurroundings) -> Machine:
         """Return what a probe child in these surroundings found.
 
         Raises:
@@ -114,19 +123,19 @@ class Pool:
             worker.close(PATIENCE_S)
 
     def forget(self) -> None:
-        """Start anew in a process that was forked: the workers are its parent's."""
+        """Start over in a forked process: the workers belong to its parent."""
         self._lock = threading.Lock()
         for worker in (*self._lent, *(worker for _, worker in self._idle)):
             worker.forget()
         self._lent, self._idle = set(), []
 
     def _have(
-        self, key: _Key, surroundings: Surroundings, use: Callable[[Worker], _T]
+        self, key: _Key, surroundings: ChildSurroundings, use: Callable[[Worker], _T]
     ) -> tuple[Worker, _T] | None:
-        """Return an examined worker and what its *use* gives; None where there is none."""
+        """Return an examined worker and the result of *use*; None if there is none."""
         if sys.platform != "linux" or key in self._unforkable:
             return None
-        # What waited may have been killed meanwhile; what is new has an excuse less.
+        # A waiting worker may have been killed meanwhile; a new one has no such excuse.
         while True:
             waiting = self._take(key)
             worker = waiting or Worker(surroundings, self._found.get(key[1:]))
@@ -145,12 +154,12 @@ class Pool:
                 raise
 
     def _examine(self, key: _Key, worker: Worker, imports: tuple[str, ...]) -> None:
-        """Have a child of *worker* try to get out, if none did in the same walls.
+        """Let a child of *worker* try to get out, if none did in the same surroundings.
 
-        It has *imports* loaded, which is done before the worker's own walls are there.
+        It has *imports* loaded, before the worker enters its own namespaces.
 
         Raises:
-            Unforkable: it did not live to tell, which says nothing of the machine.
+            Unforkable: it did not live to report, which says nothing about the machine.
 
         """
         if worker.found is not None:
@@ -184,7 +193,7 @@ class Pool:
 
 @contextmanager
 def _spawning() -> Generator[None]:
-    """Say what the system refuses this process, while it has a child, in our words."""
+    """Turn the system's refusals, while this process has a child, into our errors."""
     try:
         yield
     except OSError as error:
@@ -196,24 +205,24 @@ def _spawning() -> Generator[None]:
         ) from error
 
 
-def alone(surroundings: Surroundings, spent_s: float = 0.0) -> Child:
-    """Start an interpreter for one execution, in the way of this system."""
+def alone(surroundings: ChildSurroundings, spent_s: float = 0.0) -> Child:
+    """Start an interpreter for one execution, as this system does it."""
     if sys.platform == "win32":
-        from muniment_plugins.capsule.jobs import JobChild  # noqa: PLC0415 - of one system
+        from muniment_plugins.capsule.parent.windows_jobs import JobChild  # noqa: PLC0415 - of one system
 
         return JobChild(surroundings, spent_s)
     return Alone(surroundings, spent_s)
 
 
-def _key(surroundings: Surroundings) -> _Key:
-    """Return what a worker is for: imports first, then what its walls depend on."""
+def _key(surroundings: ChildSurroundings) -> _Key:
+    """Return the key of a worker: imports first, then what its layers depend on."""
     around = (surroundings.outside, surroundings.env, surroundings.text)
-    return (surroundings.imports, starting.WORKER, sys.executable, *around)
+    return (surroundings.imports, start.WORKER, sys.executable, *around)
 
 
 @functools.cache
 def pool() -> Pool:
-    """Return the pool of this process; it ends with it."""
+    """Return the pool of this process, with which it ends."""
     made = Pool()
     atexit.register(made.close)
     if hasattr(os, "register_at_fork"):

@@ -1,15 +1,16 @@
-r"""What goes through the pipes between parent and child: frames of JSON, capped.
+r"""The protocol of the pipes between parent and child: frames of JSON, limited in size.
 
     00 00 00 0d  {"go": true}            4 bytes length, big endian; then UTF-8 JSON
 
 Rules:
 
-- Parent to child: the request, then ``go``. Child to parent: what it stated about its
+- Parent to child: the request, then ``go``. Child to parent: the statement about its
   layers, then the result, then the end. Anything else is a violation.
-- The child writes its result with `render`, from exact types only; what JSON lacks is
-  refused there by place, and the parent checks everything again with `read_frame`.
-- NaN and the infinities pass by the names that JavaScript has for them: whether they
-  are results, the parent decides.
+- The child writes its result with `render`, from exact types only; a value that JSON
+  lacks is refused there with its place, and the parent checks everything again with
+  `read_frame`.
+- NaN and the infinities pass under their JavaScript names: the parent decides whether
+  they are results.
 - Never pickle, never standard output.
 
 The child imports this module before anything else: only built-in modules at the top.
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from typing import Any, TypeGuard
 
 __all__ = [
+    "MAX_FRAME_DEPTH",
     "MAX_INTEGER_BITS",
     "MAX_MESSAGE",
     "MAX_REQUEST",
@@ -47,6 +49,7 @@ HEADER = 4
 MAX_REQUEST = 256 * 1024 * 1024
 MAX_RESULT = 1024 * 1024
 MAX_RESULT_DEPTH = 16
+MAX_FRAME_DEPTH = MAX_RESULT_DEPTH + 1  # {"ok": …} around the metrics
 MAX_INTEGER_BITS = 1024
 MAX_MESSAGE = 4096
 MAX_TYPE = 200
@@ -57,7 +60,7 @@ class FrameError(Exception):
 
 
 class Unsendable(Exception):
-    """A result holds what its channel does not carry; the arguments: rule, message."""
+    """A result holds something that cannot be sent; its arguments: rule, message."""
 
 
 def is_object(value: object) -> TypeGuard[dict[str, Any]]:
@@ -83,7 +86,7 @@ def send(descriptor: int, text: str) -> None:
 
 
 def receive(descriptor: int, limit: int = MAX_REQUEST) -> Any:
-    """Read one frame and return the value that it says."""
+    """Read one frame and return its value."""
     size = int.from_bytes(_exactly(descriptor, HEADER), "big")
     if size > limit:
         raise FrameError(f"a frame of {size} bytes, allowed are {limit}")
@@ -102,7 +105,7 @@ def _exactly(descriptor: int, size: int) -> bytes:
 
 
 class _Scanning:
-    """What the C scanner of the json package asks of its decoder."""
+    """The attributes that the C scanner of the json package reads from its decoder."""
 
     strict = True
     object_hook = None
@@ -116,11 +119,11 @@ class _Scanning:
 def parse_json(text: str) -> Any:
     """Return the value of JSON *text* from the parent, without importing ``json``.
 
-    The package brings ``re`` and ``enum``, half of the child's start; its scanner in C
-    is a module of its own.
+    The package imports ``re`` and ``enum``, half of the child's start; its C scanner is
+    a separate module.
     """
     try:
-        from _json import make_scanner  # noqa: PLC0415 - absent where Python is not C
+        from _json import make_scanner  # noqa: PLC0415 - absent if Python is not C
     except ImportError:
         import json  # noqa: PLC0415 - see above
 
@@ -131,7 +134,7 @@ def parse_json(text: str) -> Any:
 _NON_FINITE = {"-inf": "-Infinity", "inf": "Infinity", "nan": "NaN"}
 _ESCAPES = {code: f"\\u{code:04x}" for code in (*range(0x20), 0x22, 0x5C, 0x7F)}
 
-# Typed so that what isinstance narrows stays Any: these are a program's values.
+# Typed so that isinstance narrows to Any: these are a program's values.
 _MAPPING: Any = dict
 _SEQUENCES: tuple[Any, ...] = (list, tuple)
 _SUBCLASSES: tuple[tuple[type, Any], ...] = (
@@ -158,10 +161,10 @@ def render(value: Any, place: str = "", depth: int = 0) -> str:
         Unsendable: *value* holds something else.
 
     """
-    if value is None or value is True or value is False:
-        return {None: "null", True: "true", False: "false"}[value]
     if depth > MAX_RESULT_DEPTH:
         raise Unsendable("result", f"{place} is nested deeper than {MAX_RESULT_DEPTH}")
+    if value is None or value is True or value is False:
+        return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, _MAPPING):
         return _render_dict(value, place, depth)
     for sequence in _SEQUENCES:
@@ -172,14 +175,14 @@ def render(value: Any, place: str = "", depth: int = 0) -> str:
     for base, exact in _SUBCLASSES:
         if isinstance(value, base):
             return _render_scalar(exact(value), place)
-    return render(_from_numpy(value, place), place, depth + 1)
+    return render(_from_numpy(value, place), place, depth)
 
 
 def render_metrics(metrics: object) -> str:
-    """Return the frame that says what the entrypoint returned.
+    """Return the frame with the result of the entrypoint.
 
     Raises:
-        Unsendable: it is no dict, or one that is too large or holds something else.
+        Unsendable: it is not a dict, is too large, or holds something else.
 
     """
     if not isinstance(metrics, dict):
@@ -230,6 +233,8 @@ def _from_numpy(value: Any, place: str) -> Any:
         if not isinstance(item, numpy.generic):
             return item
     if numpy is not None and isinstance(value, numpy.ndarray):
-        return numpy.ndarray.tolist(value)
+        item = numpy.ndarray.tolist(value)
+        if not isinstance(item, (numpy.generic, numpy.ndarray)):
+            return item  # a zero-dimensional array may hold itself
     name = type(value).__name__
     raise Unsendable("result", f"{place or 'the result'} is of type {name}")

@@ -3,9 +3,9 @@
     {"code": "…", "data": [1, 2], "entrypoint": "fit_and_eval", "seed": 0,
      "allowed_imports": ["math"], "resources": {"time_s": 5, "mem_mb": 256}}
 
-Rules: a member or a resource that is not known is refused, or a misspelt limit would
-be no limit; what is not given has the policy's own default, but for ``syntax``: a request
-that names none is ``narrow``, as all were before there was another.
+Rules: an unknown member or resource is refused, because a misspelt limit would be no
+limit. Missing members have the policy's defaults, except for ``syntax``: a request that
+names none is ``narrow``, as all were before there was another.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from muniment.canonical import JsonValue
+from muniment.encoding.canonical import JsonValue
 from muniment.errors import UsageError
+from muniment_plugins.capsule.capsule import Capsule
+from muniment_plugins.capsule.language.refusals import ProgramRefused
 from muniment_plugins.capsule.policy import Policy
-from muniment_plugins.capsule.refusals import BoundedExecutionError
-from muniment_plugins.capsule.running import Capsule
 
 __all__ = ["check", "execute", "policy_of"]
 
@@ -45,11 +45,11 @@ def execute(request: Mapping[str, Any]) -> dict[str, JsonValue]:
 
 
 def check(request: Mapping[str, Any]) -> dict[str, JsonValue]:
-    """Say of the code in *request* whether a run would begin, and if not, why."""
+    """Say whether a run of the code in *request* would begin, and if not, why."""
     entrypoint = request.get("entrypoint") or "fit_and_eval"
     try:
         Capsule(policy_of(request)).validate(request["code"], entrypoint)
-    except BoundedExecutionError as error:
+    except ProgramRefused as error:
         return {"accepted": False, "error": error.to_json()}
     return {"accepted": True}
 

@@ -1,17 +1,17 @@
-r"""Reads a program before anything of it runs, and says early what cannot stay.
+r"""Reads a program before any of it runs, and says early what is not allowed.
 
     >>> validate("import os\ndef fit_and_eval(data): return {}", Policy())
-    BoundedExecutionError: program:1:1: Import not allowed: os [capsule/import]; …
+    ProgramRefused: program:1:1: Import not allowed: os [capsule/import]; …
 
 Rules:
 
 - Sizes: 256 kB of source, 60,000 parts, nesting of 150.
-- An allow-list of node types; names and attributes are looked at in every position,
-  called or not, also inside annotations that are written as text.
-- One exception, `BoundedExecutionError`, whatever the source holds.
+- Node types have an allow-list; names and attributes are checked in every position,
+  called or not, also inside textual annotations.
+- There is one exception, `ProgramRefused`, whatever the source contains.
 
-This layer explains early; it is not the wall. The guard in the child and the limits
-around it hold without it.
+This layer explains early; it is no security boundary. The guard in the child and the
+limits around it hold without it.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ import warnings
 from collections.abc import Generator
 from dataclasses import dataclass
 
+from muniment.programs.parsing import undisturbed
+from muniment_plugins.capsule.language.refusals import ProgramRefused
+from muniment_plugins.capsule.language.syntax_check import SyntaxCheck
 from muniment_plugins.capsule.policy import Policy
-from muniment_plugins.capsule.reading import Reader
-from muniment_plugins.capsule.refusals import BoundedExecutionError
 
 __all__ = ["Validated", "validate"]
 
@@ -50,7 +51,7 @@ def validate(code: str, policy: Policy, entrypoint: str = "fit_and_eval") -> Val
     """Return *code* with what it imports, or refuse it.
 
     Raises:
-        BoundedExecutionError: the first thing that the policy does not allow.
+        ProgramRefused: it names the first thing that the policy does not allow.
 
     """
     return _validated(code, policy.modules, entrypoint, policy.syntax)
@@ -60,43 +61,43 @@ def validate(code: str, policy: Policy, entrypoint: str = "fit_and_eval") -> Val
 def _validated(
     code: str, modules: frozenset[str], entrypoint: str, syntax: str
 ) -> Validated:
-    """Read *code*; replicates are the same program many times."""
+    """Read *code*, and remember it: replicates run the same program many times."""
     tree = _parsed(code)
-    reader = Reader(modules, syntax)
+    reader = SyntaxCheck(modules, syntax)
     reader.read(tree)
     reader.settle()
     _check_entrypoint(tree, entrypoint)
     with _python():
-        # Some errors of syntax only show here: a return outside of a function.
+        # Some syntax errors only show here: a return outside a function.
         compile(tree, _PROGRAM, "exec", dont_inherit=True)
     return Validated(code, entrypoint, tuple(sorted(reader.planned())))
 
 
 def _parsed(code: str) -> ast.Module:
     if len(code) > MAX_SOURCE or len(code.encode(errors="replace")) > MAX_SOURCE:
-        raise BoundedExecutionError(
+        raise ProgramRefused(
             f"the program has more than {MAX_SOURCE} bytes",
             rule="size",
             remedy="pass large tables in as data",
         )
     with _python():
-        return ast.parse(code, _PROGRAM)
+        return undisturbed(lambda: ast.parse(code, _PROGRAM))
 
 
 @contextlib.contextmanager
 def _python() -> Generator[None]:
-    r"""Turn whatever the parser and the compiler stumble over into one refusal.
+    r"""Turn every error of the parser and the compiler into one refusal.
 
-    What they warn of (``"\d"``, ``x is 1``) is the program's, not its host's.
+    Their warnings (``"\d"``, ``x is 1``) concern the program, not its host.
     """
     if _SILENCED not in warnings.filters:
-        # By its name, and for good: a filter for a moment would also be that of other
-        # threads, and could stay in the place of theirs.
+        # By name, and permanent: a temporary filter would also hold in other threads,
+        # and could replace theirs for good.
         warnings.filterwarnings("ignore", module=_SILENT)
     try:
         yield
     except SyntaxError as error:
-        raise BoundedExecutionError(
+        raise ProgramRefused(
             f"not a Python program: {error.msg}",
             rule="syntax",
             line=error.lineno or 0,
@@ -104,7 +105,7 @@ def _python() -> Generator[None]:
             remedy="send a module that this Python can parse",
         ) from None
     except (ValueError, MemoryError, RecursionError) as error:
-        raise BoundedExecutionError(
+        raise ProgramRefused(
             f"not a Python program: {str(error) or 'nested too deeply'}",
             rule="syntax",
             remedy="send a module that this Python can parse",
@@ -115,7 +116,7 @@ def _check_entrypoint(tree: ast.Module, entrypoint: str) -> None:
     for node in reversed(tree.body):
         if isinstance(node, ast.FunctionDef) and node.name == entrypoint:
             return
-    raise BoundedExecutionError(
+    raise ProgramRefused(
         f"Entrypoint missing: {entrypoint}",
         rule="entrypoint",
         remedy=f"define def {entrypoint}(data): … at the top of the program",

@@ -3,9 +3,9 @@
     result = experiment.run(replicates=3)
     result.metrics.baseline.metrics        {'total': [15, 15, 15], …}
 
-Everything that is found on the way is a fact in the ledger, and the run can be derived
-again from its events alone. This module is what the plugin manager loads: it offers
-the hooks and knows its parts by name only.
+Every finding on the way is a fact in the ledger, and the run can be derived again from
+its events alone. The plugin manager loads this module: it offers the hooks and knows
+the other modules by name only.
 """
 
 from __future__ import annotations
@@ -19,32 +19,42 @@ from muniment.lazy import lazy
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from muniment.event_types import EventType
+    from muniment.encoding.canonical import JsonValue
+    from muniment.events.types import EventType
     from muniment.ledger import Ledger
-    from muniment_plugins.harness.artifacts import (
+    from muniment.programs.stable_names import StableName
+    from muniment_plugins.harness.case import Case
+    from muniment_plugins.harness.claim import Claim, Spec
+    from muniment_plugins.harness.evidence_files.files import (
         ArtifactPlugin,
         EvidenceBundlePlugin,
         PromptProvenancePlugin,
     )
-    from muniment_plugins.harness.cases import Case
-    from muniment_plugins.harness.claims import Claim, Spec
-    from muniment_plugins.harness.custom import pipeline_step
-    from muniment_plugins.harness.execution import execute_capsule
-    from muniment_plugins.harness.executors import Serial, Threads
-    from muniment_plugins.harness.experiments import Experiment
-    from muniment_plugins.harness.judgement import meets_claim
-    from muniment_plugins.harness.metamorphosis import run_metamorphic_tests
-    from muniment_plugins.harness.pipelines import Pipeline
+    from muniment_plugins.harness.experiment.experiment import Experiment
+    from muniment_plugins.harness.experiment.results import Result
+    from muniment_plugins.harness.experiment.treatments import Treatment
+    from muniment_plugins.harness.metamorphic_tests.step import (
+        run_metamorphic_tests,
+    )
     from muniment_plugins.harness.refusals import (
         BoundedExecutionError,
         ExperimentFailed,
         HarnessRefused,
     )
-    from muniment_plugins.harness.results import Result
-    from muniment_plugins.harness.stating import generate_spec, specify_claim
-    from muniment_plugins.harness.synthesis import bounded_synthesis
-    from muniment_plugins.harness.treatments import Treatment
-    from muniment_plugins.harness.verifiers import Hypothesis, metamorphic, verifier
+    from muniment_plugins.harness.statistics.judgement import meets_claim
+    from muniment_plugins.harness.statistics.verifiers import (
+        Hypothesis,
+        metamorphic,
+        verifier,
+    )
+    from muniment_plugins.harness.steps.claim_and_spec import (
+        generate_spec,
+        specify_claim,
+    )
+    from muniment_plugins.harness.steps.custom import pipeline_step
+    from muniment_plugins.harness.steps.execution import execute_capsule
+    from muniment_plugins.harness.steps.pipeline import Pipeline
+    from muniment_plugins.harness.steps.synthesis import bounded_synthesis
 
 __all__ = [
     "ArtifactPlugin",
@@ -59,12 +69,11 @@ __all__ = [
     "Pipeline",
     "PromptProvenancePlugin",
     "Result",
-    "Serial",
     "Spec",
-    "Threads",
     "Treatment",
     "bounded_synthesis",
     "event_types",
+    "evidence_view",
     "execute_capsule",
     "generate_spec",
     "meets_claim",
@@ -73,40 +82,39 @@ __all__ = [
     "rebuild_program",
     "run_metamorphic_tests",
     "specify_claim",
+    "stable_names",
     "verifier",
 ]
 
-# The kernel's own marker is equal, but importing it would bring the kernel's store.
+# The kernel's own marker is equal, but importing it would load the kernel's store.
 hookimpl = pluggy.HookimplMarker("muniment")
 
 __getattr__ = lazy(
     __name__,
     {
-        "ArtifactPlugin": ".artifacts",
+        "ArtifactPlugin": ".evidence_files.files",
         "BoundedExecutionError": ".refusals",
-        "Case": ".cases",
-        "Claim": ".claims",
-        "EvidenceBundlePlugin": ".artifacts",
-        "Experiment": ".experiments",
+        "Case": ".case",
+        "Claim": ".claim",
+        "EvidenceBundlePlugin": ".evidence_files.files",
+        "Experiment": ".experiment.experiment",
         "ExperimentFailed": ".refusals",
         "HarnessRefused": ".refusals",
-        "Hypothesis": ".verifiers",
-        "Pipeline": ".pipelines",
-        "PromptProvenancePlugin": ".artifacts",
-        "Result": ".results",
-        "Serial": ".executors",
-        "Spec": ".claims",
-        "Threads": ".executors",
-        "Treatment": ".treatments",
-        "bounded_synthesis": ".synthesis",
-        "execute_capsule": ".execution",
-        "generate_spec": ".stating",
-        "meets_claim": ".judgement",
-        "metamorphic": ".verifiers",
-        "pipeline_step": ".custom",
-        "run_metamorphic_tests": ".metamorphosis",
-        "specify_claim": ".stating",
-        "verifier": ".verifiers",
+        "Hypothesis": ".statistics.verifiers",
+        "Pipeline": ".steps.pipeline",
+        "PromptProvenancePlugin": ".evidence_files.files",
+        "Result": ".experiment.results",
+        "Spec": ".claim",
+        "Treatment": ".experiment.treatments",
+        "bounded_synthesis": ".steps.synthesis",
+        "execute_capsule": ".steps.execution",
+        "generate_spec": ".steps.claim_and_spec",
+        "meets_claim": ".statistics.judgement",
+        "metamorphic": ".statistics.verifiers",
+        "pipeline_step": ".steps.custom",
+        "run_metamorphic_tests": ".metamorphic_tests.step",
+        "specify_claim": ".steps.claim_and_spec",
+        "verifier": ".statistics.verifiers",
     },
 )
 
@@ -120,10 +128,26 @@ def event_types() -> Iterable[EventType]:
 
 
 @hookimpl
+def stable_names() -> Iterable[StableName]:
+    """Name the program of experiments, and the built-in verifiers."""
+    from muniment_plugins.harness.declared_names import NAMES  # noqa: PLC0415 - lazy
+
+    return NAMES
+
+
+@hookimpl
 def rebuild_program(
     ledger: Ledger, run: str, trust_source: bool
 ) -> Callable[..., object] | None:
     """Make an experiment's program from its events; None for every other run."""
-    from muniment_plugins.harness.programs import rebuild  # noqa: PLC0415 - lazy
+    from muniment_plugins.harness.experiment.program import rebuild  # noqa: PLC0415 - lazy
 
     return rebuild(ledger, run, trust_source)
+
+
+@hookimpl(optionalhook=True)
+def evidence_view(ledger: Ledger, run: str) -> JsonValue:
+    """Say what an experiment's run claimed, ran and found; None for other runs."""
+    from muniment_plugins.harness.experiment.results import view_of  # noqa: PLC0415 - lazy
+
+    return view_of(ledger, run)

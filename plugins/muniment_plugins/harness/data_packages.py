@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import cast
 
-from muniment.value_arrays import array_form
-from muniment_plugins.harness.claims import Spec
+from muniment.encoding.arrays import array_form
+from muniment_plugins.harness.claim import Spec
 from muniment_plugins.harness.refusals import HarnessRefused
 
 __all__ = ["packages_of", "refuse_foreign"]
@@ -18,7 +18,7 @@ _PLAIN: frozenset[type[object]] = frozenset({bool, float, int, str, type(None), 
 
 
 def packages_of(data: object) -> set[str]:
-    """Return the packages that somebody needs who is given *data*."""
+    """Return the packages that code needs to receive *data*."""
     if isinstance(data, Mapping):
         members = cast("Mapping[object, object]", data)
         return _of_all([*members.keys(), *members.values()])
@@ -34,7 +34,7 @@ def _of_all(items: Iterable[object]) -> set[str]:
 
 
 def refuse_foreign(data: object, spec: Spec) -> None:
-    """Refuse *data* that code within *spec* cannot be given.
+    """Refuse *data* that code under *spec* cannot receive.
 
     Raises:
         HarnessRefused: it is made of a package that the code may not import.

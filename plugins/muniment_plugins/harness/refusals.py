@@ -1,4 +1,4 @@
-"""What the harness refuses, and how an experiment that did not get through ends.
+"""The errors of the harness: its refusals, and how a failed experiment ends.
 
     RefusedError
     └── HarnessRefused            claim, spec, property, metric or order of steps
@@ -6,7 +6,7 @@
     MunimentError
     └── ExperimentFailed          replicates failed, or a hypothesis was not judged
 
-Rules: steps called by hand raise these; an experiment records them as facts, goes on
+Rules: steps called by hand raise these; an experiment records them as facts, continues
 with its other replicates, and keeps them in its result.
 """
 
@@ -27,17 +27,17 @@ __all__ = [
 
 _TIMEOUTS = ("capsule/cpu", "capsule/wall")
 _KINDS = 10
-"""How many kinds of failures an error says."""
+"""How many distinct failures an error lists."""
 
 
 class HarnessRefused(RefusedError):
-    """Something is asked that could only seem to work."""
+    """The request could only seem to work."""
 
 
 class BoundedExecutionError(HarnessRefused):
-    """Code says, or does, something that its bounds do not allow.
+    """Code contains, or does, something that its bounds do not allow.
 
-    ``line`` and ``column`` count from 1; both are 0 where no place can be named.
+    ``line`` and ``column`` count from 1; both are 0 if the place is unknown.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class BoundedExecutionError(HarnessRefused):
         line: int = 0,
         column: int = 0,
     ) -> None:
-        """Keep the position beside what every error keeps."""
+        """Keep the position in addition to what every error keeps."""
         place = f"program:{line}:{column}" if line else "program"
         super().__init__(message, rule=rule, place=place, remedy=remedy)
         self.line = line
@@ -57,7 +57,7 @@ class BoundedExecutionError(HarnessRefused):
 
     @classmethod
     def of(cls, error: Mapping[str, object]) -> Self:
-        """Return the exception for an *error* as the capsule describes it."""
+        """Return the exception for an *error* that the capsule described."""
         return cls(
             message_of(error),
             rule=str(error["rule"]),
@@ -83,7 +83,7 @@ def telling(perform: Callable[[object], object]) -> Callable[[object], object]:
 
 
 def message_of(error: Mapping[str, object]) -> str:
-    """Return what an *error* of the capsule says, in the words that users look up."""
+    """Return the message of a capsule *error*, in words that users search for."""
     kind, message = str(error.get("type", "")), str(error["message"])
     if error["rule"] in _TIMEOUTS:
         kind = "Execution timeout"
@@ -92,7 +92,7 @@ def message_of(error: Mapping[str, object]) -> str:
 
 
 class ExperimentFailed(MunimentError):
-    """An experiment came to its end, and not everything in it did."""
+    """An experiment ended, and something in it failed."""
 
     exit_code = 1
 
@@ -105,12 +105,12 @@ class ExperimentFailed(MunimentError):
         remedy: str = "",
         kinds: tuple[str, ...] = (),
     ) -> None:
-        """Keep what failed, kind by kind, beside what every error keeps."""
+        """Keep the distinct failures in addition to what every error keeps."""
         super().__init__(message, rule=rule, place=place, remedy=remedy)
         self.kinds = kinds
 
     def __str__(self) -> str:
-        """One line, and one for each of the first kinds of failures."""
+        """One line, and one for each of the first distinct failures."""
         lines = [super().__str__(), *self.kinds[:_KINDS]]
         left = len(self.kinds) - _KINDS
         kinds = "1 more kind" if left == 1 else f"{left} more kinds"

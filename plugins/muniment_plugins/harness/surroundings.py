@@ -1,7 +1,7 @@
-"""Where a step stands: in a lane of a run, or in the open, called by hand.
+"""The surroundings of a step: a lane of a run, or none if it is called by hand.
 
-Rule: the step is the same in both. By hand nothing is recorded, effects are performed
-at once, and the installed plugins answer.
+Rule: the step behaves the same in both. By hand nothing is recorded, effects are
+performed at once, and the installed plugins answer.
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ import random
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
+from muniment.encoding.registry import ValueTypes
 from muniment.errors import RefusedError, UsageError
-from muniment.imports import refuse_importing
-from muniment.lanes import current_run
 from muniment.plugins import Plugins
-from muniment.value_types import ValueTypes
+from muniment.programs.import_guard import refuse_importing
+from muniment.runs.run import current_run
 
 __all__ = ["ByHand", "Surroundings", "here"]
 
 
 class Surroundings(Protocol):
-    """What a step needs of the run that it is part of."""
+    """What a step needs from its run."""
 
     @property
     def values(self) -> ValueTypes:
@@ -34,10 +34,10 @@ class Surroundings(Protocol):
     def effect(
         self, kind: str, request: object, perform: Callable[[object], object]
     ) -> object:
-        """Do what cannot be computed, or answer it from the record."""
+        """Perform an effect, or answer it from the record."""
         ...
 
-    def hook(self, name: str, **arguments: object) -> object:
+    def hook(self, name: str, /, **arguments: object) -> object:
         """Ask the plugins."""
         ...
 
@@ -62,14 +62,14 @@ class ByHand:
         """Perform at once.
 
         Raises:
-            RefusedError: a file does it while it is imported for a replay or resume.
+            RefusedError: a file calls this while it is imported for a replay or resume.
 
         """
         refuse_importing()
         del kind
         return perform(request)
 
-    def hook(self, name: str, **arguments: object) -> object:
+    def hook(self, name: str, /, **arguments: object) -> object:
         """Ask the installed plugins."""
         return Plugins().first(name, run=self, **arguments)
 
@@ -79,7 +79,7 @@ class ByHand:
 
 
 def here() -> Surroundings:
-    """Return the lane that the calling code runs in, or the open.
+    """Return the lane in which the calling code runs, or `ByHand`.
 
     A file that is imported for a replay is in no run, whoever imports it.
     """

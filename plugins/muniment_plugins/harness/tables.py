@@ -1,4 +1,4 @@
-"""Rows, columns and values of whatever data an experiment has.
+"""Rows, columns and values of an experiment's data, whatever its type.
 
     [1, 2, 3]                rows            [[1, 2], [3, 4]]    rows with columns
     ([1, 2], [3, 4])         two tables      {"x": [1, 2]}       a table by columns
@@ -6,10 +6,10 @@
 
 Rules:
 
-- A tuple whose parts all have rows is a tuple of tables; one whose parts have none is
-  rows itself; any other is refused, since nobody can tell what its rows are.
-- What is returned is new; the data stays as it was. Lists stay lists, arrays arrays.
-- A default index of a DataFrame counts rows and is no data: it counts anew.
+- A tuple whose parts all have rows is a tuple of tables; a tuple whose parts have none
+  is a list of rows; any other is refused, because it is unclear what its rows are.
+- Results are new; the data stays as it was. Lists stay lists, arrays arrays.
+- The default index of a DataFrame counts rows and is not data: it is renumbered.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ __all__ = [
 ]
 
 Order = Callable[[int], list[int]]
-"""Number of rows → the positions of those that are taken, in their new order."""
+"""Number of rows → the positions of the rows to take, in their new order."""
 
 
 def take(data: object, order: Order, *, aligned: bool) -> object:
     """Return the rows of *data* that *order* takes.
 
-    Each table of a tuple asks *order* for itself; columns of one table never do.
+    *order* is called for each table of a tuple, and once for the columns of one table.
 
     Raises:
-        HarnessRefused: *data* has no rows, or tables to be aligned are not.
+        HarnessRefused: *data* has no rows, or tables to align differ in length.
 
     """
     if isinstance(data, Mapping):
@@ -55,7 +55,7 @@ def take(data: object, order: Order, *, aligned: bool) -> object:
 
 
 def tables_of(data: object) -> Sequence[object] | None:
-    """Return the tables of a tuple; None where *data* is one table.
+    """Return the tables of a tuple; None if *data* is one table.
 
     Raises:
         HarnessRefused: some parts of the tuple have rows, and others have none.
@@ -83,7 +83,7 @@ def take_columns(part: Any, positions: list[int]) -> object:
 
 
 def width_of(part: object) -> int | None:
-    """Return how many columns the table *part* has; None if it has none."""
+    """Return the number of columns of the table *part*; None if it has none."""
     shape = getattr(part, "shape", None)
     if shape is not None:
         return int(shape[1]) if len(shape) > 1 else None
@@ -94,7 +94,7 @@ def width_of(part: object) -> int | None:
 
 
 def map_part(data: Any, part: object, change: Callable[[Any], Any]) -> object:
-    """Return *data* with *change* made to its *part*; to all of it for None.
+    """Return *data* with *change* applied to its *part*; to all of it for None.
 
     Raises:
         HarnessRefused: *data* has no such part.
@@ -112,7 +112,7 @@ def map_part(data: Any, part: object, change: Callable[[Any], Any]) -> object:
 
 
 def map_values(data: Any, change: Callable[[object], object], kinds: str) -> Any:
-    """Return *data* with *change* made to each value; arrays only of dtype *kinds*."""
+    """Return *data* with *change* applied to values; in arrays, to dtypes *kinds*."""
     if isinstance(data, Mapping):
         members = cast("Mapping[object, object]", data)
         return {key: map_values(one, change, kinds) for key, one in members.items()}
@@ -145,7 +145,7 @@ def values_of(data: Any) -> Iterable[object]:
 
 
 def refuse_data(message: str) -> NoReturn:
-    """Raise that the data is not such as a transform needs.
+    """Refuse data that a transform cannot use.
 
     Raises:
         HarnessRefused: always.

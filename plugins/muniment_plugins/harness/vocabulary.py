@@ -1,4 +1,4 @@
-"""The event types that the harness adds to the kernel's words.
+"""The event types that the harness adds to the kernel's vocabulary.
 
     experiment.registered {"experiment": "…", "plan": "sha256:…", "replicates": 3, …}
     replicate.started   {"condition": "baseline", "replicate": 0, "seed": 17…}
@@ -7,15 +7,15 @@
     replicate.failed    {"replicate": 0, "step": "bounded_synthesis", "rule": "…"}
     hypothesis.unjudged {"hypothesis": "…", "error_type": "…"}
 
-Rules: what a machine decides (its walls, its speed) is recorded and not compared; what
-code printed may be anything, so it stands in a blob.
+Rules: what depends on the machine (isolation layers, speed) is recorded and not
+compared; code may print anything, so its output is a blob.
 """
 
 from __future__ import annotations
 
 from typing import Annotated
 
-from muniment.event_types import BLOB, LARGE, VOLATILE, EventType, PlainData
+from muniment.events.types import BLOB, LARGE, VOLATILE, EventType, PlainData
 
 __all__ = ["TYPES"]
 
@@ -23,7 +23,7 @@ Free = dict[str, object]
 
 
 class ExperimentRegistered(PlainData):
-    """What is going to be run and judged was stated, before the first execution."""
+    """What will be run and judged was stated, before the first execution."""
 
     experiment: str
     plan: str
@@ -34,24 +34,24 @@ class ExperimentRegistered(PlainData):
     specs: Annotated[list[Free], LARGE]
     hypotheses: Annotated[list[Free], LARGE]
     code: list[str]
-    """SHA-256 of each program that is given and not asked for."""
+    """SHA-256 of each program that was given rather than asked from a model."""
     functions: Annotated[list[Free], LARGE]
-    """Import path and source digest of everything that is called."""
+    """Import path and source digest of every function that is called."""
     sources: Annotated[dict[str, str], VOLATILE, BLOB] = {}
-    """Each source digest's text, to be read where the function is gone."""
+    """Source digest → text, to be read if the function is gone."""
     parts: Annotated[dict[str, str], VOLATILE, BLOB] = {}
-    """Part of the plan → its digest, for what no other member says."""
+    """Part of the plan → its digest, for parts that no other member states."""
 
 
 class TreatmentApplied(PlainData):
-    """A replicate runs under a treatment: what it changes."""
+    """A replicate runs under a treatment, with these changes."""
 
     treatment: str
     changes: Annotated[Free, BLOB]
 
 
 class StepApplied(PlainData):
-    """A step of the user's own returned; data that no event held is kept with it."""
+    """A custom step returned; data that no event held is kept with it."""
 
     step: str
     metrics: Annotated[Free, LARGE]
@@ -59,7 +59,7 @@ class StepApplied(PlainData):
 
 
 class SpecRefused(PlainData):
-    """Bounds were proposed that are no bounds, or would open the capsule."""
+    """A proposed spec was refused: it is invalid, or would open the capsule."""
 
     spec: Annotated[object, BLOB]
     rule: str
@@ -79,16 +79,16 @@ class AnswerTaken(PlainData):
 
     run: str
     event: int
-    """Where the answer stands, and beside it what was asked."""
+    """The position of the event that holds the answer."""
     level: str | None = None
-    """How strongly code was held there, in any replicate of the condition."""
+    """The weakest level that isolated code there, in any replicate of the condition."""
 
 
 class ExecutionMeasured(PlainData):
-    """What held code while it ran, and what each run of it cost and printed.
+    """How code was isolated while it ran, and what each run of it used and printed.
 
-    One for an effect, of however many runs; level, layers and environment are those of
-    the run that was held the least.
+    There is one for an effect, however many runs it has; level, layers and environment
+    are those of the least isolated run.
     """
 
     level: Annotated[str, VOLATILE]
@@ -100,21 +100,21 @@ class ExecutionMeasured(PlainData):
     exits: Annotated[list[str | None], VOLATILE] = []
     """How each run ended: ``answered``, a signal's name, or ``code 1``."""
     others: Annotated[list[Free] | None, VOLATILE, LARGE] = None
-    """Number and differing members of the runs that were held otherwise than that."""
+    """Number and differing members of the runs that were isolated differently."""
 
 
 class MetricsMeasured(PlainData):
-    """A replicate came to its end with these metrics."""
+    """A replicate completed with these metrics."""
 
     replicate: int
     metrics: Annotated[Free, LARGE]
     order: Annotated[list[str], LARGE]
-    """The metrics' names as the code gave them; objects have no order."""
+    """The metrics' names in the order of the code; JSON objects have no order."""
     outputs: Annotated[Free, BLOB]
 
 
 class ReplicateFailed(PlainData):
-    """A step of a replicate refused or broke."""
+    """A step of a replicate refused or failed."""
 
     replicate: int
     step: str
@@ -125,11 +125,11 @@ class ReplicateFailed(PlainData):
     remedy: Annotated[str | None, VOLATILE, BLOB] = None
     """What to do about it, in words that later versions may choose better."""
     function: Annotated[str | None, VOLATILE] = None
-    """The function of a step of the user's own."""
+    """The function of a custom step."""
 
 
 class HypothesisUnjudged(PlainData):
-    """A verifier refused to judge, or broke."""
+    """A verifier refused to judge, or failed."""
 
     hypothesis: str
     error_type: str

@@ -19,17 +19,21 @@ from muniment.lazy import lazy
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from muniment.event_types import EventType
-    from muniment.kinds import EffectKind
-    from muniment.lanes import Lane
+    from muniment.events.effect_kinds import EffectKind
+    from muniment.events.types import EventType
     from muniment.ledger import Ledger
-    from muniment_plugins.providers.completing import acomplete, complete
+    from muniment.programs.stable_names import StableName
+    from muniment.runs.run import Run
+    from muniment_plugins.providers.clients.transport import (
+        async_http_client,
+        http_client,
+    )
+    from muniment_plugins.providers.completion import acomplete, complete
     from muniment_plugins.providers.prompt import Answer, ToolCall
-    from muniment_plugins.providers.redaction import Redaction
     from muniment_plugins.providers.refusals import CompletionFailed
     from muniment_plugins.providers.scripted import Scripted
-    from muniment_plugins.providers.tools import tool_server
-    from muniment_plugins.providers.transport import async_http_client, http_client
+    from muniment_plugins.providers.secrets.redaction import Redaction
+    from muniment_plugins.providers.tool_servers import tool_server
 
 __all__ = [
     "Answer",
@@ -43,8 +47,10 @@ __all__ = [
     "complete_prompt",
     "effect_kinds",
     "event_types",
+    "hide_secrets",
     "http_client",
     "rebuild_program",
+    "stable_names",
     "tool_server",
 ]
 
@@ -56,21 +62,21 @@ __getattr__ = lazy(
     {
         "Answer": ".prompt",
         "CompletionFailed": ".refusals",
-        "Redaction": ".redaction",
+        "Redaction": ".secrets.redaction",
         "Scripted": ".scripted",
         "ToolCall": ".prompt",
-        "acomplete": ".completing",
-        "async_http_client": ".transport",
-        "complete": ".completing",
-        "http_client": ".transport",
-        "tool_server": ".tools",
+        "acomplete": ".completion",
+        "async_http_client": ".clients.transport",
+        "complete": ".completion",
+        "http_client": ".clients.transport",
+        "tool_server": ".tool_servers",
     },
 )
 
 
 @hookimpl
 def effect_kinds() -> Iterable[EffectKind]:
-    """Add the kind of requests that are no model calls."""
+    """Add the kind of requests that are not model calls."""
     from muniment_plugins.providers.vocabulary import KINDS  # noqa: PLC0415 - lazy
 
     return KINDS
@@ -85,17 +91,35 @@ def event_types() -> Iterable[EventType]:
 
 
 @hookimpl
+def hide_secrets(text: str) -> str:
+    """Take keys in URLs, values of secret variables and known keys out of errors."""
+    from muniment_plugins.providers.secrets.error_texts import (  # noqa: PLC0415 - lazy
+        without_secrets,
+    )
+
+    return without_secrets(text)
+
+
+@hookimpl
 def complete_prompt(
-    run: Lane, request: Mapping[str, object]
+    run: Run, request: Mapping[str, object]
 ) -> dict[str, object] | None:
     """Answer for ``openai:``, ``anthropic:``, ``llm:`` and ``scripted:``.
 
     *request* has ``model`` and ``prompt`` or ``messages``, and may have ``system``,
     ``tools``, ``temperature``, ``max_tokens`` and the other members of a `Prompt`.
     """
-    from muniment_plugins.providers.completing import answer  # noqa: PLC0415 - lazy
+    from muniment_plugins.providers.completion import answer  # noqa: PLC0415 - lazy
 
     return answer(run, request)
+
+
+@hookimpl
+def stable_names() -> Iterable[StableName]:
+    """Name the program that `muniment record` runs."""
+    from muniment_plugins.providers.declared_names import NAMES  # noqa: PLC0415 - lazy
+
+    return NAMES
 
 
 @hookimpl
@@ -105,7 +129,7 @@ def rebuild_program(ledger: Ledger, run: str) -> Callable[..., object] | None:
     It has to be told its command line (``commanded``): what stands in a ledger is never
     executed.
     """
-    from muniment_plugins.providers.recorder.rebuilding import (  # noqa: PLC0415 - lazy
+    from muniment_plugins.providers.recorder.rebuild import (  # noqa: PLC0415 - lazy
         rebuild,
     )
 

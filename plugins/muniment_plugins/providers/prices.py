@@ -1,4 +1,4 @@
-"""What a call cost, by the price table of ``genai-prices`` where that is installed.
+"""What a call cost, by the price table of ``genai-prices`` if that is installed.
 
     {"usd": "0.00018", "input_usd": "0.00003", "output_usd": "0.00015",
      "table": "genai-prices 0.2.3"}
@@ -17,7 +17,7 @@ __all__ = ["cost"]
 
 
 def cost(provider: str, model: str, usage: Mapping[str, int]) -> dict[str, str] | None:
-    """Return what *usage* of *model* costs, or None where that is not known."""
+    """Return what *usage* of *model* costs, or None if that is unknown."""
     if not usage:
         return None
     try:
@@ -25,7 +25,7 @@ def cost(provider: str, model: str, usage: Mapping[str, int]) -> dict[str, str] 
     except ImportError:
         return None
     counts = dict(usage)
-    if provider == "anthropic":  # counts what was cached beside the input, not within
+    if provider == "anthropic":  # counts cached tokens beside the input, not within
         cached = counts.get("cache_read_tokens", 0) + counts.get(
             "cache_write_tokens", 0
         )

@@ -1,4 +1,4 @@
-"""What a model is asked, and what it answers, in words that fit every provider.
+"""Prompts and answers of models, in terms that fit every provider.
 
     {"model": "openai:gpt-…", "prompt": "Say hi."}
     {"model": "anthropic:claude-…", "messages": [{"role": "user", "content": "…"}],
@@ -10,12 +10,11 @@
 Rules:
 
 - A message is ``{"role": …, "content": …}`` with a text; an assistant's may have
-  ``tool_calls``, a tool's has ``tool_call_id``. Parts that are no texts are passed on as
-  they are, in the provider's own words.
-- ``finish_reason`` is ``stop``, ``length``, ``tool_calls``, ``content_filter``, or what
-  the provider says beyond these.
-- A member that nobody knows is refused; ``options`` go into the provider's body as they
-  are.
+  ``tool_calls``, a tool's has ``tool_call_id``. Parts that are not texts are passed on as
+  they are, in the provider's own format.
+- ``finish_reason`` is ``stop``, ``length``, ``tool_calls``, ``content_filter``, or
+  another reason that the provider gives.
+- An unknown member is refused; ``options`` go into the provider's body as they are.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ _ROLES = ("system", "user", "assistant", "tool")
 
 
 def split(model: object) -> tuple[str, str]:
-    """Return provider and name of ``provider:name``; the provider is "" without one."""
+    """Return provider and name of ``provider:name``; provider "" without a colon."""
     provider, colon, name = str(model).partition(":")
     return (provider, name) if colon else ("", provider)
 
@@ -104,7 +103,7 @@ def _sequence(value: object) -> Sequence[Any]:
         return [value]
     if not isinstance(value, list | tuple):
         _refuse(
-            f"a value of type {type(value).__name__} is no list",
+            f"a value of type {type(value).__name__} is not a list",
             "messages, tools, stop",
         )
     return cast("Sequence[Any]", value)
@@ -125,12 +124,12 @@ def _refuse(message: str, member: str, remedy: str = "") -> NoReturn:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """What a model wants to be called."""
+    """A call of a tool that a model asks for."""
 
     id: str
     name: str
     arguments: Any
-    """An object; the text itself where it is no JSON."""
+    """An object; the text itself if it is not JSON."""
 
     def to_json(self) -> dict[str, object]:
         """Return the call as it is recorded."""
@@ -139,14 +138,14 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a model said."""
+    """The answer of a model."""
 
     text: str
     tool_calls: tuple[ToolCall, ...] = ()
     finish_reason: str = "stop"
     usage: Mapping[str, int] = field(default_factory=dict[str, int])
     model: str = ""
-    """What the provider says that answered."""
+    """The model that answered, as the provider says."""
     id: str = ""
     provider: str = ""
     cost: Mapping[str, str] | None = None

@@ -1,9 +1,9 @@
-"""What a provider raises when there is no completion.
+"""The errors of a provider that gives no completion.
 
-    CannotTellError └── CompletionFailed    no answer after all attempts, or a no
+    CannotTellError └── CompletionFailed    no answer after all attempts, or a refusal
 
-Rules: the text holds no key; `data`, which the effect records, says status and number
-of attempts. What is off before anything is sent is a `UsageError`.
+Rules: the text holds no key; `data`, which the effect records, has the status and the
+number of attempts. A fault found before anything is sent is a `UsageError`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A model that says what it was told to say, for tests, demonstrations and drills.
+"""A model that answers from a script, for tests, demonstrations and drills.
 
     scripted:answers.json        a list of answers, used in order
     [{"when": "weather", "text": "Sunny."}, {"text": "…"}, "…"]
@@ -8,8 +8,8 @@ Rules:
 - An answer is a text or the members of an `Answer`; ``{"error": …}`` fails. One with
   ``when`` is given to every prompt whose last message holds that text; the others are
   used up in order, one for each question of a run.
-- The order is that in which the questions come, and starts anew in each process. Where
-  they come in parallel, or a run is resumed, ``when`` is the way.
+- The order is that of the questions, and starts anew in each process. If they come in
+  parallel, or a run is resumed, use ``when``.
 - A file is JSON, or a JSON value on each line.
 """
 
@@ -49,7 +49,7 @@ class Scripted:
 
     @hookimpl
     def complete_prompt(self, request: Mapping[str, object]) -> object:
-        """Answer prompts to ``scripted``, and no other."""
+        """Answer prompts to ``scripted``, and no others."""
         provider, name = split(request.get("model"))
         if (provider or name) != "scripted" or (provider and name):
             return None
@@ -59,7 +59,7 @@ class Scripted:
         """Return the next answer that fits *prompt*.
 
         Raises:
-            CompletionFailed: it is an error, or there is none.
+            CompletionFailed: the answer is an error, or there is none.
 
         """
         told = next((one for one in self._named if one["when"] in prompt.asked), None)
@@ -90,7 +90,7 @@ def _members(answer: object) -> dict[str, Any]:
     if isinstance(answer, dict):
         return cast("dict[str, Any]", answer)
     raise UsageError(
-        f"a value of type {type(answer).__name__} is no answer",
+        f"a value of type {type(answer).__name__} is not an answer",
         rule="provider/script",
         remedy="write a text, or an object with a text",
     )
@@ -131,7 +131,7 @@ def _line(line: str, path: Path, number: int) -> object:
         return json.loads(line)
     except ValueError as error:
         raise UsageError(
-            f"a line is no JSON ({error})",
+            f"a line is not JSON ({error})",
             rule="provider/script",
             place=f"{path}:{number}",
             remedy="write a list of answers, or one answer a line",

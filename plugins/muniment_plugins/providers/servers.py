@@ -1,12 +1,12 @@
-"""The providers that are asked over HTTP: where they are, what they want to see.
+"""The providers that are asked over HTTP: their addresses, keys and headers.
 
     openai      OPENAI_API_KEY     OPENAI_BASE_URL     https://api.openai.com/v1
     anthropic   ANTHROPIC_API_KEY  ANTHROPIC_BASE_URL  https://api.anthropic.com
 
 Rules:
 
-- A key comes from the environment when it is sent, and is written nowhere. A server
-  that is not the provider's own may want none.
+- A key is read from the environment when it is sent, and is written nowhere. A server
+  that is not the provider's own may need no key.
 - A base URL is taken from the prompt, then from the environment.
 - Every attempt is a fact of the effect, ``llm.attempted``; all of them have the effect's
   idempotency key.
@@ -21,21 +21,25 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from muniment.errors import UsageError
-from muniment.lanes import Lane, current_run
-from muniment_plugins.providers.chat import Chat
-from muniment_plugins.providers.exchange import Outcome, Received
-from muniment_plugins.providers.flaws import Flaw, flaw_of, is_streamed
-from muniment_plugins.providers.formats import Format
-from muniment_plugins.providers.listening import Ear
-from muniment_plugins.providers.messages import Messages
+from muniment.runs.run import Run, current_run
+from muniment_plugins.providers.attempts import Plan, Post, asend, send
+from muniment_plugins.providers.clients.exchange import Outcome, Received
 from muniment_plugins.providers.prices import cost
 from muniment_plugins.providers.prompt import Answer, Prompt
-from muniment_plugins.providers.redaction import Redaction
 from muniment_plugins.providers.refusals import CompletionFailed, no_key
-from muniment_plugins.providers.responses import Responses
-from muniment_plugins.providers.retrying import attempts
-from muniment_plugins.providers.sending import Plan, Post, asend, send
-from muniment_plugins.providers.sse import objects
+from muniment_plugins.providers.retries import attempts
+from muniment_plugins.providers.secrets.redaction import Redaction
+from muniment_plugins.providers.stream_listener import Ear
+from muniment_plugins.providers.wire_formats.answer_flaws import (
+    Flaw,
+    flaw_of,
+    is_streamed,
+)
+from muniment_plugins.providers.wire_formats.chat_completions import Chat
+from muniment_plugins.providers.wire_formats.messages import Messages
+from muniment_plugins.providers.wire_formats.responses import Responses
+from muniment_plugins.providers.wire_formats.sse import objects
+from muniment_plugins.providers.wire_formats.wire_format import Format
 
 __all__ = ["SERVERS", "aask", "ask"]
 
@@ -52,7 +56,7 @@ class Server:
     url: str
 
     def base(self, prompt: Prompt) -> str:
-        """Return the base URL that counts for *prompt*."""
+        """Return the base URL for *prompt*."""
         given = prompt.base_url or os.environ.get(self.url_variable) or self.url
         return given.rstrip("/")
 
@@ -60,7 +64,7 @@ class Server:
         """Return the key.
 
         Raises:
-            UsageError: there is none, and the provider's own server wants one.
+            UsageError: there is none, and the provider's own server needs one.
 
         """
         key = os.environ.get(self.key_variable, "").strip()
@@ -93,7 +97,7 @@ SERVERS: Mapping[str, Server] = {
 class _Question:
     """One prompt on its way to one server."""
 
-    lane: Lane
+    lane: Run
     server: Server
     format: Format
     prompt: Prompt
@@ -144,7 +148,7 @@ class _Question:
         return self.format.read(whole)
 
 
-def ask(lane: Lane, provider: str, prompt: Prompt, ear: Ear) -> dict[str, object]:
+def ask(lane: Run, provider: str, prompt: Prompt, ear: Ear) -> dict[str, object]:
     """Ask *provider* inside an effect of *lane*, and wait.
 
     Raises:
@@ -157,16 +161,14 @@ def ask(lane: Lane, provider: str, prompt: Prompt, ear: Ear) -> dict[str, object
     return question.answer(received)
 
 
-async def aask(
-    lane: Lane, provider: str, prompt: Prompt, ear: Ear
-) -> dict[str, object]:
+async def aask(lane: Run, provider: str, prompt: Prompt, ear: Ear) -> dict[str, object]:
     """Do as `ask` does, awaited."""
     question = _question(lane, provider, prompt, ear)
     received = await asend(question.post, question.plan(), question.heard)
     return question.answer(received)
 
 
-def _question(lane: Lane, provider: str, prompt: Prompt, ear: Ear) -> _Question:
+def _question(lane: Run, provider: str, prompt: Prompt, ear: Ear) -> _Question:
     server = SERVERS[provider]
     base = server.base(prompt)
     key = server.key(base)
@@ -198,7 +200,7 @@ def _question(lane: Lane, provider: str, prompt: Prompt, ear: Ear) -> _Question:
 def _idempotency() -> dict[str, str]:
     try:
         return {"idempotency-key": current_run().idempotency_key}
-    except UsageError:  # asked outside of an effect, by whoever wants no record
+    except UsageError:  # asked outside of an effect, without a record
         return {}
 
 

@@ -1,12 +1,13 @@
-"""The effect kind and the event types that providers add to the kernel's words.
+"""The effect kind and the event types that providers add to the kernel's vocabulary.
 
     http.requested  {"request": {"method": "GET", "url": "https://…", …},
                      "about": {"host": "api.example", "method": "GET"}}
     llm.attempted   {"attempt": 1, "status": 429, "wait_s": 0.7, "message": "…"}
     recording.bypassed  {"connections": ["127.0.0.1:11434"], "programs": {"$blob": …}}
+    recording.unsearched  {"bodies": {"$blob": …}}
 
-Rules: what a request means is known to its server alone, so a request in doubt is not
-repeated without being asked for.
+Rule: only its server knows what a request means, so a request in doubt is repeated only
+if somebody asks for it.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from collections.abc import Mapping
 from typing import Annotated, cast
 from urllib.parse import urlsplit
 
-from muniment.event_types import BLOB, LARGE, VOLATILE, EventType, PlainData
-from muniment.kinds import EffectKind
+from muniment.events.effect_kinds import EffectKind
+from muniment.events.types import BLOB, LARGE, VOLATILE, EventType, PlainData
 
 __all__ = ["KINDS", "TYPES"]
 
@@ -27,7 +28,7 @@ class LlmAttempted(PlainData):
     attempt: int
     status: int | None = None
     message: Annotated[str | None, BLOB] = None
-    """Why there is another attempt, or none."""
+    """Why another attempt follows, or none."""
     wait_s: Annotated[float | None, VOLATILE] = None
     request_id: Annotated[str | None, VOLATILE] = None
 
@@ -40,6 +41,13 @@ class RecordingBypassed(PlainData):
     """Modules that connect where Python does not see it."""
     programs: Annotated[list[list[str]], BLOB] = []
     """Command lines, without their secrets."""
+
+
+class RecordingUnsearched(PlainData):
+    """Bodies were recorded that could not be searched for secrets, or not to their end."""
+
+    bodies: Annotated[list[list[str]], BLOB] = []
+    """Of each: ``request`` or ``answer``, method and URL, and why."""
 
 
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
@@ -73,4 +81,5 @@ KINDS: tuple[EffectKind, ...] = (
 TYPES: tuple[EventType, ...] = (
     EventType("llm.attempted", LlmAttempted),
     EventType("recording.bypassed", RecordingBypassed),
+    EventType("recording.unsearched", RecordingUnsearched),
 )

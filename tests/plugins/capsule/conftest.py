@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
 
 from muniment_plugins.capsule import Capsule, Policy
-
-sys.path.insert(0, str(Path(__file__).parents[2]))  # helpers import by plain names
 
 ORDINARY = (
     *("abc", "bisect", "collections", "copy", "dataclasses", "datetime", "decimal"),

@@ -10,23 +10,21 @@ import orjson
 import pytest
 
 from muniment.errors import ValueRefused
-from muniment_plugins.capsule import (
-    BoundedExecutionError,
-    Capsule,
-    Execution,
-    Policy,
-    running,
-    starting,
-    supervisor,
+from muniment_plugins.capsule import Capsule, Execution, Policy, ProgramRefused
+from muniment_plugins.capsule import capsule as capsule_module
+from muniment_plugins.capsule.isolation.limits import MAX_DESCRIPTORS
+from muniment_plugins.capsule.language.syntax_check import (
+    MAX_DEPTH,
+    MAX_PARTS,
+    SyntaxCheck,
 )
-from muniment_plugins.capsule.limits import MAX_DESCRIPTORS
+from muniment_plugins.capsule.parent import start, supervisor
+from muniment_plugins.capsule.parent.supervisor import GRACE_S
 from muniment_plugins.capsule.protocol import (
     MAX_INTEGER_BITS,
     MAX_RESULT,
     MAX_RESULT_DEPTH,
 )
-from muniment_plugins.capsule.reading import MAX_DEPTH, MAX_PARTS, Reader
-from muniment_plugins.capsule.supervisor import GRACE_S
 from muniment_plugins.capsule.validation import MAX_SOURCE
 
 CAPSULE = Capsule(Policy(time_s=5, mem_mb=256))
@@ -116,7 +114,7 @@ def test_the_size_of_the_data(monkeypatch: pytest.MonkeyPatch) -> None:
     code = f"def fit_and_eval(data):\n    {body}\n"
     program = CAPSULE.validate(code)
     largest = len(CAPSULE._request(program, orjson.Fragment(orjson.dumps(data))))
-    monkeypatch.setattr(running, "MAX_REQUEST", largest)
+    monkeypatch.setattr(capsule_module, "MAX_REQUEST", largest)
     assert run(body, data).metrics == {"n": 1000}
     with pytest.raises(ValueRefused, match=f"{largest + 1} bytes, allowed are"):
         run(body, data + "x")
@@ -126,7 +124,7 @@ def refused(code: str) -> str | None:
     """Return the rule by which *code* is refused, or None."""
     try:
         CAPSULE.validate(code)
-    except BoundedExecutionError as error:
+    except ProgramRefused as error:
         return error.rule
     return None
 
@@ -144,7 +142,7 @@ def test_the_size_of_a_program() -> None:
 
 def test_the_number_of_parts_of_a_program() -> None:
     """Sixty thousand parts of the syntax tree, to the part."""
-    reader = Reader(frozenset())
+    reader = SyntaxCheck(frozenset())
     reader.read(ast.parse(f"{PROGRAM}(1,)"))
     # The tuple has one part more for each number more.
     room = MAX_PARTS - reader.parts + 1
@@ -250,7 +248,7 @@ def test_the_time_for_preparation(
     (packages / "sluggish.py").write_text("import time\ntime.sleep(600)\n")
     monkeypatch.syspath_prepend(packages)
     run("return {}")
-    monkeypatch.setattr(starting, "PREPARE_S", 1.0)
+    monkeypatch.setattr(start, "PREPARE_S", 1.0)
     capsule = Capsule(Policy(allowed_imports=("sluggish",)))
     execution = run("import sluggish\nreturn {}", None, capsule)
     assert reason(execution) == ("timeout", "capsule/prepare")

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from machines import LANDLOCK, strong, without
 from muniment_plugins.capsule import Capsule, Policy, execute_code
-from muniment_plugins.capsule.clocks import INSTANT, stated
-from muniment_plugins.capsule.guard import build_views
+from muniment_plugins.capsule.child.clocks import INSTANT, stated
+from muniment_plugins.capsule.child.guard import build_views
 
 PROGRAM = """
 import dataclasses

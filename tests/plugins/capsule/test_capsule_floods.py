@@ -8,12 +8,12 @@ import sys
 
 import pytest
 
-import unread
+import unguarded_programs
 from machines import strong
 from muniment_plugins.capsule import Capsule, pool
 from muniment_plugins.capsule.machine import machine
-from muniment_plugins.capsule.starting import Surroundings
-from muniment_plugins.capsule.warm import Worker
+from muniment_plugins.capsule.parent.start import ChildSurroundings
+from muniment_plugins.capsule.parent.warm_start import Worker
 from processes import children_of, is_worker, soon
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
@@ -49,7 +49,9 @@ def is_tidy() -> bool:
 def test_bombs_of_processes_do_not_go_off(body: str) -> None:
     """Every attempt is refused, by the wall alone; nothing of it is left."""
     machine()
-    execution = unread.run(body, unread.Unread(unread.POLICY))
+    execution = unguarded_programs.run(
+        body, unguarded_programs.Unread(unguarded_programs.POLICY)
+    )
     assert execution.metrics == {"refused": 5000}
     assert soon(is_tidy)
     assert Capsule().run(NEXT, 1).metrics == {"n": 1}
@@ -64,9 +66,11 @@ for _ in range(200):
     while left:
         left = left[os.write({descriptor}, left):]
 return {{'n': 1}}"""
-    execution = unread.run(body, unread.Unread(unread.POLICY))
+    execution = unguarded_programs.run(
+        body, unguarded_programs.Unread(unguarded_programs.POLICY)
+    )
     assert (execution.status, execution.metrics) == ("ok", {"n": 1})
-    assert len(execution.stdout) <= unread.POLICY.max_output
+    assert len(execution.stdout) <= unguarded_programs.POLICY.max_output
 
 
 @pytest.mark.parametrize("text", [b"x" * 5000, b"[]", b"{}", b"\xff", b'{"imports":1}'])
@@ -75,7 +79,7 @@ def test_a_worker_whose_pipe_is_filled_is_replaced(text: bytes) -> None:
     waiting = pool.pool()
     waiting.close()
     assert Capsule().run(NEXT, 1).metrics == {"n": 1}
-    surroundings = Surroundings.of((), {})
+    surroundings = ChildSurroundings.of((), {})
     ((_, worker),) = waiting._idle
     assert isinstance(worker, Worker)
     control = worker._control

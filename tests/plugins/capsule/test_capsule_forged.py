@@ -8,24 +8,26 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from machines import patched_worker, run_python, strong
-from muniment_plugins.capsule import Capsule, pool, starting, supervisor
+from muniment_plugins.capsule import Capsule, pool
 from muniment_plugins.capsule.machine import machine
+from muniment_plugins.capsule.parent import start, supervisor
+from muniment_plugins.capsule.parent.results import (
+    ProtocolViolation,
+    judge_answer,
+    read_frame,
+)
 from muniment_plugins.capsule.protocol import (
     MAX_RESULT_DEPTH,
     Unsendable,
     render_metrics,
 )
-from muniment_plugins.capsule.results import (
-    ProtocolViolation,
-    judge_answer,
-    read_frame,
-)
-from unread import POLICY, Unread, run
+from unguarded_programs import POLICY, Unread, run
 
 DEEP = """
 import json, sys
@@ -34,7 +36,7 @@ from muniment_plugins.capsule.protocol import (
     Unsendable,
     render_metrics,
 )
-from muniment_plugins.capsule.results import ProtocolViolation, read_frame
+from muniment_plugins.capsule.parent.results import ProtocolViolation, read_frame
 sys.setrecursionlimit(10**7)
 sys.set_int_max_str_digits(0)
 said = []
@@ -82,7 +84,7 @@ def test_what_never_ran_has_no_result(
         "os._exit(0)",
     )
     machine()
-    monkeypatch.setattr(starting, "WORKER", patched_worker(tmp_path, *says))
+    monkeypatch.setattr(start, "WORKER", patched_worker(tmp_path, *says))
     execution = Capsule().run("def fit_and_eval(data): return {}", None)
     assert execution.status == "killed"
     assert execution.error is not None
@@ -91,7 +93,7 @@ def test_what_never_ran_has_no_result(
 
 FORGED = """
 text = b'{"failed":{"column":0,"line":0,"message":"","rule":"prepare","type":""}}'
-for descriptor in range(3, 32):
+for descriptor in range(3, 1024):
     try:
         os.write(descriptor, len(text).to_bytes(4, "big") + text)
         os.close(descriptor)
@@ -118,6 +120,48 @@ def test_as_deep_as_may_be_is_not_too_deep() -> None:
     assert read_frame(body.encode()) == {"ok": {"n": many}}
     with pytest.raises(Unsendable, match="nested deeper"):
         render_metrics({"n": [many]})
+
+
+INNERMOST = {
+    "a list": ([], "[]"),
+    "a mapping": ({}, "{}"),
+    "a number": (1, "1"),
+    "a text": ("[", '"["'),
+    "nothing": (None, "null"),
+    "true": (True, "true"),
+}
+
+
+@pytest.mark.parametrize("depth", range(MAX_RESULT_DEPTH - 2, MAX_RESULT_DEPTH + 4))
+@pytest.mark.parametrize("name", INNERMOST)
+def test_both_sides_have_one_limit_of_depth(name: str, depth: int) -> None:
+    """What the child would not send is not an answer, whatever is innermost."""
+    value, text = INNERMOST[name]
+    for _ in range(depth - 1):
+        value, text = [value], f"[{text}]"
+    body = f'{{"ok":{{"v":{text}}}}}'
+    if depth <= MAX_RESULT_DEPTH:
+        assert render_metrics({"v": value}) == body
+        assert read_frame(body.encode()) == {"ok": {"v": value}}
+        return
+    with pytest.raises(Unsendable, match="nested deeper"):
+        render_metrics({"v": value})
+    with pytest.raises(ProtocolViolation, match="nested too deeply"):
+        read_frame(body.encode())
+
+
+def test_numbers_of_numpy_are_as_deep_as_numbers() -> None:
+    """What stands for a number or a list counts as one, and no array is without end."""
+    value: Any = np.int64(1)
+    for _ in range(MAX_RESULT_DEPTH - 1):
+        value = [value]
+    assert '"v":[[' in render_metrics({"v": value})
+    with pytest.raises(Unsendable, match="nested deeper"):
+        render_metrics({"v": [value]})
+    endless = np.array(None, dtype=object)
+    endless[()] = endless
+    with pytest.raises(Unsendable, match="of type ndarray"):
+        render_metrics({"v": endless})
 
 
 @given(body=st.text('[]{}",:\\\\1 a', max_size=40))
@@ -187,11 +231,11 @@ def test_a_kernel_that_counts_no_time_ends_them_well(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """There the worker waits for the end that it gives a child, and asks what it used."""
-    imported = "import muniment_plugins.capsule.zygote as zygote"
+    imported = "import muniment_plugins.capsule.child.zygote as zygote"
     machine()
     pool.pool().close()
     worker = patched_worker(tmp_path, imported, NO_COUNT)
-    monkeypatch.setattr(starting, "WORKER", worker)
+    monkeypatch.setattr(start, "WORKER", worker)
     execution = Capsule().run("def fit_and_eval(data): return {'n': 1}", None)
     assert (execution.status, execution.exit) == ("ok", "answered")
     aborted = run(ANSWER + "os.abort()", Unread(POLICY))

@@ -8,7 +8,7 @@ import math
 import pytest
 
 from muniment_plugins.capsule import Capsule, Execution, Policy
-from muniment_plugins.capsule.guard import build_views
+from muniment_plugins.capsule.child.guard import build_views
 from muniment_plugins.capsule.validation import Validated
 
 

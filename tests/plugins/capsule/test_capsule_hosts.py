@@ -14,19 +14,22 @@ import pytest
 
 from machines import PROGRAM, reachable_python, run_python, strong
 from muniment.errors import CannotTellError
-from muniment_plugins.capsule import Capsule, Policy, pool, supervisor
-from muniment_plugins.capsule.examining import Machine, examine
+from muniment_plugins.capsule import Capsule, Policy, pool
 from muniment_plugins.capsule.machine import machine
-from muniment_plugins.capsule.results import judge_end
-from muniment_plugins.capsule.starting import Child, Surroundings, undivided
-from muniment_plugins.capsule.warm import Worker
+from muniment_plugins.capsule.parent import supervisor
+from muniment_plugins.capsule.parent.examination import examine
+from muniment_plugins.capsule.parent.findings import Machine
+from muniment_plugins.capsule.parent.results import judge_end
+from muniment_plugins.capsule.parent.start import Child, ChildSurroundings, undivided
+from muniment_plugins.capsule.parent.warm_start import Worker
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 
 HOST = """
 import json, os, resource, signal
 from muniment.errors import MunimentError
-from muniment_plugins.capsule import Capsule, Policy, pool, supervisor
+from muniment_plugins.capsule import Capsule, Policy, pool
+from muniment_plugins.capsule.parent import supervisor
 
 supervisor.GRACE_S = pool.PATIENCE_S = 60.0
 
@@ -85,7 +88,7 @@ def test_a_host_without_descriptors_is_told(way: str) -> None:
 
 FORKING = """
 import time
-from muniment_plugins.capsule.warm import Worker
+from muniment_plugins.capsule.parent.warm_start import Worker
 
 def receive(self, seconds, genuine=Worker._receive):
     controls.add(link(f"/proc/self/fd/{self._control.fileno()}"))
@@ -128,7 +131,7 @@ def test_a_host_may_fork_meanwhile() -> None:
 def test_a_host_that_was_stopped_still_takes_the_answer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """What is there when a host goes on is no timeout, though time is up."""
+    """What is there when a host goes on is not a timeout, though time is up."""
     genuine = supervisor._Conversation._go
 
     def go(talk: supervisor._Conversation, layers: dict[str, Any]) -> None:
@@ -151,7 +154,7 @@ def test_a_host_that_was_stopped_still_takes_the_answer(
 
 
 FIRST = """
-from muniment_plugins.capsule.native import System
+from muniment_plugins.capsule.isolation.native import System
 System().call("prctl", 36, 1)  # PR_SET_CHILD_SUBREAPER: what is left is left to it
 said = []
 for most in (1, 1, 1000, 1000, 1000):
@@ -246,7 +249,7 @@ def test_a_probe_that_was_lost_says_nothing_of_the_machine(
     workers: list[Worker] = []
     monkeypatch.setattr(pool, "examine", lose)
     monkeypatch.setattr(pool, "Worker", make)
-    fresh, around = pool.Pool(), Surroundings.of((), {"NOTHING": "else"})
+    fresh, around = pool.Pool(), ChildSurroundings.of((), {"NOTHING": "else"})
     fresh.examined(around)
     assert "missing" in seen[0].probe
     assert fresh.examined(around).probe.keys() > {"read", "write"}
@@ -264,7 +267,7 @@ def test_nothing_else_is_started_for_an_interpreter(
     """Least of all a program that has this one packed in it, over and over."""
     monkeypatch.setattr(sys, name, value, raising=False)
     with pytest.raises(CannotTellError, match="does not know its own executable"):
-        pool.Pool().examined(Surroundings.of((), {}))
+        pool.Pool().examined(ChildSurroundings.of((), {}))
 
 
 def test_an_end_before_the_program_is_no_fault_of_the_program(

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from muniment_plugins.capsule import BoundedExecutionError, Capsule, Policy
+from muniment_plugins.capsule import Capsule, Policy, ProgramRefused
 from muniment_plugins.capsule.execution import Execution
-from muniment_plugins.capsule.instead import ROWS, instead_of
+from muniment_plugins.capsule.language.alternatives import ROWS, instead_of
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "capsule.md"
 
@@ -128,7 +128,7 @@ def test_what_it_says_works(tried: str) -> None:
 
 
 def test_what_no_row_has_keeps_the_general_remedy() -> None:
-    """A message that nobody foresaw is no match, and neither is a program's own."""
+    """A message that nobody foresaw is not a match, and neither is a program's own."""
     assert instead_of("spam is not available in a capsule") is None
     execution = run("1 / 0")
     assert execution.error is not None
@@ -140,7 +140,7 @@ def test_except_star_is_told_what_works() -> None:
     code = (
         "try:\n    pass\nexcept* ValueError:\n    pass\ndef fit_and_eval(d): return {}"
     )
-    with pytest.raises(BoundedExecutionError) as caught:
+    with pytest.raises(ProgramRefused) as caught:
         CAPSULE.validate(code)
     assert caught.value.remedy == "catch with except, one type after the other"
 

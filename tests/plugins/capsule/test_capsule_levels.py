@@ -19,17 +19,12 @@ from machines import (
     without,
 )
 from muniment.errors import RefusedError
-from muniment_plugins.capsule import (
-    Capsule,
-    Policy,
-    native,
-    running,
-    seccomp,
-    starting,
-    supervisor,
-)
+from muniment_plugins.capsule import Capsule, Policy
+from muniment_plugins.capsule import capsule as capsule_module
+from muniment_plugins.capsule.isolation import native, seccomp
+from muniment_plugins.capsule.isolation.syscalls import answers
 from muniment_plugins.capsule.machine import Machine, machine, probe_machine
-from muniment_plugins.capsule.syscalls import answers
+from muniment_plugins.capsule.parent import start, supervisor
 
 
 @strong
@@ -70,7 +65,7 @@ def test_a_system_that_no_walls_are_made_for_says_so(
 ) -> None:
     """Elsewhere the level is process, and a floor above it is refused."""
     monkeypatch.setattr(native, "architecture", lambda: "")
-    monkeypatch.setattr(running, "machine", probe_machine)
+    monkeypatch.setattr(capsule_module, "machine", probe_machine)
     execution = Capsule().run(PROGRAM, None)
     assert (execution.status, execution.level) == ("ok", "process")
     assert "seccomp" in execution.layers
@@ -88,7 +83,7 @@ def test_a_filter_that_does_not_load_is_told(monkeypatch: pytest.MonkeyPatch) ->
     assert (execution.status, execution.level) == ("ok", "process")
     assert execution.layers["seccomp"] == {"missing": "EINVAL"}
     # The machine was found strong: it is this child that falls short.
-    monkeypatch.setattr(running, "machine", lambda: Machine("os-strong", {}))
+    monkeypatch.setattr(capsule_module, "machine", lambda: Machine("os-strong", {}))
     with pytest.raises(RefusedError, match="this capsule gives process"):
         Capsule(Policy(require="os-strong")).run(PROGRAM, None)
 
@@ -126,9 +121,9 @@ def liar(tmp_path: Path, lies: dict[str, Any]) -> Path:
     """Return a worker that raises no walls and states that it did."""
     return patched_worker(
         tmp_path,
-        "import muniment_plugins.capsule.program as program",
-        f"program.Prepared.lock = lambda *_: {lies!r}",
-        "program.Prepared.ready = lambda _: None",
+        "import muniment_plugins.capsule.child.program as program",
+        f"program.LoadedProgram.lock = lambda *_: {lies!r}",
+        "program.LoadedProgram.ready = lambda _: None",
     )
 
 
@@ -142,7 +137,7 @@ def test_a_child_that_lies_about_its_walls_is_not_let_go(
         pytest.skip("an ordinary user has none to keep")
     machine()
     lying = liar(tmp_path, {name: LIES[name]})
-    monkeypatch.setattr(starting, "WORKER", lying)
+    monkeypatch.setattr(start, "WORKER", lying)
     execution = Capsule().run("def fit_and_eval(data):\n    print(1)\n    return {}", 0)
     assert execution.error is not None
     assert (execution.status, execution.level) == ("killed", "none")
@@ -173,7 +168,7 @@ def test_walls_that_nobody_can_confirm_do_not_count(
 def test_the_parents_own_filter_is_not_the_childs() -> None:
     """Where the host runs behind a filter, mode 2 alone confirms nothing."""
     then = (
-        "from muniment_plugins.capsule.walls import unmet_walls\n"
+        "from muniment_plugins.capsule.isolation.layers import unmet_walls\n"
         "stated = {'seccomp': {'filter': 'open'}}\n"
         "print(json.dumps(unmet_walls(os.getpid(), stated)))"
     )
@@ -199,7 +194,7 @@ def test_a_probe_that_gets_out_lowers_the_level(
 
 ALTERED = """
 import json, os
-from muniment_plugins.capsule.limits import apply_limits, unmet_limits
+from muniment_plugins.capsule.isolation.limits import apply_limits, unmet_limits
 stated = apply_limits(5, 64)
 others = {**stated, "as": 1, "core": 1, "cpu": [1, 2], "fsize": 1, "nofile": 1, "nproc": 1}
 own = os.getpid()

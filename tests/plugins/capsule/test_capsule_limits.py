@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from muniment_plugins.capsule import Capsule, Execution, Policy, supervisor
+from attack_modes import guardless
+from muniment_plugins.capsule import Capsule, Execution, Policy
+from muniment_plugins.capsule.parent import supervisor
+from muniment_plugins.capsule.parent.supervisor import GRACE_S
 from muniment_plugins.capsule.pool import pool
 from muniment_plugins.capsule.protocol import frame
-from muniment_plugins.capsule.supervisor import GRACE_S
 from muniment_plugins.capsule.validation import Validated
 from processes import children_of, is_worker, soon
-from trials import guardless
 
 BOUNDS = Policy(allowed_imports=("math", "time"), time_s=0.5, mem_mb=64)
 ROOMY = Policy(allowed_imports=("math", "time"), time_s=30, mem_mb=64)
@@ -159,7 +160,7 @@ def test_nothing_of_the_parent_is_inherited(
     planted, other = os.pipe()
     os.set_inheritable(planted, True)
     body = (
-        "fds = [n for n in range(3, 32) if is_open(n)]\n"
+        "fds = [n for n in range(3, 1024) if is_open(n)]\n"
         "return {'env': sorted(os.environ), 'fds': len(fds), 'in': len(os.read(0, 1)),"
         " 'cwd': os.getcwd(), 'leads': os.getpgrp() == os.getpid()}"
     )
@@ -229,7 +230,7 @@ def test_forged_answers_are_violations(unread: Capsule, name: str) -> None:
     head = (
         "import ctypes, os\n"
         "def fd():\n"
-        "    for n in range(3, 32):\n"
+        "    for n in range(3, 1024):\n"
         "        try:\n            os.fstat(n)\n            return n\n"
         "        except OSError:\n            pass\n"
     )
@@ -239,7 +240,7 @@ def test_forged_answers_are_violations(unread: Capsule, name: str) -> None:
 
 
 def test_a_child_that_ends_early_is_told(unread: Capsule) -> None:
-    """An end without an answer is no result."""
+    """An end without an answer is not a result."""
     with guardless():
         execution = run(unread, "ctypes.CDLL(None)._exit(0)", "import ctypes")
     assert reason(execution) == ("killed", "capsule/protocol")

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import muniment_plugins.capsule
+import muniment_plugins.capsule.engines
 from muniment.errors import CannotTellError, RefusedError, UsageError, ValueRefused
 from muniment_plugins.capsule import (
     Capsule,
@@ -90,7 +90,7 @@ def test_an_execution_says_which_engine_held_it() -> None:
 def test_a_wall_that_is_required_is_not_there(
     level: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The engine is no wall of the operating system, and is refused where one must be."""
+    """The engine is not a wall of the operating system, and is refused where one must be."""
     with pytest.raises(RefusedError, match=f"{level} isolation is required"):
         run("return {}", require=level)
     monkeypatch.setenv("MUNIMENT_REQUIRE", level)
@@ -265,7 +265,7 @@ def test_the_hook_asks_for_the_engine() -> None:
     request = {"code": GUIDE, "data": [1], "allowed_imports": ["math"]}
     assert execute_code({**request, "engine": "monty"})["level"] == "engine"
     assert execute_code(request)["level"] != "engine"
-    with pytest.raises(UsageError, match="no value for engine"):
+    with pytest.raises(UsageError, match="not a value for engine"):
         execute_code({**request, "engine": "lua"})
 
 
@@ -284,14 +284,16 @@ def test_nothing_is_left_of_one_program_for_the_next() -> None:
 def test_without_the_package_there_is_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     """Asked for and not installed, the engine is refused with what to install."""
     monkeypatch.setitem(sys.modules, "pydantic_monty", None)
-    monkeypatch.delitem(sys.modules, "muniment_plugins.capsule.monty", raising=False)
-    monkeypatch.delattr(muniment_plugins.capsule, "monty", raising=False)
+    monkeypatch.delitem(
+        sys.modules, "muniment_plugins.capsule.engines.monty", raising=False
+    )
+    monkeypatch.delattr(muniment_plugins.capsule.engines, "monty", raising=False)
     with pytest.raises(RefusedError, match=r"muniment\[monty\]"):
         run("return {}")
 
 
 def test_a_worker_that_cannot_start_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A broken installation is no verdict about the program."""
+    """A broken installation is not a verdict about the program."""
     monkeypatch.setenv("MONTY_BIN", "/nonexistent/monty")
     with pytest.raises(CannotTellError, match="no worker of Monty"):
         run("return {}")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-import unread
+import unguarded_programs
 from machines import (
     LANDLOCK,
     NOBODY,
@@ -20,13 +20,15 @@ from machines import (
     strong,
     without,
 )
-from muniment_plugins.capsule import Capsule, Policy, native, starting, walls
+from muniment_plugins.capsule import Capsule, Policy
+from muniment_plugins.capsule.isolation import layers, native
+from muniment_plugins.capsule.parent import start
 
 INSIDE = """
 import errno, json, os, socket, sys
-from muniment_plugins.capsule import namespaces, walls
-from muniment_plugins.capsule.native import System
-plan = walls.plan([])
+from muniment_plugins.capsule.isolation import layers, namespaces
+from muniment_plugins.capsule.isolation.native import System
+plan = layers.plan([])
 OUTSIDE = ("/etc/passwd", "/dev/zero", "/sys", "/var")
 """
 ENTERED = {
@@ -96,7 +98,9 @@ def test_a_program_cannot_even_ask_about_files() -> None:
         "    except OSError as error: return error.errno\n"
         "return {path: ask(path) for path in ('/etc/passwd', '/var', '/usr/lib')}"
     )
-    execution = unread.run(body, unread.Unread(unread.POLICY))
+    execution = unguarded_programs.run(
+        body, unguarded_programs.Unread(unguarded_programs.POLICY)
+    )
     hidden = dict.fromkeys(("/etc/passwd", "/var"), errno.ENOENT)
     assert execution.metrics == {**hidden, "/usr/lib": None}
     assert execution.layers["namespaces"] == ENTERED
@@ -172,7 +176,7 @@ def test_a_worker_that_is_left_half_way_runs_nothing(
     """It ends, and the program gets an interpreter for itself."""
     worker = patched_worker(
         tmp_path,
-        "import muniment_plugins.capsule.namespaces as namespaces",
+        "import muniment_plugins.capsule.isolation.namespaces as namespaces",
         "own, genuine = os.getpid(), namespaces._Entry._pivot",
         "def pivot(entry):",
         "    if os.getpid() == own and sys.argv[2] == 'warm':",
@@ -180,14 +184,14 @@ def test_a_worker_that_is_left_half_way_runs_nothing(
         "    genuine(entry)",
         "namespaces._Entry._pivot = pivot",
     )
-    monkeypatch.setattr(starting, "WORKER", worker)
+    monkeypatch.setattr(start, "WORKER", worker)
     execution = Capsule().run(PROGRAM, None)
     assert (execution.status, execution.metrics) == ("ok", {"n": 1})
     assert execution.layers["namespaces"] == ENTERED
 
 
 WAYS_OUT = """
-import unread
+import unguarded_programs
 body = f'''
 def ask(path):
     try: os.stat(path)
@@ -198,7 +202,7 @@ found = {{f"{{name}} {{way}}": ask(f"/proc/{{pid}}/{{way}}")
          for name, pid in others for way in ways}}
 return {{**found, "own": ask("/proc/self/root/etc/passwd")}}
 '''
-print(json.dumps(unread.run(body, unread.Unread(unread.POLICY)).metrics))
+print(json.dumps(unguarded_programs.run(body, unguarded_programs.Unread(unguarded_programs.POLICY)).metrics))
 """
 
 
@@ -249,7 +253,9 @@ def test_links_on_the_way_are_kept(tmp_path: Path) -> None:
     (tmp_path / "first").symlink_to("second")
     (tmp_path / "second").symlink_to(tmp_path / "real")
     (real / "inside").symlink_to("elsewhere")
-    plan: Any = walls.plan([str(tmp_path / "first" / "packages"), str(real / "inside")])
+    plan: Any = layers.plan(
+        [str(tmp_path / "first" / "packages"), str(real / "inside")]
+    )
     assert str(real) in plan["directories"]
     own = {key: to for key, to in plan["links"].items() if str(tmp_path) in key}
     assert own == {

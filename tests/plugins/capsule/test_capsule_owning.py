@@ -18,8 +18,8 @@ from typing import Any
 
 import pytest
 
-from muniment_plugins.capsule import BoundedExecutionError, Capsule, Execution, Policy
-from muniment_plugins.capsule.owning import (
+from muniment_plugins.capsule import Capsule, Execution, Policy, ProgramRefused
+from muniment_plugins.capsule.child.ownership import (
     build_class,
     check_fields,
     formatting,
@@ -29,8 +29,8 @@ from muniment_plugins.capsule.owning import (
     reach,
     written,
 )
-from muniment_plugins.capsule.rules import FRAMES, is_private
-from muniment_plugins.capsule.substitutes import attrgetter_of
+from muniment_plugins.capsule.child.substitutes import attrgetter_of
+from muniment_plugins.capsule.language.rules import FRAMES, is_private
 from muniment_plugins.capsule.validation import Validated, validate
 
 ALLOWED = ("abc", "calendar", "collections", "contextlib", "dataclasses", "functools")
@@ -149,7 +149,7 @@ def test_names_of_frames_are_forbidden_wherever_a_name_is_written(form: str) -> 
     for name in names:
         code = f"{FORMS[form].format(name)}\ndef fit_and_eval(data): return {{}}\n"
         with pytest.raises(
-            BoundedExecutionError, match=name if form != "template" else "format"
+            ProgramRefused, match=name if form != "template" else "format"
         ):
             validate(code, POLICY)
 
@@ -295,3 +295,77 @@ def test_a_refusal_says_what_where_and_what_instead() -> None:
     assert (error["line"], error["column"]) == (3, 18)
     assert "calendar.sys is not available" in str(error["message"])
     assert "manual" in str(error["remedy"])
+
+
+STORES = """
+import contextlib, dataclasses, json, statistics, string, textwrap
+from functools import partial
+import pandas as pd
+table = pd.DataFrame({{"a": [1, 2]}})
+
+class Own:
+    seen = 0
+    def __init__(self):
+        self.x = 1
+    def put(self):
+        self.sum = len
+
+class Derived(string.Template):
+    pass
+
+def own():
+    return 1
+
+def fit_and_eval(data):
+    made, kind, encoder = Own(), type(table), json.JSONEncoder
+    stack, dedent, decorator = contextlib.ExitStack, textwrap.dedent, dataclasses.dataclass
+    {statement}
+    return {{"done": True}}
+"""
+OTHERS = (
+    "kind.sum = len",
+    "setattr(kind, 'sum', len)",
+    "[*map(setattr, [kind], ['sum'], [len])]",
+    "del kind.sum",
+    "Own.put(kind)",
+    "encoder.default = len",
+    "stack.pop_all = len",
+    "dedent.x = 1",
+    "decorator.x = 1",
+    "(lambda k: setattr(k, 'flags', 1))(string.Template)",
+    "for kind.sum in [1]: pass",
+    "kind.sum += 1",
+    "(kind.sum, other) = 1, 2",
+)
+OWN = (
+    "made.x = 2",
+    "made.put()",
+    "Own.seen += 1",
+    "setattr(Own, 'more', 1)",
+    "own.calls = 0",
+    "Derived.flags = 0",
+    "del made.x",
+    "table.index = [3, 4]",
+    "partial(own).note = 1",
+)
+
+
+def _stored(statement: str) -> Execution:
+    modules = ("contextlib", "dataclasses", "functools", "json", "pandas", "statistics")
+    policy = Policy(allowed_imports=(*modules, "string", "textwrap"), time_s=5)
+    return Capsule(policy).run(STORES.format(statement=statement), None)
+
+
+@pytest.mark.parametrize("statement", OTHERS)
+def test_classes_and_functions_of_packages_stay_as_they_are(statement: str) -> None:
+    """What library code runs is not replaced by the program's, by whichever way it sets."""
+    execution = _stored(statement)
+    assert execution.error is not None
+    assert execution.error["rule"] == "capsule/refused"
+
+
+@pytest.mark.parametrize("statement", OWN)
+def test_what_is_the_programs_own_it_may_change(statement: str) -> None:
+    """The control: its classes, functions and objects, and objects of packages."""
+    execution = _stored(statement)
+    assert (execution.error, execution.metrics) == (None, {"done": True})

@@ -13,23 +13,14 @@ from typing import Any
 import pytest
 
 from muniment.errors import CannotTellError, RefusedError
-from muniment_plugins.capsule import (
-    Capsule,
-    Policy,
-    jobs,
-    limits,
-    machine,
-    native,
-    pool,
-    running,
-    seatbelt,
-    starting,
-    supervisor,
-)
-from muniment_plugins.capsule.seatbelt import Seatbelt, TaskInfo, profile
-from muniment_plugins.capsule.starting import Alone, Surroundings
-from muniment_plugins.capsule.streams import Threaded
-from muniment_plugins.capsule.warm import Forked
+from muniment_plugins.capsule import Capsule, Policy, machine, pool
+from muniment_plugins.capsule import capsule as capsule_module
+from muniment_plugins.capsule.isolation import limits, native, seatbelt
+from muniment_plugins.capsule.isolation.seatbelt import Seatbelt, TaskInfo, profile
+from muniment_plugins.capsule.parent import start, supervisor, windows_jobs
+from muniment_plugins.capsule.parent.start import Alone, ChildSurroundings
+from muniment_plugins.capsule.parent.streams import Threaded
+from muniment_plugins.capsule.parent.warm_start import Forked
 
 PROGRAM = "def fit_and_eval(data): return {'n': 1}"
 PROFILE = r"""(version 1)
@@ -80,21 +71,21 @@ def test_structures_have_the_sizes_of_their_headers() -> None:
     """The systems refuse a structure whose size is not theirs."""
     assert ctypes.sizeof(TaskInfo) == 96
     assert TaskInfo.resident_size.offset == 8
-    assert ctypes.sizeof(jobs.Basic) == 64
-    assert ctypes.sizeof(jobs.Extended) == 144
-    assert ctypes.sizeof(jobs.UserInterface) == 4
-    assert jobs.Basic.flags.offset == 16
-    assert jobs.Basic.active_processes.offset == 40
-    assert jobs.Extended.process_memory.offset == 112
-    assert jobs.Extended.peak_process_memory.offset == 128
+    assert ctypes.sizeof(windows_jobs.Basic) == 64
+    assert ctypes.sizeof(windows_jobs.Extended) == 144
+    assert ctypes.sizeof(windows_jobs.UserInterface) == 4
+    assert windows_jobs.Basic.flags.offset == 16
+    assert windows_jobs.Basic.active_processes.offset == 40
+    assert windows_jobs.Extended.process_memory.offset == 112
+    assert windows_jobs.Extended.peak_process_memory.offset == 128
 
 
 def test_a_job_allows_one_process() -> None:
     """From its start; time and memory come when a program begins."""
-    first = jobs.limits()
+    first = windows_jobs.limits()
     assert first.basic.flags == 0x8 | 0x400 | 0x2000
     assert first.basic.active_processes == 1
-    bounded = jobs.limits(1.5, 4096)
+    bounded = windows_jobs.limits(1.5, 4096)
     assert bounded.basic.flags == first.basic.flags | 0x2 | 0x100
     assert bounded.basic.process_time == 15_000_000
     assert bounded.process_memory == 4096
@@ -152,15 +143,17 @@ class Kernel:
 def windows(monkeypatch: pytest.MonkeyPatch) -> Kernel:
     """Give what jobs ask of Windows, without its walls and limits around a child."""
     kernel = Kernel()
-    monkeypatch.setattr(jobs._CTYPES, "WinDLL", lambda *_, **__: kernel, raising=False)
-    monkeypatch.setattr(jobs._CTYPES, "WinError", lambda: "no", raising=False)
+    monkeypatch.setattr(
+        windows_jobs._CTYPES, "WinDLL", lambda *_, **__: kernel, raising=False
+    )
+    monkeypatch.setattr(windows_jobs._CTYPES, "WinError", lambda: "no", raising=False)
     return kernel
 
 
-class FakeJobChild(jobs.JobChild):
+class FakeJobChild(windows_jobs.JobChild):
     """Starts as children start here, and is in a job as far as it knows."""
 
-    def _start(self, surroundings: Surroundings) -> Any:
+    def _start(self, surroundings: ChildSurroundings) -> Any:
         process = Alone._start(self, surroundings)  # type: ignore[arg-type]
         process._handle = 1234  # type: ignore[attr-defined]
         return process
@@ -173,7 +166,7 @@ def test_a_child_in_a_job_runs_a_program(
 ) -> None:
     """It is in the job before it has a program, bounded before that runs, and ended."""
     monkeypatch.setattr(supervisor, "opened", Threaded)
-    child = FakeJobChild(Surroundings.of((), {}))
+    child = FakeJobChild(ChildSurroundings.of((), {}))
     assert windows.taken == [1234]
     assert [kind for kind, _, _ in windows.told] == [4, 9]
     request = (
@@ -186,7 +179,7 @@ def test_a_child_in_a_job_runs_a_program(
     assert outcome.raised["job"]["memory"] == (10 + 64) << 20
     assert outcome.raised["job"]["active_processes"] == 1
     kind, _, told = windows.told[-1]
-    bounded = jobs.Extended.from_buffer_copy(told)
+    bounded = windows_jobs.Extended.from_buffer_copy(told)
     assert (kind, bounded.process_memory) == (9, (10 + 64) << 20)
     assert bounded.basic.process_time == 4 * 10_000_000
     assert windows.closed == 1
@@ -199,7 +192,7 @@ def test_a_job_that_cannot_be_made_is_told(
     """Without a job there is no child, and what to do is said."""
     monkeypatch.setattr(windows, "on_CreateJobObjectW", lambda *_: 0)
     with pytest.raises(CannotTellError, match="WSL2"):
-        FakeJobChild(Surroundings.of((), {}))
+        FakeJobChild(ChildSurroundings.of((), {}))
 
 
 def test_windows_is_a_process_in_a_job(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -209,7 +202,7 @@ def test_windows_is_a_process_in_a_job(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     assert (found.level, found.probe) == ("process", {})
     assert found.missing == {"wall": "none is made for this system"}
-    monkeypatch.setattr(running, "machine", lambda: found)
+    monkeypatch.setattr(capsule_module, "machine", lambda: found)
     with pytest.raises(RefusedError, match="this capsule gives process"):
         Capsule(Policy(require="os-partial")).run(PROGRAM, None)
 
@@ -246,13 +239,15 @@ def test_a_child_needs_nothing_that_only_posix_has(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With the calls of POSIX taken away, a child still answers, and states no limits."""
-    text = starting.WORKER.read_text().replace("__file__", repr(str(starting.WORKER)))
+    text = start.WORKER.read_text().replace("__file__", repr(str(start.WORKER)))
     bare = tmp_path / "worker.py"
     head, future, rest = text.partition("from __future__ import annotations\n")
     bare.write_text(f"{head}{future}{BARE}{rest}")
-    monkeypatch.setattr(starting, "WORKER", bare)
-    monkeypatch.setattr(starting, "_belt", lambda: None)
-    monkeypatch.setattr(running, "machine", lambda: machine.Machine("process", {}))
+    monkeypatch.setattr(start, "WORKER", bare)
+    monkeypatch.setattr(start, "_belt", lambda: None)
+    monkeypatch.setattr(
+        capsule_module, "machine", lambda: machine.Machine("process", {})
+    )
     allowed = ("dataclasses", "datetime", "json", "math", "random", "re", "time")
     code = (
         "import dataclasses, datetime, json, math, random, re, time\n"
@@ -286,7 +281,7 @@ def belted(monkeypatch: pytest.MonkeyPatch) -> None:
         return int(statm[1]) * 4096
 
     monkeypatch.setattr(native, "architecture", lambda: "")
-    monkeypatch.setattr(starting, "_belt", Belt)
+    monkeypatch.setattr(start, "_belt", Belt)
     monkeypatch.setattr(seatbelt, "resident", resident)
     monkeypatch.setattr(pool.Pool, "_have", lambda *_: None)
     monkeypatch.setattr(supervisor, "_unmet", lambda *_: None)
@@ -299,13 +294,13 @@ def test_a_belted_child_is_partly_walled_if_it_could_not_get_out(
 ) -> None:
     """The profile gives os-partial; a probe that got out takes it away again."""
     shut = machine.Machine("os-partial", {"read": "EPERM"})
-    monkeypatch.setattr(running, "machine", lambda: shut)
+    monkeypatch.setattr(capsule_module, "machine", lambda: shut)
     execution = Capsule(Policy(require="os-partial")).run(PROGRAM, None)
     assert (execution.status, execution.level) == ("ok", "os-partial")
     assert execution.layers["seatbelt"]["default"] == "deny"  # type: ignore[index, call-overload]
     with pytest.raises(RefusedError, match="os-strong isolation is required"):
         Capsule(Policy(require="os-strong")).run(PROGRAM, None)
-    monkeypatch.setattr(running, "machine", machine.probe_machine)
+    monkeypatch.setattr(capsule_module, "machine", machine.probe_machine)
     open_one = Capsule().run(PROGRAM, None)  # here no profile holds it
     assert open_one.layers["probe"]["read"] == "allowed"  # type: ignore[index, call-overload]
     assert open_one.level == "process"
@@ -314,7 +309,9 @@ def test_a_belted_child_is_partly_walled_if_it_could_not_get_out(
 @pytest.mark.usefixtures("belted")
 def test_memory_that_no_limit_holds_is_watched(monkeypatch: pytest.MonkeyPatch) -> None:
     """What outgrows its bounds is ended, and the reason is memory."""
-    monkeypatch.setattr(running, "machine", lambda: machine.Machine("os-partial", {}))
+    monkeypatch.setattr(
+        capsule_module, "machine", lambda: machine.Machine("os-partial", {})
+    )
     # The child's own limit is that of the address space, which macOS does not keep.
     code = (
         "import time\ndef fit_and_eval(data):\n    x = b'x' * (data << 20)\n"
@@ -342,6 +339,6 @@ def unlimited(genuine: Any) -> Any:
 def test_memory_is_watched_where_it_must_be(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only macOS has it looked at every few milliseconds; elsewhere limits hold."""
     assert Forked.glance_s == math.inf
-    assert starting._belt() is None
+    assert start._belt() is None
     monkeypatch.setattr(sys, "platform", "darwin")
-    assert isinstance(starting._belt(), Seatbelt)
+    assert isinstance(start._belt(), Seatbelt)

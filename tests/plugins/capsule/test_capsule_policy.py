@@ -62,7 +62,14 @@ def test_a_refusal_says_what_is_a_bound(bounds: dict[str, Any], remedy: str) -> 
 @pytest.mark.parametrize(
     "name",
     [
-        *("os", "os.path", "sys", "ctypes", "muniment.store", "xml.etree.ElementTree"),
+        *(
+            "os",
+            "os.path",
+            "sys",
+            "ctypes",
+            "muniment.storage.append",
+            "xml.etree.ElementTree",
+        ),
         *("pipes", "posixpath", "genericpath", "ntpath", "telnetlib", "asyncore"),
         *("asynchat", "smtpd", "inspect", "tokenize", "pandas.core.frame"),
         *("sklearn.utils.parallel", "scipy.datasets", "numpy.lib.introspect"),
@@ -91,7 +98,7 @@ def test_packages_bring_their_companions() -> None:
 
 @pytest.mark.parametrize("code", [None, b"x = 1", 3])
 def test_code_that_is_no_text_is_the_callers_error(code: Any) -> None:
-    """What is no text is refused by name, not judged as a program."""
+    """What is not text is refused by name, not judged as a program."""
     for attempt in (Capsule().validate, partial(Capsule().run, data=1)):
         with pytest.raises(UsageError, match=f"code: it is {type(code).__name__}"):
             attempt(code)

@@ -12,8 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muniment.values import encode
-from muniment_plugins.capsule.decoding import decode_plain
+from muniment.encoding.codec import encode
+from muniment_plugins.capsule.parent.results import (
+    ProtocolViolation,
+    judge_answer,
+    judge_end,
+    read_frame,
+)
 from muniment_plugins.capsule.protocol import (
     FrameError,
     Unsendable,
@@ -23,12 +28,7 @@ from muniment_plugins.capsule.protocol import (
     render,
     send,
 )
-from muniment_plugins.capsule.results import (
-    ProtocolViolation,
-    judge_answer,
-    judge_end,
-    read_frame,
-)
+from muniment_plugins.capsule.value_decoder import decode_plain
 
 texts = st.text(st.characters(codec="utf-8"), max_size=8)
 scalars = (
@@ -127,7 +127,7 @@ def test_a_class_that_lies_about_its_value_is_not_asked() -> None:
 
 @pytest.mark.parametrize("value", [b"x", {1}, object(), {1: 1}, 1j])
 def test_other_values_are_refused_by_place(value: object) -> None:
-    """The message says where in the result something stands that is no JSON."""
+    """The message says where in the result something stands that is not JSON."""
     with pytest.raises(Unsendable, match=r"a\.b\[1\]"):
         render({"a": {"b": [0, value]}})
 

@@ -19,7 +19,7 @@ SPELT = (
 
 def test_every_rule_is_in_the_manual() -> None:
     """Who meets a rule finds what breaks it, and nothing is listed that is not."""
-    text = "\n".join(path.read_text() for path in sorted(SOURCE.glob("*.py")))
+    text = "\n".join(path.read_text() for path in sorted(SOURCE.rglob("*.py")))
     used = {rule for form in SPELT for rule in re.findall(form, text)}
     told = set(re.findall(r"`capsule/([a-z-]+)`", PAGE.read_text()))
     assert used - told == set()

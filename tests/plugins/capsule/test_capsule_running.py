@@ -14,9 +14,10 @@ import pytest
 
 import muniment_plugins.capsule
 from muniment import hookspecs
+from muniment.encoding.codec import decode
 from muniment.errors import RefusedError, UsageError, ValueRefused
-from muniment.values import decode
-from muniment_plugins.capsule import Capsule, Policy, execute_code, running
+from muniment_plugins.capsule import Capsule, Policy, execute_code
+from muniment_plugins.capsule import capsule as capsule_module
 from muniment_plugins.capsule.machine import Machine, machine
 
 GUIDE = """
@@ -123,7 +124,7 @@ def test_an_exception_is_told_with_its_line(capsule: Capsule) -> None:
 def test_results_that_are_none_are_errors(
     capsule: Capsule, body: str, rule: str
 ) -> None:
-    """Whatever is no dict of JSON values ends as an error with its rule."""
+    """Whatever is not a dict of JSON values ends as an error with its rule."""
     assert run(capsule, body) == rule
 
 
@@ -139,11 +140,11 @@ def test_what_is_no_number_is_told_by_its_place(capsule: Capsule) -> None:
     execution = capsule.run(NON_FINITE, [1.5])
     assert (execution.status, execution.metrics) == ("error", None)
     assert execution.error is not None
-    assert execution.error["message"] == "nan is nan, which is no number"
+    assert execution.error["message"] == "nan is nan, which is not a number"
     nested = "def fit_and_eval(d):\n    return {'a': [1, {'b': -1e308 * 10}]}"
     error = capsule.run(nested, None).error
     assert error is not None
-    assert error["message"] == "a[1].b is -inf, which is no number"
+    assert error["message"] == "a[1].b is -inf, which is not a number"
 
 
 def test_what_is_no_number_may_be_allowed() -> None:
@@ -215,7 +216,7 @@ def test_output_is_kept_to_its_bound() -> None:
 
 
 def test_large_values_pass_both_ways(capsule: Capsule) -> None:
-    """Megabytes of data and a large result are no timeout."""
+    """Megabytes of data and a large result are not timeout."""
     data = list(range(300_000))
     assert run(capsule, "return {'n': sum(data)}", data) == {"n": sum(data)}
     assert run(capsule, "return {'t': 'x' * 1_000_000}") == {"t": "x" * 1_000_000}
@@ -293,7 +294,7 @@ def test_the_kernel_finds_the_hook() -> None:
 def test_levels_out_of_reach_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """What this machine cannot give is refused before the code runs."""
     code = GUIDE
-    monkeypatch.setattr(running, "machine", lambda: Machine("process", {}))
+    monkeypatch.setattr(capsule_module, "machine", lambda: Machine("process", {}))
     for level in ("os-partial", "os-strong"):
         capsule = Capsule(Policy(allowed_imports=("math",), require=level))
         with pytest.raises(RefusedError, match=f"{level} isolation is required"):
@@ -304,7 +305,7 @@ def test_levels_out_of_reach_are_refused(monkeypatch: pytest.MonkeyPatch) -> Non
     with pytest.raises(RefusedError, match="MUNIMENT_REQUIRE"):
         capsule.run(code, [1])
     monkeypatch.setenv("MUNIMENT_REQUIRE", "unbreakable")
-    with pytest.raises(UsageError, match="no isolation level"):
+    with pytest.raises(UsageError, match="not an isolation level"):
         capsule.run(code, [1])
 
 

@@ -13,8 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muniment_plugins.capsule import native, seccomp
-from muniment_plugins.capsule.syscalls import ARCHITECTURES, TABLE, answers, name_of
+from muniment_plugins.capsule.isolation import native, seccomp
+from muniment_plugins.capsule.isolation.syscalls import (
+    ARCHITECTURES,
+    TABLE,
+    answers,
+    name_of,
+)
 
 AUDIT = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 REFUSED = seccomp.ERRNO | errno.EPERM

@@ -7,8 +7,9 @@ import threading
 
 import pytest
 
-from muniment_plugins.capsule import Capsule, Policy, supervisor
-from muniment_plugins.capsule.streams import Selecting, Streams, Threaded
+from muniment_plugins.capsule import Capsule, Policy
+from muniment_plugins.capsule.parent import supervisor
+from muniment_plugins.capsule.parent.streams import Selecting, Streams, Threaded
 
 
 @pytest.fixture(params=[Selecting, Threaded])

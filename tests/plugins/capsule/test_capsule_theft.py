@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-import thefts
-import unread
+import frame_thefts
+import unguarded_programs
 from machines import (
     LANDLOCK,
     NAMESPACES,
@@ -26,14 +26,15 @@ from machines import (
     strong,
     without,
 )
-from muniment_plugins.capsule import Capsule, Policy, pool, starting, supervisor
+from muniment_plugins.capsule import Capsule, Policy, pool
 from muniment_plugins.capsule.machine import machine
-from muniment_plugins.capsule.streams import Selecting
+from muniment_plugins.capsule.parent import start, supervisor
+from muniment_plugins.capsule.parent.streams import Selecting
 from processes import children_of, is_running, soon
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 
-TELL = "\nimport json, thefts\nprint(json.dumps(thefts.report(pipes={})))"
+TELL = "\nimport json, frame_thefts\nprint(json.dumps(frame_thefts.report(pipes={})))"
 MACHINES: dict[str, tuple[list[int], str]] = {
     "all walls": ([], "os-strong"),
     "no namespaces": (NAMESPACES, "os-strong"),
@@ -105,11 +106,12 @@ def test_a_watchdog_ends_what_the_reader_does_not(
 ) -> None:
     """A reader that waits for ever is freed by the end of the child, which comes."""
     assert Capsule(SLEEPY).run("import time\n" + PROGRAM, 1).status == "ok"
+    machine()  # else its probe is the first that a reader gets stuck with
     if way == "cold":
         monkeypatch.setattr(pool.Pool, "_have", lambda *_: None)
     monkeypatch.setattr(supervisor, "GRACE_S", 0.2)
-    monkeypatch.setattr(starting, "PREPARE_S", 5.0)
-    monkeypatch.setattr(starting, "OVERTIME_S", 1.5)
+    monkeypatch.setattr(start, "PREPARE_S", 5.0)
+    monkeypatch.setattr(start, "OVERTIME_S", 1.5)
     monkeypatch.setattr(supervisor, "opened", Stuck)
     genuine = supervisor._Conversation._go
 
@@ -133,11 +135,12 @@ def test_a_watchdog_ends_what_the_reader_does_not(
 
 HOST = """
 import json, sys
-from muniment_plugins.capsule import Capsule, Policy, starting
+from muniment_plugins.capsule import Capsule, Policy
+from muniment_plugins.capsule.parent import start
 policy = Policy(allowed_imports=("time",), time_s=0.5, mem_mb=64)
 capsule = Capsule(policy)
 capsule.run("import time\\ndef fit_and_eval(data): return {}", None)
-starting.PREPARE_S = 10.0
+start.PREPARE_S = 10.0
 print("ready", flush=True)
 code = "import time\\ndef fit_and_eval(data):\\n    print('x' * 70000); time.sleep(3600)"
 execution = capsule.run(code, None)
@@ -186,7 +189,7 @@ def sleeping(host: int) -> list[int]:
 
 FLOODING = """
 if os.fork() == 0:
-    os.closerange(3, 32)
+    os.closerange(3, 1024)
     os.setsid()
     if os.fork() == 0:
         try:
@@ -208,13 +211,15 @@ def test_what_got_away_and_writes_for_ever_is_not_listened_to(
     machine()
     if way == "cold":
         monkeypatch.setattr(pool.Pool, "_have", lambda *_: None)
-    capsule = Unwalled(Policy(allowed_imports=unread.MODULES, allow_dangerous=True))
-    execution = unread.run(FLOODING, capsule)
+    capsule = Unwalled(
+        Policy(allowed_imports=unguarded_programs.MODULES, allow_dangerous=True)
+    )
+    execution = unguarded_programs.run(FLOODING, capsule)
     assert (execution.level, execution.metrics) == ("process", {"n": 1})
     assert execution.stdout_truncated, "it had been writing"
 
 
-class Unwalled(unread.Unread):
+class Unwalled(unguarded_programs.Unread):
     """A capsule that has read nothing and raises no wall."""
 
     def _surroundings(self, program: Any) -> Any:
@@ -227,7 +232,7 @@ def test_names_are_tried_that_exist() -> None:
     """What is tried in vain is what would open without a capsule."""
     told = (
         f"import json, os\ndata = {os.getpid()}\nreading, writing = os.pipe()\n"
-        f"{thefts.NAMES}\nprint(json.dumps([reading, writing, list(opened)]))"
+        f"{frame_thefts.NAMES}\nprint(json.dumps([reading, writing, list(opened)]))"
     )
     done = subprocess.run(
         [sys.executable, "-c", told], capture_output=True, text=True, check=True
@@ -240,16 +245,17 @@ def test_names_are_tried_that_exist() -> None:
 AFTERWARDS = """
 import gc, json, os, threading, time
 from pathlib import Path
-import thefts, trials, unread
-from muniment_plugins.capsule import Capsule, Policy, pool, supervisor
+import frame_thefts, attack_modes, unguarded_programs
+from muniment_plugins.capsule import Capsule, Policy, pool
+from muniment_plugins.capsule.parent import supervisor
 from processes import children_of
 
-thief, code = thefts._program(thefts.HELD), "def fit_and_eval(data): return {'n': data}"
-capsule, stealing = Capsule(), unread.Unread(thefts._SHORT)
+thief, code = frame_thefts._program(frame_thefts.HELD), "def fit_and_eval(data): return {'n': data}"
+capsule, stealing = Capsule(), unguarded_programs.Unread(frame_thefts._SHORT)
 ways = (pool.Pool._have, lambda *_: None)
 
 def steal():
-    with trials.guardless():
+    with attack_modes.guardless():
         ended = [stealing.run(thief, None), *stealing.run_many([(thief, None)] * 3)]
     assert {one.status for one in ended} == {"timeout"}
     pool.pool().close()

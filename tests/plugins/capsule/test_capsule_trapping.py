@@ -10,7 +10,11 @@ from typing import Any
 import pytest
 
 from machines import run_python, strong
-from muniment_plugins.capsule.results import ProtocolViolation, judge_answer, read_frame
+from muniment_plugins.capsule.parent.results import (
+    ProtocolViolation,
+    judge_answer,
+    read_frame,
+)
 
 UNSHARE = {"x86_64": 272, "aarch64": 97}.get(os.uname().machine, 0)
 EXECVE = {"x86_64": 59, "aarch64": 221}.get(os.uname().machine, 0)
@@ -18,11 +22,11 @@ UNKNOWN = 7  # what a child returns that was not stopped
 
 LOCKED = """
 import ctypes, json, os, signal, sys
-from muniment_plugins.capsule import walls
-from muniment_plugins.capsule.limits import apply_limits
-from muniment_plugins.capsule.lockdown import Readied
-from muniment_plugins.capsule.native import System
-readied, program = Readied(System(), walls.plan([])), compile(BODY, "<program>", "exec")
+from muniment_plugins.capsule.isolation import layers
+from muniment_plugins.capsule.isolation.limits import apply_limits
+from muniment_plugins.capsule.isolation.lockdown import Readied
+from muniment_plugins.capsule.isolation.native import System
+readied, program = Readied(System(), layers.plan([])), compile(BODY, "<program>", "exec")
 answers, childs_end = os.pipe()
 released, holding = ctypes.CDLL(None), ctypes.PyDLL(None)
 parent, pid = os.getpid(), os.fork()
@@ -95,7 +99,7 @@ for size in (1 << 20, 1 << 10):
     except MemoryError: pass
 """
 IGNORING = """
-import muniment_plugins.capsule.trapping as trapping
+import muniment_plugins.capsule.isolation.syscall_trap as trapping
 trapping.send = lambda *_: None
 trapping.os = type("os", (), {"_exit": lambda _: None})
 readied._trap._system.call = lambda *_: 0
@@ -153,7 +157,7 @@ HOSTILE: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("told", HOSTILE)
 def test_the_number_of_a_call_is_read_as_hostile_text(told: dict[str, Any]) -> None:
-    """What is no number of a call is a violation, never a message."""
+    """What is not a number of a call is a violation, never a message."""
     fields = {"column": 1, "line": 1, "message": "59", "type": ""}
     answer = {"failed": {**fields, "rule": "system-call", **told}}
     with pytest.raises(ProtocolViolation):

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muniment_plugins.capsule import BoundedExecutionError, Policy
+from muniment_plugins.capsule import Policy, ProgramRefused
 from muniment_plugins.capsule.requests import check
 from muniment_plugins.capsule.validation import validate
 
@@ -106,7 +106,7 @@ REFUSED = {
 @pytest.mark.parametrize("code", REFUSED)
 def test_refused_programs_say_what_is_not_allowed(code: str) -> None:
     """Everything that leads out of the bounds is refused, with the guide's words."""
-    with pytest.raises(BoundedExecutionError, match=REFUSED[code]) as caught:
+    with pytest.raises(ProgramRefused, match=REFUSED[code]) as caught:
         validate(f"{code}\n{BODY}", POLICY)
     assert caught.value.rule.startswith("capsule/")
     assert caught.value.remedy
@@ -124,7 +124,7 @@ NARROW = {
 def test_narrow_syntax_is_a_policy_of_its_own(code: str) -> None:
     """What is refused narrowly passes widely; a request that says neither is narrow."""
     assert validate(f"{code}\n{BODY}", POLICY).imports == ()
-    with pytest.raises(BoundedExecutionError, match=NARROW[code]):
+    with pytest.raises(ProgramRefused, match=NARROW[code]):
         validate(f"{code}\n{BODY}", replace(POLICY, syntax="narrow"))
     request = {"code": f"{code}\n{BODY}"}
     assert check(request)["accepted"] is False
@@ -133,7 +133,7 @@ def test_narrow_syntax_is_a_policy_of_its_own(code: str) -> None:
 
 def test_a_refusal_names_line_column_and_what_is_allowed() -> None:
     """The position counts from one, and the allowed imports are listed."""
-    with pytest.raises(BoundedExecutionError) as caught:
+    with pytest.raises(ProgramRefused) as caught:
         validate("x = 1\nif x:\n    import os\n" + BODY, POLICY)
     assert (caught.value.line, caught.value.column) == (3, 5)
     assert caught.value.place == "program:3:5"
@@ -150,7 +150,7 @@ def test_a_refusal_names_line_column_and_what_is_allowed() -> None:
 )
 def test_the_entrypoint_is_a_sync_function(code: str, message: str) -> None:
     """A program without its entrypoint, or with an async one, does not start."""
-    with pytest.raises(BoundedExecutionError, match=message):
+    with pytest.raises(ProgramRefused, match=message):
         validate(code, POLICY)
 
 
@@ -173,7 +173,7 @@ def test_the_entrypoint_is_a_sync_function(code: str, message: str) -> None:
 )
 def test_large_and_deep_programs_are_refused(code: str) -> None:
     """No size and no nesting exhausts the parser or the reader."""
-    with pytest.raises(BoundedExecutionError, match=r"more than|nested|not a Python"):
+    with pytest.raises(ProgramRefused, match=r"more than|nested|not a Python"):
         validate(f"{code}\n{BODY}", POLICY)
 
 
@@ -230,5 +230,5 @@ def test_what_python_warns_of_does_not_reach_the_host(action: str) -> None:
 @given(st.text(max_size=200) | st.text("()[]{}:=.,'\"\\\n fx1_#*@!%$~", max_size=200))
 def test_any_text_passes_or_is_refused_in_one_way(code: str) -> None:
     """Whatever the source, only the one exception leaves the validator."""
-    with pytest.raises(BoundedExecutionError):
+    with pytest.raises(ProgramRefused):
         validate(code, POLICY)

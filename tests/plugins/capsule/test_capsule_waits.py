@@ -10,10 +10,14 @@ import pytest
 from muniment_plugins import capsule
 
 HERE = Path(capsule.__file__).parent
-PARENT = (
-    *("examining", "jobs", "machine", "pool", "procfs", "running", "starting"),
-    *("streams", "supervisor", "warm"),
-)
+PARENT = {
+    file.stem: file
+    for file in (
+        *(HERE / "parent").glob("[a-z]*.py"),
+        *(HERE / f"{name}.py" for name in ("capsule", "machine", "pool")),
+        HERE / "isolation" / "procfs.py",
+    )
+}
 """The modules whose code runs in the host while a child lives."""
 
 WAITING = {
@@ -25,10 +29,10 @@ WAITING = {
 
 REASONS = {
     "procfs.read_proc os.read": "/proc answers from counters, no memory of the child",
-    "running.Capsule.run_many threads.shutdown": "it is told not to wait",
-    "starting.Alone._reap os.wait4": "WNOHANG, until a deadline",
-    "starting.Alone._reap time.sleep": "half a millisecond, until a deadline",
-    "starting.Alone.end self._watchdog.join": "cancelled, or busy with one kill",
+    "capsule.Capsule.run_many threads.shutdown": "it is told not to wait",
+    "start.Alone._reap os.wait4": "WNOHANG, until a deadline",
+    "start.Alone._reap time.sleep": "half a millisecond, until a deadline",
+    "start.Alone.end self._watchdog.join": "cancelled, or busy with one kill",
     "streams.Selecting.read os.read": "does not block: test_capsule_theft",
     "streams.Selecting.rest os.read": "does not block, and so often at most",
     "streams.Selecting.wait self._selector.select": "with a deadline",
@@ -45,18 +49,21 @@ REASONS = {
     "supervisor._Conversation._read self.streams.read": "see streams",
     "supervisor._Conversation._write self.streams.write": "see streams",
     "supervisor._Conversation.listen streams.wait": "until the deadline",
-    "warm.Worker._receive self._control.recv": "with a deadline: test_capsule_warm",
-    "warm.Worker._send socket.send_fds": "with a deadline: test_capsule_warm",
-    "warm.Worker.close self._process.wait": "with a deadline",
-    "jobs.JobChild.end self._process.wait": "with a deadline",
+    "warm_start.Worker._receive self._control.recv": "with a deadline: test_capsule_warm",
+    "warm_start.Worker._send socket.send_fds": "with a deadline: test_capsule_warm",
+    "warm_start.Worker.close self._process.wait": "with a deadline",
+    "windows_jobs.JobChild.end self._process.wait": "with a deadline",
 }
 """What may wait, and why it ends whatever a child does."""
 
 TIMED = {
-    *("jobs.JobChild.end self._process.wait", "streams.Threaded.close thread.join"),
+    *(
+        "windows_jobs.JobChild.end self._process.wait",
+        "streams.Threaded.close thread.join",
+    ),
     *(
         "streams.Selecting.wait self._selector.select",
-        "warm.Worker.close self._process.wait",
+        "warm_start.Worker.close self._process.wait",
     ),
     *("supervisor._Conversation.listen streams.wait",),
 }
@@ -77,7 +84,7 @@ def calls(module: str) -> dict[str, list[ast.Call]]:
                     found.setdefault(f"{place} {plain(words)}", []).append(child)
             look(child, inner)
 
-    look(ast.parse((HERE / f"{module}.py").read_text()), module)
+    look(ast.parse(PARENT[module].read_text()), module)
     return found
 
 
@@ -89,7 +96,7 @@ def plain(words: str) -> str:
 
 
 def is_one(call: ast.Call) -> bool:
-    """Tell whether it is no look-up in a dict, and joins no texts."""
+    """Tell whether it is not a look-up in a dict, and joins no texts."""
     function = call.func
     assert isinstance(function, ast.Attribute)
     if function.attr == "join":

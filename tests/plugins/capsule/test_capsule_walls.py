@@ -5,12 +5,10 @@ from __future__ import annotations
 import os
 from typing import Any
 
-import unread
+import unguarded_programs
 from machines import PROGRAM, strong
-from muniment_plugins.capsule import (
-    Capsule,
-    seccomp,
-)
+from muniment_plugins.capsule import Capsule
+from muniment_plugins.capsule.isolation import seccomp
 
 
 @strong
@@ -22,7 +20,9 @@ def test_libraries_find_the_end_of_their_stack() -> None:
         "own, space = libc.pthread_self(), ctypes.create_string_buffer(64)\n"
         "return {'code': libc.pthread_getattr_np(ctypes.c_ulong(own), space)}"
     )
-    execution = unread.run(body, unread.Unread(unread.POLICY))
+    execution = unguarded_programs.run(
+        body, unguarded_programs.Unread(unguarded_programs.POLICY)
+    )
     assert execution.metrics == {"code": 0}
 
 
@@ -60,8 +60,9 @@ def test_an_execution_says_which_walls_stood() -> None:
 @strong
 def test_a_forbidden_call_is_named() -> None:
     """Whoever dies by the filter is told what it asked for, and where."""
-    execution = unread.run(
-        "os.execv('/bin/true', ['true'])", unread.Unread(unread.POLICY)
+    execution = unguarded_programs.run(
+        "os.execv('/bin/true', ['true'])",
+        unguarded_programs.Unread(unguarded_programs.POLICY),
     )
     assert execution.error is not None
     assert (execution.status, execution.error["rule"]) == (

@@ -15,9 +15,10 @@ from typing import Any
 import pytest
 
 from machines import patched_worker, run_python, strong
-from muniment_plugins.capsule import Capsule, Execution, Policy, pool, starting
+from muniment_plugins.capsule import Capsule, Execution, Policy, pool
 from muniment_plugins.capsule.machine import machine
-from muniment_plugins.capsule.warm import Worker
+from muniment_plugins.capsule.parent import start
+from muniment_plugins.capsule.parent.warm_start import Worker
 from processes import children_of, is_running, is_worker, soon, state_of
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks on Linux only")
@@ -57,21 +58,34 @@ def test_programs_share_a_worker_and_no_process() -> None:
     assert soon(lambda: len(children_of(first)) == 1), "the spare, and nothing else"
 
 
+def test_the_first_run_of_a_process_starts_one_worker() -> None:
+    """Without a floor no machine is asked beforehand: the first child says what it is."""
+    text = f"""
+import json, os
+from muniment_plugins.capsule import Capsule, Policy
+from processes import children_of, is_worker
+execution = Capsule(Policy(allowed_imports=("math",))).run({PROGRAM!r}, 9)
+started = [pid for pid in children_of(os.getpid()) if is_worker(pid)]
+print(json.dumps([len(started), execution.level, execution.layers["probe"]]))
+"""
+    found = machine()
+    assert run_python(text) == [1, found.level, found.probe]
+
+
 def test_nothing_of_a_program_stays_for_the_next() -> None:
-    """What a program does to modules that it shares is gone with its process."""
-    policy = Policy(allowed_imports=("collections",))
+    """What a program does to what its process shares is gone with the process."""
+    policy = Policy(allowed_imports=("decimal",))
     code = (
-        "import collections\n"
+        "import decimal\n"
         "def fit_and_eval(data):\n"
-        "    seen = collections.Counter\n"
-        "    was = getattr(seen, 'left', 'nothing')\n"
-        "    if data: setattr(seen, 'left', 'a mark')\n"
-        "    return {'was': was, 'is': getattr(seen, 'left', 'nothing')}"
+        "    was = decimal.getcontext().prec\n"
+        "    if data: decimal.getcontext().prec = data\n"
+        "    return {'was': was, 'is': decimal.getcontext().prec}"
     )
     capsule = Capsule(policy)
-    marked = {"was": "nothing", "is": "a mark"}
-    assert [capsule.run(code, 1).metrics for _ in range(2)] == [marked, marked]
-    assert capsule.run(code, 0).metrics == {"was": "nothing", "is": "nothing"}
+    changed = {"was": 28, "is": 5}
+    assert [capsule.run(code, 5).metrics for _ in range(2)] == [changed, changed]
+    assert capsule.run(code, 0).metrics == {"was": 28, "is": 28}
 
 
 def test_a_worker_that_was_killed_is_replaced() -> None:
@@ -235,7 +249,7 @@ LIARS = {
     "says nothing": "os._exit(0)",
     "says nonsense": "os.write(0, b'nonsense')",
     "says no number": "os.write(0, b'{}')",
-    "is no list": "os.write(0, b'[]')",
+    "is not a list": "os.write(0, b'[]')",
 }
 
 
@@ -245,74 +259,8 @@ def test_a_worker_that_answers_nonsense_is_not_used(
 ) -> None:
     """The program has an interpreter for itself instead."""
     said = f"sys.argv[2] == 'warm' and ({LIARS[name]}, os.read(0, 9), os._exit(0))"
-    monkeypatch.setattr(starting, "WORKER", patched_worker(tmp_path, said))
+    monkeypatch.setattr(start, "WORKER", patched_worker(tmp_path, said))
     assert metrics() == {"n": 3.0}
-
-
-LEAKS = """
-import gc, json, os, time
-from pathlib import Path
-from muniment_plugins.capsule import Capsule, Policy, supervisor
-from muniment_plugins.capsule.machine import machine
-from processes import children_of
-
-ends = (
-    "return {'n': 1}",
-    "return {'n': 1 / 0}",
-    "return {'n': [print('x' * 9999), 1][1]}",
-    "return {'n': len(bytearray(1 << 28))}",
-)
-codes = [f"def fit_and_eval(data): {end}" for end in ends]
-capsule = Capsule(Policy(time_s=20, mem_mb=64))
-supervisor.GRACE_S = 60
-
-def run(times):
-    return {capsule.run(code, None).status for code in codes * (times // 4)}
-
-def children():
-    return children_of(os.getpid())
-
-def files(pid):
-    return len(list(Path(f"/proc/{pid}/fd").iterdir()))
-
-def anonymous(pid):
-    rolled = Path(f"/proc/{pid}/smaps_rollup").read_text()
-    return int(rolled.partition("Anonymous:")[2].split()[0])
-
-def least(look, pid):
-    found = []
-    for _ in range(50):
-        found.append(look(pid))
-        time.sleep(0.01)
-    return min(found)
-
-def taken():
-    gc.collect()
-    pids = [os.getpid(), *children()]
-    return [[least(look, pid) for pid in pids] for look in (files, anonymous)]
-
-machine()
-seen = run(100)
-first, before = children(), taken()
-run(800)
-second, after = children(), taken()
-run(200)
-print(json.dumps([sorted(seen), first, second, children(), before, after]))
-"""
-
-
-@pytest.mark.slow
-def test_a_thousand_executions_leak_nothing() -> None:
-    """No process, no descriptor, no memory, however the executions end."""
-    seen, first, second, third, before, after = run_python(LEAKS)
-    assert seen == ["error", "limit", "ok"]
-    assert first == second
-    assert len(first) == len(third) == 1
-    assert first != third  # its share of a thousand is over
-    assert before[0] == after[0]
-    grown = [later - sooner for sooner, later in zip(before[1], after[1], strict=True)]
-    assert grown[0] < 2048, "kilobytes in the host"
-    assert grown[1] < 512, "kilobytes in the worker"
 
 
 def the_spare(after: int = 0) -> int:

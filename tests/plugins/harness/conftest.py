@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from in_process import harness_ledger
 from muniment.ledger import Ledger
 from muniment_plugins.harness import (
     Case,
@@ -21,10 +21,6 @@ from muniment_plugins.harness import (
     run_metamorphic_tests,
     specify_claim,
 )
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
-from in_process import harness_ledger
 
 CODE = """
 import math

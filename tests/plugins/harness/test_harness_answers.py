@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 import muniment_plugins.harness as front
-from muniment.canonical import sha256_tag
+from muniment.encoding.canonical import sha256_tag
 from muniment.ledger import Ledger
-from muniment.replaying import replay
+from muniment.replays.replay import replay
 from muniment_plugins.harness import (
     ArtifactPlugin,
     Case,
@@ -31,7 +31,7 @@ from muniment_plugins.harness import (
     run_metamorphic_tests,
     specify_claim,
 )
-from muniment_plugins.harness.building import ExperimentBuilder
+from muniment_plugins.harness.experiment.experiment import ExperimentBuilder
 
 Begun = Callable[..., Case]
 Make = Callable[..., Experiment]

@@ -11,7 +11,7 @@ import pytest
 
 import muniment
 from muniment.errors import UsageError
-from muniment.events import BlobRef
+from muniment.formats.statement import BlobRef
 from muniment.ledger import Ledger
 from muniment_plugins.harness import (
     ArtifactPlugin,
@@ -23,8 +23,8 @@ from muniment_plugins.harness import (
     generate_spec,
     specify_claim,
 )
-from muniment_plugins.harness.artifacts import Record
-from muniment_plugins.harness.gathering import Gathered, gather
+from muniment_plugins.harness.evidence_files.files import Record
+from muniment_plugins.harness.evidence_files.run_fold import Gathered, gather
 
 CODE = "def fit_and_eval(data): return {'total': sum(data)}"
 
@@ -163,7 +163,7 @@ def test_an_erased_content_is_named_by_its_digest(
 
 
 def test_what_json_lacks_is_written_as_the_ledger_does(tmp_path: Path) -> None:
-    """NaN, bytes, keys that are no text and surrogates never make a file unreadable."""
+    """NaN, bytes, keys that are not text and surrogates never make a file unreadable."""
     found = Gathered("baseline", metrics={"m": [math.nan, (1, 2.5), b"x", "\ud800"]})
     found.runs = [{"replicate": 0, "outputs": {(2, 3): 1}}]
     EvidenceBundlePlugin().write(tmp_path, Record("e", 1, {"baseline": found}, {}))
@@ -179,8 +179,8 @@ def test_what_json_lacks_is_written_as_the_ledger_does(tmp_path: Path) -> None:
 
 def test_names_stay_in_their_directory(ledger: Ledger, tmp_path: Path) -> None:
     """A name that would lead out of the directory is refused."""
-    with pytest.raises(UsageError, match="no name for a file"):
+    with pytest.raises(UsageError, match="not a name for a file"):
         EvidenceBundlePlugin(filename="../bundle.json")
-    with pytest.raises(UsageError, match="no name for a file"):
+    with pytest.raises(UsageError, match="not a name for a file"):
         build(tmp_path, lambda *_: CODE, name="../evil").run(ledger=ledger)
     assert not list(ledger.events(type="run.started"))

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from muniment.errors import RefusedError
-from muniment_plugins.capsule import supervisor
-from muniment_plugins.capsule.supervisor import GRACE_S
+from muniment_plugins.capsule.parent import supervisor
+from muniment_plugins.capsule.parent.supervisor import GRACE_S
 from muniment_plugins.harness import (
     BoundedExecutionError,
     Case,
@@ -160,7 +160,7 @@ LIMITS = {
         "def fit_and_eval(data): return []",
         "returned a value of type list",
     ),
-    "returns NaN": (program("float('nan')"), "which is no number"),
+    "returns NaN": (program("float('nan')"), "which is not a number"),
     "returns bytes": (program("b'x'"), "bytes"),
     "returns other keys": ("def fit_and_eval(d): return {(2, 3): 1}", "tuple"),
     "returns megabytes": (program("'x' * 2 ** 21"), "bytes"),
@@ -270,7 +270,7 @@ def test_5_4_legitimate_code_runs(begun: Begun, what: str) -> None:
     ids=["syntax", "depth", "surrogate", "null", "outside"],
 )
 def test_5_4_malformed_code_is_refused_as_code(begun: Begun, code: str) -> None:
-    """Whatever is no program is refused as one, with the rule that says why."""
+    """Whatever is not a program is refused as one, with the rule that says why."""
     with pytest.raises(BoundedExecutionError) as caught:
         bounded_synthesis(code=code)(begun())
     assert caught.value.rule.startswith("capsule/")

@@ -35,22 +35,22 @@ def test_open_resources_have_their_defaults() -> None:
 @pytest.mark.parametrize(
     ("members", "message"),
     [
-        ({"allowed_imports": "math"}, "'math' is no list"),
+        ({"allowed_imports": "math"}, "'math' is not a list"),
         ({"allowed_import": ["math"]}, "allowed_import means nothing here"),
         ({"resources": {"time": 5}}, "time means nothing here"),
         ({"resources": {"time_s": 0}}, "0 bounds nothing"),
         ({"resources": {"mem_mb": "256"}}, "'256' bounds nothing"),
         ({"allow_non_finite": "no"}, "neither True nor False"),
-        ({"properties": [{"name": "p"}]}, r"None is no text"),
+        ({"properties": [{"name": "p"}]}, r"None is not text"),
         ({"properties": [{"name": "p", "transform": "t", "x": 1}]}, "x means nothing"),
-        ({"properties": ["p"]}, "'p' is no mapping"),
+        ({"properties": ["p"]}, "'p' is not a mapping"),
         (
             {"properties": [{"name": "p", "transform": "t", "tolerance": -1}]},
-            "-1 is no tolerance",
+            "-1 is not a tolerance",
         ),
         (
             {"properties": [{"name": "p", "transform": "t", "rtol": math.nan}]},
-            "nan is no tolerance",
+            "nan is not a tolerance",
         ),
         (
             {"properties": [{"name": "p", "transform": "t", "relation": "equal"}]},
@@ -79,7 +79,7 @@ def test_open_resources_have_their_defaults() -> None:
         ),
         (
             {"properties": [{"name": "p", "transform": "t", "arguments": [1]}]},
-            r"\(1,\) is no mapping",
+            r"\(1,\) is not a mapping",
         ),
         (
             {"properties": [{"name": "p", "transform": t} for t in ("a", "b")]},
@@ -97,7 +97,7 @@ def test_a_spec_that_bounds_nothing_is_refused(
 
 def test_a_claim_says_something() -> None:
     """A claim without a text, or with members that mean nothing, is refused."""
-    with pytest.raises(HarnessRefused, match="'' is no text"):
+    with pytest.raises(HarnessRefused, match="'' is not text"):
         Claim("c", "")
     with pytest.raises(HarnessRefused, match="accepts means nothing here"):
         Claim.of({"id": "c", "text": "t", "accepts": {}})

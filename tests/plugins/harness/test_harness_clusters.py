@@ -12,11 +12,12 @@ from typing import Any
 
 import pytest
 
-import errands
+import executor_functions
 from children import die
 from muniment.errors import CannotTellError
 from muniment.ledger import Ledger
-from muniment.replaying import replay
+from muniment.replays.replay import replay
+from muniment_plugins.executors import Dask, Ray
 from muniment_plugins.harness import (
     Claim,
     Experiment,
@@ -28,7 +29,6 @@ from muniment_plugins.harness import (
     run_metamorphic_tests,
     specify_claim,
 )
-from muniment_plugins.harness.clusters import Dask, Ray
 
 PERM = {"name": "perm", "transform": "permute_rows", "metric": "total"}
 
@@ -37,14 +37,14 @@ def experiment() -> Experiment:
     """Return an experiment with two conditions that ask a model."""
     return (
         Experiment.builder("spread")
-        .datasource(errands.rows)
+        .datasource(executor_functions.rows)
         .add_step(specify_claim(claim=Claim("c", "A claim")))
-        .add_step(errands.stepped(share=0.8))
+        .add_step(executor_functions.stepped(share=0.8))
         .add_step(generate_spec(spec=Spec(properties=[PERM])))
-        .add_step(bounded_synthesis(llm=errands.model))
+        .add_step(bounded_synthesis(llm=executor_functions.model))
         .add_step(execute_capsule())
         .add_step(run_metamorphic_tests(permutations=2))
-        .treatment("half", errands.half)
+        .treatment("half", executor_functions.half)
         .hypothesis("metamorphic", verifier=metamorphic)
         .build()
     )
@@ -91,14 +91,14 @@ def test_dask_works_without_a_cluster(ledger: Ledger) -> None:
 LISTENING = """
 import contextlib, json, socket, warnings
 import psutil
-from muniment_plugins.harness.clusters import Dask
+from muniment_plugins.executors import Dask
 
 with socket.socket() as another, warnings.catch_warnings():
     warnings.simplefilter("error")
     with contextlib.suppress(OSError):  # somebody else has it, which does as well
         another.bind(("127.0.0.1", 8787))
         another.listen()
-    with Dask().host(None):
+    with Dask().host("builtins:bytes"):
         found = psutil.Process().net_connections()
 print(json.dumps(sorted({one.laddr.ip for one in found if one.status == "LISTEN"})))
 """

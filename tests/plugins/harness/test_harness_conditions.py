@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
-import errands
+import executor_functions
 from muniment.errors import UsageError
 from muniment.ledger import Ledger
-from muniment.replaying import replay
-from muniment.verifier import verify
+from muniment.programs.references import Function
+from muniment.replays.replay import replay
+from muniment.verification.verify import verify
 from muniment_plugins.harness import (
     Claim,
     Experiment,
@@ -23,11 +24,10 @@ from muniment_plugins.harness import (
     metamorphic,
     pipeline_step,
 )
-from muniment_plugins.harness.building import ExperimentBuilder
-from muniment_plugins.harness.references import Function
+from muniment_plugins.harness.experiment.experiment import ExperimentBuilder
 from muniment_plugins.harness.refusals import HarnessRefused
-from muniment_plugins.harness.verifiers import Hypothesis, Verifier
-from small import small
+from muniment_plugins.harness.statistics.verifiers import Hypothesis, Verifier
+from small_experiment import small
 
 CODE = "def fit_and_eval(data): return {'total': sum(data), 'n': len(data)}"
 NOISY = "def fit_and_eval(data): return {'total': 1 + data[0] * 1e-3, 'n': 1}"
@@ -37,7 +37,7 @@ pytestmark = pytest.mark.in_process
 
 def builder(*more: Any, code: str = CODE) -> ExperimentBuilder:
     """Return a builder with the usual steps, and *more* before the execution."""
-    made = Experiment.builder("conditions").datasource(errands.rows)
+    made = Experiment.builder("conditions").datasource(executor_functions.rows)
     return made.pipeline(small(*more, code=code))
 
 
@@ -55,7 +55,10 @@ def builder(*more: Any, code: str = CODE) -> ExperimentBuilder:
             {"code": CODE.replace("fit_and_eval", "go"), "entrypoint": "go"},
             {"total": [10], "n": [5], "perm_pass": [True]},
         ),
-        ({"llm": errands.model}, {"total": [10], "n": [5], "perm_pass": [True]}),
+        (
+            {"llm": executor_functions.model},
+            {"total": [10], "n": [5], "perm_pass": [True]},
+        ),
         (
             {"claim": Claim("d", "Another")},
             {"total": [10], "n": [5], "perm_pass": [True]},
@@ -122,7 +125,7 @@ def test_a_treatment_may_bring_functions(ledger: Ledger) -> None:
 )
 def test_a_treatment_needs_a_name_of_its_own(name: str) -> None:
     """A name that would leave its directory or its scope is refused."""
-    with pytest.raises(UsageError, match="is no name of a treatment"):
+    with pytest.raises(UsageError, match="is not a name of a treatment"):
         Treatment(name, {"data": [1]})
 
 
@@ -146,7 +149,7 @@ def test_names_stand_once() -> None:
     with pytest.raises(UsageError, match="there is no datasource"):
         Experiment.builder().add_step(execute_capsule()).build()
     with pytest.raises(UsageError, match="there are no steps"):
-        Experiment.builder().datasource(errands.rows).build()
+        Experiment.builder().datasource(executor_functions.rows).build()
     with pytest.raises(UsageError, match="0 replicates are none"):
         made.replicates(0)
 
@@ -334,7 +337,7 @@ def test_an_experiment_runs_inside_a_loop(ledger: Ledger) -> None:
     """As in a notebook: ``run`` works where a loop is running already."""
 
     async def main() -> object:
-        built = builder().treatment("asked", {"llm": errands.amodel}).build()
+        built = builder().treatment("asked", {"llm": executor_functions.amodel}).build()
         return built.run(ledger=ledger).errors
 
     assert asyncio.run(main()) == ()

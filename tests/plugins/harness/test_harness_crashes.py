@@ -7,27 +7,23 @@ from pathlib import Path
 
 import pytest
 
-import errands
+import executor_functions
 from children import Report, die, start
 from in_process import InProcess, harness_ledger
-from muniment.replaying import replay
-from muniment.verifier import verify
-from muniment_plugins.harness import (
-    Experiment,
-    Threads,
-    metamorphic,
-)
-from muniment_plugins.harness.executors import Executor, Serial
-from muniment_plugins.harness.processes import Processes
-from small import small
+from muniment.replays.replay import replay
+from muniment.runs.executors import Executor
+from muniment.verification.verify import verify
+from muniment_plugins.executors import Processes, Serial, Threads
+from muniment_plugins.harness import Experiment, metamorphic
+from small_experiment import small
 
 
 def experiment() -> Experiment:
     """Return an experiment with two conditions that ask a model."""
     return (
         Experiment.builder("killed")
-        .datasource(errands.rows)
-        .pipeline(small(llm=errands.model))
+        .datasource(executor_functions.rows)
+        .pipeline(small(llm=executor_functions.model))
         .treatment("other", {"note": "nothing"})
         .hypothesis("metamorphic", verifier=metamorphic)
         .build()
@@ -60,7 +56,7 @@ def run_until(place: Path, commits: int, executor: Executor) -> int:
         (Serial(), 9),
         (Threads(workers=4), 9),
         pytest.param(Serial(), 1, marks=pytest.mark.slow),
-        pytest.param(Threads(workers=4), 1, marks=pytest.mark.slow),
+        pytest.param(Threads(workers=4), 3, marks=pytest.mark.slow),
         pytest.param(Processes(workers=2), 5, marks=pytest.mark.slow),
     ],
 )
@@ -79,7 +75,7 @@ def test_killed_at_every_event(
         place = tmp_path / f"{commits}" / "ledger.db"
         calls = tmp_path / f"{commits}.calls"
         calls.touch()
-        monkeypatch.setenv(errands.CALLS, str(calls))
+        monkeypatch.setenv(executor_functions.CALLS, str(calls))
         harness_ledger(place).close()
         code = run_until(place, commits, executor)
         with harness_ledger(place) as ledger:

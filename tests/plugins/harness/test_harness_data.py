@@ -12,7 +12,7 @@ import pandas as pd  # type: ignore[import-untyped] # no stubs are installed
 import pytest
 
 from muniment.ledger import Ledger
-from muniment.replaying import replay
+from muniment.replays.replay import replay
 from muniment_plugins.harness import (
     ArtifactPlugin,
     EvidenceBundlePlugin,
@@ -24,7 +24,7 @@ from muniment_plugins.harness import (
     run_metamorphic_tests,
     specify_claim,
 )
-from muniment_plugins.harness.building import ExperimentBuilder
+from muniment_plugins.harness.experiment.experiment import ExperimentBuilder
 
 FRAME = pd.DataFrame({"x": [1.0, 2.0, 3.0], "kind": ["a", "b", "a"]})
 

@@ -7,17 +7,17 @@ import json
 import os
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import muniment
-from muniment.replaying import replay
-from muniment.verifier import verify
+from muniment.replays.replay import replay
+from muniment.verification.verify import verify
+from servers import HttpServer
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "code_by_a_model.py"
 
@@ -29,11 +29,11 @@ PRINTED = (
 )
 
 
-class Author(ThreadingHTTPServer):
+class Author(HttpServer):
     """Speaks chat completions: a program out of bounds first, then a corrected one."""
 
     def __init__(self, answers: list[dict[str, str]]) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+        super().__init__(_Handler)
         self.answers = answers
         self.asked: list[Any] = []
 
@@ -74,9 +74,7 @@ def author() -> Iterator[Author]:
     names: dict[str, Any] = {}
     exec(text[text.index("FORBIDDEN =") : text.index("def measurements")], names)  # noqa: S102 - its own constants
     with Author(names["SCRIPT"]) as server:
-        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         yield server
-        server.shutdown()
 
 
 def run(work: Path, **environment: str) -> str:
@@ -105,7 +103,7 @@ def test_with_a_script(tmp_path: Path) -> None:
 def test_with_a_model_server(tmp_path: Path, author: Author) -> None:
     """Over HTTP the same; each call is recorded once, with its tokens, and no key."""
     work, key = tmp_path / "work", "sk-proj-" + "4f" * 20
-    place = f"http://127.0.0.1:{author.server_address[1]}/v1"
+    place = f"{author.url}/v1"
     said = run(work, OPENAI_API_KEY=key, OPENAI_BASE_URL=place, MODEL="m-1")
     assert said == PRINTED
     assert len(author.asked) == 16
@@ -129,7 +127,7 @@ def test_the_verdict_is_derived_again(
 ) -> None:
     """Another process imports the step and the verifier, and asks no provider."""
     work = tmp_path / "work"
-    place = f"http://127.0.0.1:{author.server_address[1]}/v1"
+    place = f"{author.url}/v1"
     run(work, OPENAI_API_KEY="sk-none", OPENAI_BASE_URL=place, MODEL="m-1")
     asked = len(author.asked)
     with muniment.open(work / ".muniment" / "ledger.db", readonly=True) as ledger:

@@ -8,19 +8,23 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, cast
 
 import pytest
 
-import errands
+import executor_functions
 from in_process import InProcess
 from muniment.errors import UsageError
 from muniment.hookspecs import hookimpl
 from muniment.ledger import Ledger
 from muniment.plugins import Plugins
-from muniment.replaying import replay
+from muniment.replays.replay import replay
+from muniment.runs.executors import Executor, Reach, Send
+from muniment_plugins.executors import Processes
 from muniment_plugins.harness import (
     Claim,
     Experiment,
@@ -32,9 +36,8 @@ from muniment_plugins.harness import (
     run_metamorphic_tests,
     specify_claim,
 )
-from muniment_plugins.harness.building import ExperimentBuilder
-from muniment_plugins.harness.processes import Processes
-from muniment_plugins.harness.remote import task
+from muniment_plugins.harness.experiment.experiment import ExperimentBuilder
+from muniment_plugins.harness.functions.remote_call import SERVE, task
 
 PERM = {"name": "perm", "transform": "permute_rows", "metric": "total"}
 LOCAL = ["serial", "threads", "processes"]
@@ -42,18 +45,20 @@ LOCAL = ["serial", "threads", "processes"]
 pytestmark = pytest.mark.in_process
 
 
-def builder(source: Callable[..., object] = errands.rows) -> ExperimentBuilder:
+def builder(
+    source: Callable[..., object] = executor_functions.rows,
+) -> ExperimentBuilder:
     """Return an experiment that uses everything that other processes may be asked."""
     return (
         Experiment.builder("spread")
         .datasource(source)
         .add_step(specify_claim(claim=Claim("c", "A claim")))
-        .add_step(errands.stepped(share=0.8))
+        .add_step(executor_functions.stepped(share=0.8))
         .add_step(generate_spec(spec=Spec(properties=[PERM])))
-        .add_step(bounded_synthesis(llm=errands.model))
+        .add_step(bounded_synthesis(llm=executor_functions.model))
         .add_step(execute_capsule())
         .add_step(run_metamorphic_tests(permutations=2))
-        .treatment("half", errands.half)
+        .treatment("half", executor_functions.half)
         .treatment("whole", {"share": 1.0})
         .hypothesis("metamorphic", verifier=metamorphic)
     )
@@ -98,7 +103,7 @@ def test_every_call_is_where_it_belongs(ledger: Ledger, executor: str) -> None:
 @pytest.mark.parametrize("executor", LOCAL)
 def test_a_failure_is_the_same(ledger: Ledger, executor: str) -> None:
     """What a function raises has its name, its place and its digest everywhere."""
-    failed = builder(errands.broken).build()
+    failed = builder(executor_functions.broken).build()
     result = failed.run(replicates=3, executor=executor, ledger=ledger)
     assert [str(one) for one in result.errors] == [
         f"{name}, replicate 1, datasource: LookupError: no such rows [effect/data]"
@@ -114,12 +119,12 @@ def test_claims_and_specs_may_be_answers(ledger: Ledger, executor: str) -> None:
     """A model proposes a Spec, a treatment states a Claim: as objects, everywhere."""
     experiment = (
         Experiment.builder("answered")
-        .datasource(errands.rows)
+        .datasource(executor_functions.rows)
         .add_step(specify_claim(claim=Claim("c", "A claim")))
-        .add_step(generate_spec(llm=errands.proposed))
-        .add_step(bounded_synthesis(code=errands.CODE))
+        .add_step(generate_spec(llm=executor_functions.proposed))
+        .add_step(bounded_synthesis(code=executor_functions.CODE))
         .add_step(execute_capsule())
-        .treatment("other", errands.other_claim)
+        .treatment("other", executor_functions.other_claim)
         .build()
     )
     result = experiment.run(executor=executor, ledger=ledger)
@@ -139,8 +144,14 @@ def test_a_coroutine_function_is_awaited(ledger: Ledger, executor: str) -> None:
     steps = [*awaited.program.pipeline][:3]
     built = (
         Experiment.builder()
-        .datasource(errands.rows)
-        .pipeline([*steps, bounded_synthesis(llm=errands.amodel), execute_capsule()])
+        .datasource(executor_functions.rows)
+        .pipeline(
+            [
+                *steps,
+                bounded_synthesis(llm=executor_functions.amodel),
+                execute_capsule(),
+            ]
+        )
         .build()
     )
     result = built.run(replicates=2, executor=executor, ledger=ledger)
@@ -153,7 +164,7 @@ def test_processes_are_others(ledger: Ledger) -> None:
     code = "def fit_and_eval(data): return {'pid': data[0]}"
     built = (
         Experiment.builder()
-        .datasource(errands.here)
+        .datasource(executor_functions.here)
         .add_step(specify_claim(claim=Claim("c", "t")))
         .add_step(generate_spec(spec=Spec()))
         .add_step(bounded_synthesis(code=code))
@@ -187,7 +198,7 @@ def test_ctrl_c_interrupts_all(ledger: Ledger, executor: str) -> None:
             pressed.append(1)
             os.kill(os.getpid(), signal.SIGINT)
             time.sleep(0.05)
-        return errands.rows(ctx)
+        return executor_functions.rows(ctx)
 
     built = builder(source).build()
     with pytest.raises(KeyboardInterrupt):
@@ -215,7 +226,7 @@ class Gate:
 def test_a_policy_stops_all(tmp_path: Path, executor: str) -> None:
     """What a plugin refuses to record ends the run as refused, with nothing left over."""
     extra = {"in-process": InProcess(), "gate": Gate()}
-    plugins = Plugins(["harness"], extra)
+    plugins = Plugins(["executors", "harness"], extra)
     before = set(threading.enumerate())
     with Ledger.create(tmp_path / "gated.db", plugins=plugins) as gated:
         result = builder().build().run(replicates=3, executor=executor, ledger=gated)
@@ -231,7 +242,7 @@ def test_a_policy_stops_all(tmp_path: Path, executor: str) -> None:
 def test_a_worker_whose_host_is_gone_ends_without_a_word() -> None:
     """Where nobody reads the answer any more, nothing is said about it."""
     with subprocess.Popen(
-        [sys.executable, "-m", "muniment_plugins.harness.worker"],
+        [sys.executable, "-m", "muniment_plugins.executors.worker", SERVE],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -250,3 +261,70 @@ def test_an_unknown_executor_is_refused(ledger: Ledger) -> None:
     """A misspelt name is misuse that lists the known ones."""
     with pytest.raises(UsageError, match=r"no executor is called 'thread'.*threads"):
         builder().build().run(executor="thread", ledger=ledger)
+    assert ledger.head.size == 1
+
+
+def test_without_the_plugin_there_is_serial(tmp_path: Path) -> None:
+    """Where no plugin brings executors, others are refused before anything is written.
+
+    One with settings is the caller's own; a replay of what it ran needs no executor.
+    """
+    extra = {"in-process": InProcess()}
+    place = tmp_path / "alone.db"
+    built = builder().build()
+    with Ledger.create(place, plugins=Plugins(["harness"], extra)) as ledger:
+        with pytest.raises(UsageError, match=r"'processes'.*known are: serial; others"):
+            built.run(executor="processes", ledger=ledger)
+        assert ledger.head.size == 1
+        result = built.run(executor="serial", ledger=ledger)
+        assert result.errors == ()
+        spread = built.run(executor=Processes(workers=2), ledger=ledger)
+        assert spread.result_digest == result.result_digest
+        started = next(ledger.events(run=spread.run_id))
+        assert started.raw["labels"]["executor"] == "processes"  # type: ignore[index,call-overload]
+        assert replay(ledger, spread.run_id).verdict == "acceptable"
+
+
+class InAnOrderOfItsOwn:
+    """An executor that some plugin brings: it calls where it is, by the bytes."""
+
+    name: ClassVar[str] = "own"
+    reach: ClassVar[Reach] = "process"
+    lanes = 2
+    called: ClassVar[list[str]] = []
+
+    def require(self) -> None:
+        """Need nothing."""
+
+    @contextmanager
+    def host(self, serve: str) -> Generator[Send]:
+        """Call the function as a process would."""
+        module, _, name = serve.partition(":")
+        function = getattr(import_module(module), name)
+
+        def send(sent: bytes) -> bytes:
+            self.called.append(serve)
+            return cast("bytes", function(sent))
+
+        yield send
+
+
+class Brings:
+    """A plugin that does."""
+
+    @hookimpl
+    def executors(self) -> Mapping[str, Callable[[], Executor]]:
+        """Bring it."""
+        return {"own": InAnOrderOfItsOwn}
+
+
+def test_a_plugin_brings_one(tmp_path: Path) -> None:
+    """An executor of anybody's gives the same digest as those in the box."""
+    plugins = Plugins(["harness"], {"in-process": InProcess(), "brings": Brings()})
+    with Ledger.create(tmp_path / "own.db", plugins=plugins) as ledger:
+        result = builder().build().run(replicates=2, executor="own", ledger=ledger)
+        serial = builder().build().run(replicates=2, ledger=ledger)
+        assert result.errors == ()
+        assert result.result_digest == serial.result_digest
+    assert {*InAnOrderOfItsOwn.called} == {SERVE}
+    assert len(InAnOrderOfItsOwn.called) > 6

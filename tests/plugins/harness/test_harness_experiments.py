@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from muniment.canonical import sha256_tag
+from muniment.encoding.canonical import sha256_tag
 from muniment.errors import CannotTellError, MunimentError, UsageError
 from muniment.ledger import Ledger
-from muniment.replaying import replay
-from muniment.verifier import verify
+from muniment.replays.replay import replay
+from muniment.verification.verify import verify
 from muniment_plugins.harness import (
     Experiment,
     ExperimentFailed,
@@ -26,7 +26,7 @@ from muniment_plugins.harness import (
     metamorphic,
     specify_claim,
 )
-from muniment_plugins.harness.programs import ExperimentProgram
+from muniment_plugins.harness.experiment.program import ExperimentProgram
 
 Make = Callable[..., Experiment]
 

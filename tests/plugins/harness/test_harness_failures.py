@@ -8,25 +8,29 @@ from typing import Any
 
 import pytest
 
-import errands
+import executor_functions
 from in_process import InProcess, harness_ledger
 from muniment.ledger import Ledger
-from muniment.replaying import replay
+from muniment.replays.replay import replay
 from muniment_plugins.harness import (
     Experiment,
     ExperimentFailed,
     Spec,
     pipeline_step,
 )
-from muniment_plugins.harness.building import ExperimentBuilder
-from muniment_plugins.harness.failing import Failure, summed_up
-from small import small
+from muniment_plugins.harness.experiment.experiment import ExperimentBuilder
+from muniment_plugins.harness.experiment.failures import Failure, summed_up
+from small_experiment import small
 
 
 def builder() -> ExperimentBuilder:
     """Return the builder of an experiment without tests."""
     pipeline = small(spec=Spec(resources={"time_s": 0.5}))
-    return Experiment.builder("fails").datasource(errands.rows).pipeline(pipeline)
+    return (
+        Experiment.builder("fails")
+        .datasource(executor_functions.rows)
+        .pipeline(pipeline)
+    )
 
 
 @pipeline_step

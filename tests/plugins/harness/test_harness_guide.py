@@ -19,7 +19,6 @@ from typing import Any
 
 import pytest
 
-from blocked import BLOCKED, TROUBLE
 from muniment_plugins.harness import (
     BoundedExecutionError,
     Case,
@@ -31,8 +30,10 @@ from muniment_plugins.harness import (
     run_metamorphic_tests,
     specify_claim,
 )
-from muniment_plugins.harness.metamorphosis import TestProperties
-from muniment_plugins.harness.transforms import BUILT_IN, Permute
+from muniment_plugins.harness.metamorphic_tests.built_in_transforms import BUILT_IN
+from muniment_plugins.harness.metamorphic_tests.step import TestProperties
+from muniment_plugins.harness.metamorphic_tests.transforms import Permute
+from refused_programs import BLOCKED, TROUBLE
 
 ROOT = Path(__file__).parents[3]
 SIBLING = ROOT.parent / "shared" / "reference" / "guide.md"

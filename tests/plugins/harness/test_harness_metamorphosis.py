@@ -15,10 +15,10 @@ from muniment_plugins.harness import (
     metamorphic,
     run_metamorphic_tests,
 )
-from muniment_plugins.harness.alterations import AddNoise
-from muniment_plugins.harness.properties import Property
-from muniment_plugins.harness.relations import Relation
-from muniment_plugins.harness.transforms import Permute, Variant
+from muniment_plugins.harness.metamorphic_tests.alterations import AddNoise
+from muniment_plugins.harness.metamorphic_tests.relations import Relation
+from muniment_plugins.harness.metamorphic_tests.transforms import Permute, Variant
+from muniment_plugins.harness.property import Property
 
 Begun = Callable[..., Case]
 

@@ -11,10 +11,10 @@ from typing import Any, cast
 
 import pytest
 
-import errands
-import muniment_plugins.harness as steps
+import executor_functions
 from in_process import harness_ledger
 from muniment.errors import MunimentError, UsageError
+from muniment_plugins.executors import Threads
 from muniment_plugins.harness import (
     ArtifactPlugin,
     Experiment,
@@ -30,18 +30,18 @@ from muniment_plugins.harness import (
     specify_claim,
     verifier,
 )
-from muniment_plugins.harness.building import ExperimentBuilder
-from muniment_plugins.harness.naming import Known, UnknownName, mistaken_for
-from muniment_plugins.harness.treatments import PARAMETERS
-from small import small
+from muniment_plugins.harness.experiment.experiment import ExperimentBuilder
+from muniment_plugins.harness.experiment.treatments import PARAMETERS
+from muniment_plugins.harness.names import NamedItems, UnknownName, mistaken_for
+from small_experiment import small
 
 Call = Callable[[], object]
 
 
 def builder() -> ExperimentBuilder:
     """Return the builder of a small experiment with a step of one's own."""
-    made = Experiment.builder("names").datasource(errands.rows)
-    return made.pipeline(small(errands.stepped(share=0.5), spec=Spec()))
+    made = Experiment.builder("names").datasource(executor_functions.rows)
+    return made.pipeline(small(executor_functions.stepped(share=0.5), spec=Spec()))
 
 
 def test_every_parameter_of_a_step_is_known() -> None:
@@ -111,7 +111,7 @@ def test_a_misspelt_parameter_is_no_context() -> None:
     with pytest.raises(
         UsageError, match=r"treatment a: no step takes cod .*write code"
     ):
-        builder().treatment("a", {"cod": errands.CODE}).build()
+        builder().treatment("a", {"cod": executor_functions.CODE}).build()
     with pytest.raises(UsageError, match=r"no step takes shre .*write share"):
         builder().treatment("a", {"shre": 1}).build()
     with pytest.raises(UsageError, match=r"initial_ctx: no step takes atempts"):
@@ -140,7 +140,7 @@ def test_what_a_function_changes_is_read_too(tmp_path: Path) -> None:
 
     def draw(ctx: Mapping[str, Any]) -> dict[str, object]:
         del ctx
-        return {"cod": errands.CODE}
+        return {"cod": executor_functions.CODE}
 
     drawn = builder().treatment("a", draw).build()
     with harness_ledger(tmp_path / "ledger.db") as ledger:
@@ -196,7 +196,7 @@ def test_a_result_names_what_it_knows(tmp_path: Path) -> None:
         _ = result.hypothesis("better").results["hal"]
     with pytest.raises(UnknownName, match="known: 0"):
         _ = result.metrics.baseline.rows[7]
-    with pytest.raises(UsageError, match="it is no directory"):
+    with pytest.raises(UsageError, match="it is not a directory"):
         result.bundle(__file__)
     assert result.metrics.treatments.get("haf") is None
     assert dict(result.metrics.treatments) == result.metrics.treatments
@@ -232,7 +232,7 @@ def test_functions_are_told_what_there_is(tmp_path: Path) -> None:
 
 def test_nothing_known_is_said() -> None:
     """Where there is nothing at all, the remedy says so."""
-    nothing: Known[str, int] = Known({}, "treatment")
+    nothing: NamedItems[str, int] = NamedItems({}, "treatment")
     with pytest.raises(UnknownName, match="there is none at all"):
         _ = nothing["a"]
 
@@ -243,7 +243,7 @@ WRONG: dict[str, Call] = {
     "a name": lambda: (
         Experiment(builder().build().program)
         .builder(_NO)
-        .datasource(errands.rows)
+        .datasource(executor_functions.rows)
         .pipeline(builder().steps)
         .build()
     ),
@@ -269,9 +269,7 @@ WRONG: dict[str, Call] = {
     "outputs": lambda: builder().outputs(_NO),
     "names of outputs": lambda: builder().outputs([_NO]),
     "an executor": lambda: builder().build().run(executor=_NO),
-    "an executor's class": lambda: (
-        builder().build().run(executor=cast("Any", steps.Threads))
-    ),
+    "an executor's class": lambda: builder().build().run(executor=cast("Any", Threads)),
     "a ledger": lambda: builder().build().run(ledger=_NO),
     "code": lambda: bounded_synthesis(code=_NO),
     "a model": lambda: bounded_synthesis(llm=_NO),
@@ -281,7 +279,7 @@ WRONG: dict[str, Call] = {
     "another entrypoint": lambda: execute_capsule(entrypoint=_NO),
     "transforms": lambda: run_metamorphic_tests(transforms=_NO),
     "a transform": lambda: run_metamorphic_tests(transforms={"a": _NO}),
-    "a parameter by position": lambda: errands.stepped(0.5),
+    "a parameter by position": lambda: executor_functions.stepped(0.5),
     "a step's function": lambda: pipeline_step(_NO),
     "a verifier": lambda: verifier(_NO),
     "code in a treatment": lambda: builder().treatment("a", {"code": _NO}).build(),
@@ -297,7 +295,7 @@ WRONG: dict[str, Call] = {
 @pytest.mark.parametrize("what", WRONG)
 def test_what_is_given_wrongly_is_refused_at_once(what: str) -> None:
     """Every argument of another kind is an error of the house, with a remedy."""
-    with pytest.raises(MunimentError, match=r"\[harness/") as refusal:
+    with pytest.raises(MunimentError, match=r"\[(harness|executor)/") as refusal:
         WRONG[what]()
     assert refusal.value.remedy
     assert refusal.value.place

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from blocked import BLOCKED, TROUBLE
+from refused_programs import BLOCKED, TROUBLE
 
 HERE = Path(__file__).parent
 

@@ -22,9 +22,9 @@ from muniment_plugins.harness import (
     pipeline_step,
     run_metamorphic_tests,
 )
-from muniment_plugins.harness.properties import Property
-from muniment_plugins.harness.relations import Relation, Seen
-from muniment_plugins.harness.transforms import Permute, Variant
+from muniment_plugins.harness.metamorphic_tests.relations import Observed, Relation
+from muniment_plugins.harness.metamorphic_tests.transforms import Permute, Variant
+from muniment_plugins.harness.property import Property
 
 Begun = Callable[..., Case]
 Make = Callable[..., Experiment]
@@ -48,7 +48,7 @@ def passes(
     return run_metamorphic_tests()(ran).metrics["p_pass"]
 
 
-def seen(before: object, after: object, **prop: object) -> Seen:
+def seen(before: object, after: object, **prop: object) -> Observed:
     """Return how two metrics ``m`` stand to each other."""
     asked = Property.of({"name": "p", "transform": "permute_rows", **prop}, "here")
     relation = Relation.of(asked, Permute(), 1e-6, 0.0)
@@ -64,10 +64,10 @@ def test_6_1_a_metric_that_is_not_there(begun: Begun) -> None:
 def test_6_2_a_metric_that_becomes_nan(begun: Begun) -> None:
     """NaN leaves no capsule, and agrees with no number where it comes from elsewhere."""
     body = "{'m': float('nan') if data[0] == 3 else 1.0}"
-    with pytest.raises(BoundedExecutionError, match="m is nan, which is no number"):
+    with pytest.raises(BoundedExecutionError, match="m is nan, which is not a number"):
         passes(begun, body)
     for prop in ({}, {"metric": "m"}, {"equal_nan": True}):
-        assert seen(1.0, math.nan, **prop) == Seen(passed=False, difference=None)
+        assert seen(1.0, math.nan, **prop) == Observed(passed=False, difference=None)
 
 
 def test_6_3_infinities(begun: Begun) -> None:
@@ -76,7 +76,7 @@ def test_6_3_infinities(begun: Begun) -> None:
     assert seen(math.inf, math.inf).passed
     assert not seen(math.inf, -math.inf).passed
     assert not seen(math.inf, 1e308, tolerance=1e308).passed
-    with pytest.raises(BoundedExecutionError, match="m is inf, which is no number"):
+    with pytest.raises(BoundedExecutionError, match="m is inf, which is not a number"):
         passes(begun, "{'m': float('inf')}")
 
 
@@ -138,7 +138,7 @@ def test_6_9_a_step_that_says_it_passed() -> None:
 def test_6_10_properties_that_are_none(ledger: Ledger, experiment: Make) -> None:
     """No name, no transform, no mapping, no property at all: each is said."""
     for one in ({"transform": "identity"}, {"name": "p"}, "p", {}):
-        with pytest.raises(HarnessRefused, match=r"is no (text|mapping)"):
+        with pytest.raises(HarnessRefused, match=r"is not (text|a mapping)"):
             Spec(properties=[one])  # type: ignore[list-item]
     with pytest.raises(HarnessRefused, match="no property will be tested"):
         experiment(properties=[])

@@ -7,24 +7,24 @@ from typing import Any, cast
 
 import pytest
 
-import errands
-from muniment.canonical import JsonValue
+import executor_functions
+from muniment.encoding.canonical import JsonValue
 from muniment.errors import ReplayDiverged
 from muniment.ledger import Ledger
-from muniment.replaying import replay
+from muniment.replays.replay import replay
 from muniment_plugins.harness import (
     Experiment,
     metamorphic,
 )
-from muniment_plugins.harness.building import ExperimentBuilder
-from small import PERM, small
+from muniment_plugins.harness.experiment.experiment import ExperimentBuilder
+from small_experiment import PERM, small
 
 pytestmark = pytest.mark.in_process
 
 
 def builder(permutations: int = 2, **how: Any) -> ExperimentBuilder:
     """Return the builder of an experiment whose code is given, or asked for."""
-    made = Experiment.builder("plans").datasource(errands.rows)
+    made = Experiment.builder("plans").datasource(executor_functions.rows)
     steps = small(permutations=permutations, **how)
     return made.pipeline(steps).hypothesis("m", verifier=metamorphic)
 
@@ -51,20 +51,21 @@ def test_the_form_of_plans_stays() -> None:
         "resources": {"time_s": 10, "mem_mb": 1024},
         "syntax": "wide",
     }
-    judge = "muniment_plugins.harness.verifiers:judge_properties"
+    judge = "muniment:metamorphic/1"
     assert unsourced(cast("JsonValue", plan)) == {
         "name": "plans",
-        "datasource": {"import": "errands:rows"},
+        "datasource": {"import": "executor_functions:rows"},
         "pipeline": [
             {"step": "specify_claim", "claim": claim},
             {"step": "generate_spec", "spec": spec, "llm": None, "syntax": "wide"},
             {
                 "step": "bounded_synthesis",
-                "code": errands.CODE,
+                "code": executor_functions.CODE,
                 "llm": None,
                 "entrypoint": None,
                 "attempts": 1,
                 "repair": None,
+                "remedies": True,
             },
             {"step": "execute_capsule", "entrypoint": None},
             {
@@ -79,7 +80,7 @@ def test_the_form_of_plans_stays() -> None:
         "hypotheses": [
             {
                 "name": "m",
-                "verifier": {"import": judge, "settings": {}, "compares": False},
+                "verifier": {"name": judge, "settings": {}, "compares": False},
             }
         ],
         "treatments": [{"name": "t", "changes": {"share": {"value": 1}}}],
@@ -105,7 +106,7 @@ def test_every_member_that_differs_is_named(ledger: Ledger) -> None:
 
 def test_long_code_is_shown_where_it_parts(ledger: Ledger) -> None:
     """Of two programs that begin alike, the message shows what follows."""
-    code = f"{'# the same' * 30}\n{errands.CODE}"
+    code = f"{'# the same' * 30}\n{executor_functions.CODE}"
     run = builder(code=code).build().run(ledger=ledger).run_id
     other = builder(code=f"{code} # otherwise").build().program
     (found,) = replay(ledger, run, program=other).findings
@@ -120,7 +121,7 @@ def test_a_resume_with_another_plan_performs_nothing(ledger: Ledger) -> None:
     def down(*_: object) -> str:
         if not up:
             raise ConnectionError("no route to host")
-        return errands.CODE
+        return executor_functions.CODE
 
     experiment = builder(llm=down).build()
     run = experiment.run(ledger=ledger).run_id

@@ -12,10 +12,9 @@ from typing import Any
 import pytest
 
 import muniment
-from blocked import BLOCKED, TROUBLE, WIDER
 from muniment.ledger import Ledger
-from muniment.replaying import replay
-from muniment.verifier import verify
+from muniment.replays.replay import replay
+from muniment.verification.verify import verify
 from muniment_plugins.harness import (
     BoundedExecutionError,
     Case,
@@ -24,6 +23,7 @@ from muniment_plugins.harness import (
     execute_capsule,
     run_metamorphic_tests,
 )
+from refused_programs import BLOCKED, TROUBLE, WIDER
 
 Begun = Callable[..., Case]
 Make = Callable[..., Experiment]
@@ -222,7 +222,7 @@ def test_a_property_is_known_by_its_name(begun: Begun) -> None:
 
 
 def test_only_numbers_are_metrics(ledger: Ledger, experiment: Make) -> None:
-    """What the code returns beside numbers is kept as output, and is no metric."""
+    """What the code returns beside numbers is kept as output, and is not a metric."""
     code = "def fit_and_eval(data): return {'total': 15, 'why': 'sum', 'parts': data}"
     result = experiment(code).run(ledger=ledger)
     assert result.metrics.baseline.metrics == {"total": [15], "perm_pass": [True]}

@@ -12,16 +12,16 @@ import pytest
 from in_process import InProcess, harness_ledger
 from muniment.hookspecs import hookimpl
 from muniment.ledger import Ledger
-from muniment.replaying import replay
+from muniment.replays.replay import replay
 from muniment_plugins.capsule import policy
 from muniment_plugins.harness import (
     Case,
     Experiment,
     metamorphic,
 )
-from muniment_plugins.harness.integrity import integrity_of
-from muniment_plugins.harness.levels import LEVELS, weakest
-from small import small
+from muniment_plugins.harness.preregistration.integrity import integrity_of
+from muniment_plugins.harness.steps.isolation_levels import LEVELS, weakest
+from small_experiment import small
 
 CODE = "def fit_and_eval(data): return {'total': sum(data), 'n': len(data)}"
 OTHER = CODE + "  # differently"
@@ -77,7 +77,7 @@ def test_a_run_registers_itself_first(ledger: Ledger) -> None:
 
 
 def test_a_repetition_is_valid(ledger: Ledger) -> None:
-    """The same plan on the same data is no new look; digests stay equal."""
+    """The same plan on the same data is not a new look; digests stay equal."""
     first = experiment(source=same).run(ledger=ledger)
     second = experiment(source=same).run(ledger=ledger)
     assert status(ledger, second.run_id) == "valid"

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from muniment.canonical import sha256_tag
+from muniment.encoding.canonical import sha256_tag
 from muniment.errors import CannotTellError
-from muniment.lanes import Lane
 from muniment.ledger import Ledger
-from muniment.replaying import replay
+from muniment.replays.replay import replay
+from muniment.runs.run import Run
 from muniment_plugins.harness import (
     Experiment,
     Result,
@@ -26,8 +26,8 @@ from muniment_plugins.harness import (
     run_metamorphic_tests,
     specify_claim,
 )
-from muniment_plugins.harness.references import Sources
-from muniment_plugins.harness.sourced import Sourced
+from muniment_plugins.harness.functions.recorded_functions import Sources, recall
+from muniment_plugins.harness.functions.recorded_source import Sourced
 
 HEAD = "from collections.abc import Mapping\nfrom muniment_plugins.harness import verifier\n"
 SMALL = '''
@@ -263,9 +263,22 @@ def test_what_changes_its_type_in_the_capsule_is_no_answer(ledger: Ledger) -> No
     left = Sourced.of({"import": "own:f"}, text)
     assert left is not None
 
-    def program(_: Lane) -> object:
+    def program(_: Run) -> object:
         with pytest.raises(CannotTellError, match="ndarray does not leave the capsule"):
             left([1])
         return left.code
 
     assert ledger.execute(program).result == left.code
+
+
+def test_why_a_function_cannot_be_imported_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What its import raised is in the message: a module may be there, and broken."""
+    file = tmp_path / "broken_judges.py"
+    file.write_text("LIMIT = 1 / 0\ndef judge(before, now): ...\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    files = {file.name: sha256_tag(file.read_bytes())}
+    with pytest.raises(CannotTellError, match="harness/function") as caught:
+        recall({"import": "broken_judges:judge", "files": files})
+    assert "(ZeroDivisionError: division by zero)" in caught.value.message

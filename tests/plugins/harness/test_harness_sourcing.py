@@ -10,13 +10,13 @@ import pytest
 from in_process import InProcess, harness_ledger
 from muniment.errors import CannotTellError, UsageError
 from muniment.ledger import Ledger
-from muniment.replaying import replay
+from muniment.replays.replay import replay
 from muniment_plugins.harness import (
     Experiment,
     Spec,
 )
-from muniment_plugins.harness.building import ExperimentBuilder
-from small import small
+from muniment_plugins.harness.experiment.experiment import ExperimentBuilder
+from small_experiment import small
 
 CODE = "def fit_and_eval(data): return {'total': sum(data)}"
 

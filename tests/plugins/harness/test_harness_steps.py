@@ -56,8 +56,8 @@ def test_the_refusal_names_the_line(begun: Begun) -> None:
     [
         (execute_capsule, r"step 2 is execute_capsule, .* execute_capsule\(…\)"),
         (lambda data: data, r"step 2 is <lambda>, .* @pipeline_step"),
-        (3, "step 2 is 3, which is no step"),
-        (Case, "step 2 is Case, which is no step"),
+        (3, "step 2 is 3, which is not a step"),
+        (Case, "step 2 is Case, which is not a step"),
     ],
 )
 def test_what_is_no_step_is_named(given: Any, said: str) -> None:
@@ -90,7 +90,7 @@ def test_the_clock_of_the_code_stands_still_where_that_is_asked_for(
 def test_a_level_that_is_none_is_refused(begun: Begun) -> None:
     """What isolation the step requires is the capsule's to read."""
     steps = Pipeline([bounded_synthesis(code=SUM), execute_capsule(require="walls")])
-    with pytest.raises(UsageError, match="'walls' is no value for require"):
+    with pytest.raises(UsageError, match="'walls' is not a value for require"):
         steps(begun([1]))
 
 
@@ -114,7 +114,7 @@ def test_a_model_is_asked_with_claim_and_spec(begun: Begun) -> None:
 
 
 def test_a_model_that_returns_no_code_is_refused(begun: Begun) -> None:
-    """An answer that is no text, or metadata that nobody reads, is refused."""
+    """An answer that is not text, or metadata that nobody reads, is refused."""
     with pytest.raises(HarnessRefused, match="returned a value of type NoneType"):
         bounded_synthesis(llm=lambda *_: None)(begun())
     with pytest.raises(HarnessRefused, match="llm_cal means nothing"):

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from in_process import InProcess
-from muniment.canonical import sha256_tag
+from muniment.encoding.canonical import sha256_tag
 from muniment.errors import UsageError
 from muniment.hookspecs import hookimpl
 from muniment.ledger import Ledger
 from muniment.plugins import Plugins
-from muniment.replaying import replay
+from muniment.replays.replay import replay
 from muniment_plugins.harness import (
     BoundedExecutionError,
     Case,
@@ -220,7 +220,7 @@ def test_a_model_proposes_the_spec(ledger: Ledger, models: Models) -> None:
     ("answer", "message"),
     [
         ({"allowed_import": ["os"]}, "allowed_import means nothing here"),
-        ({"allowed_imports": "math"}, "is no list"),
+        ({"allowed_imports": "math"}, "is not a list"),
         ("no JSON at all", "proposed no spec"),
     ],
 )
@@ -279,7 +279,7 @@ def test_attempts_by_hand() -> None:
 
 
 def test_attempts_that_nobody_can_make_are_refused() -> None:
-    """More than one attempt needs somebody to ask, and none is no number."""
+    """More than one attempt needs somebody to ask, and none is not a number."""
     with pytest.raises(UsageError, match="nobody can be asked again"):
         bounded_synthesis(code=RIGHT, attempts=2)
     with pytest.raises(UsageError, match="0 attempts are none"):

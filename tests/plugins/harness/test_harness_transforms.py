@@ -14,10 +14,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muniment.values import encode
+from muniment.encoding.codec import encode
 from muniment_plugins.harness import HarnessRefused
-from muniment_plugins.harness.transforms import BUILT_IN, Permute, Variant, built_in
-from muniment_plugins.harness.variants import Own, different, same
+from muniment_plugins.harness.metamorphic_tests.built_in_transforms import (
+    BUILT_IN,
+    built_in,
+)
+from muniment_plugins.harness.metamorphic_tests.transforms import Permute, Variant
+from muniment_plugins.harness.metamorphic_tests.variants import Own, different, same
 
 FRAME = pd.DataFrame({"x": [1, 2, 3, 4], "y": ["a", "b", "c", "d"]})
 
@@ -237,13 +241,13 @@ def test_columns_are_permuted_and_rows_stay() -> None:
         ("drop_rows", [1, 2], {"count": 2}, "of 2 rows 2 cannot be dropped"),
         ("drop_rows", [1, 2], {"count": 0}, "0 is no such count"),
         ("duplicate_rows", [1, 2], {"times": 1}, "1 is no such count"),
-        ("scale", [1], {"factor": math.nan}, "nan is no finite number"),
-        ("scale", [1], {"factor": "2"}, "'2' is no finite number"),
+        ("scale", [1], {"factor": math.nan}, "nan is not a finite number"),
+        ("scale", [1], {"factor": "2"}, "'2' is not a finite number"),
         ("scale", {"x": [1]}, {"part": "z"}, "a value of type dict has no part 'z'"),
         ("scale", np.array([100], dtype=np.int8), {}, "int8 does not hold"),
         ("scale", pa.table({"x": [1]}), {}, "a Table cannot be changed in place"),
         ("relabel", pa.table({"x": [1]}), {}, "a Table cannot be told"),
-        ("add_noise", [1], {"sd": 0}, "0 is no deviation"),
+        ("add_noise", [1], {"sd": 0}, "0 is not a deviation"),
         ("relabel", ([1], [1.5]), {}, "1.5 is of type float, and no label"),
         ("column_permute", [1, 2], {}, "a value of type list has no columns"),
         (

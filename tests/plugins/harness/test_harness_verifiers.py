@@ -19,10 +19,10 @@ from muniment_plugins.harness import (
     metamorphic,
     verifier,
 )
-from muniment_plugins.harness.first_statistics import bootstrap_interval
-from muniment_plugins.harness.resampling import paired_p_value
-from muniment_plugins.harness.samples import Samples, Trial, paired
-from muniment_plugins.harness.verifiers import Hypothesis, Verifier
+from muniment_plugins.harness.statistics.first_statistics import bootstrap_interval
+from muniment_plugins.harness.statistics.permutation_test import paired_p_value
+from muniment_plugins.harness.statistics.samples import Samples, Trial, paired
+from muniment_plugins.harness.statistics.verifiers import Hypothesis, Verifier
 
 BEFORE = Samples({n: {"rmse": one} for n, one in enumerate([1.0, 1.2, 0.8, 1.0] * 2)})
 AFTER = Samples({n: {"rmse": one} for n, one in enumerate([0.8, 0.9, 0.7, 0.8] * 2)})
@@ -146,13 +146,13 @@ def test_criteria_without_a_baseline(
         ({"max_value": 1, "metric": "k"}, {"k": ["a"]}, {}, "k is of type str and not"),
         ({"min_improvement_pct": 5}, BEFORE, {}, "cannot improve over itself"),
         ({"min_improvement_pct": 5}, {"mse": [1]}, {}, "no percentage can be told"),
-        ({"min_improvement_pct": 5}, AFTER, {"alpha": 1}, "alpha 1 is no level"),
+        ({"min_improvement_pct": 5}, AFTER, {"alpha": 1}, "alpha 1 is not a level"),
         ({"max_change_pct": 0}, AFTER, {}, "no change is as small as that"),
         ({"must_pass": True}, AFTER, {}, "no property: not tested"),
         ({"must_pass": ["a"]}, {"b_pass": [True]}, {}, "a_pass: not tested"),
         ({"must_pass": False}, {"b_pass": [True]}, {}, "names no property"),
         ({"metric": "rmse"}, AFTER, {"metric": "mse"}, "the claim says metric 'rmse'"),
-        ({"max_value": 1}, AFTER, {"direction": "up"}, "'up' is no direction"),
+        ({"max_value": 1}, AFTER, {"direction": "up"}, "'up' is not a direction"),
     ],
 )
 def test_nothing_is_accepted_unread(
@@ -293,8 +293,8 @@ def test_a_verifier_is_made_again_from_its_description() -> None:
         (True, "it returned a value of type bool"),
         ({"passed": "yes"}, "'yes' is neither True nor False"),
         ({"fast_ok": None}, "None is neither True nor False"),
-        ({"passed": True, "p_value": 1.5}, "1.5 is no p-value"),
-        ({"passed": True, "p_value": math.nan}, "nan is no p-value"),
+        ({"passed": True, "p_value": 1.5}, "1.5 is not a p-value"),
+        ({"passed": True, "p_value": math.nan}, "nan is not a p-value"),
         ({"passed": True, "proof": object()}, "object has no exact form"),
     ],
 )
@@ -308,7 +308,7 @@ def test_what_says_no_verdict_is_refused(said: Any, message: str) -> None:
 def test_a_hypothesis_has_a_name_and_a_judge() -> None:
     """A plain function judges as well; a missing name, and no judge, are refused."""
     assert Hypothesis("h", lambda _a, _b: {"passed": True}).verifier.compares  # type: ignore[arg-type]
-    with pytest.raises(HarnessRefused, match="'' is no text"):
+    with pytest.raises(HarnessRefused, match="'' is not text"):
         Hypothesis("", metamorphic)
     with pytest.raises(HarnessRefused, match="'metamorphic' cannot be called"):
         Hypothesis("h", "metamorphic")  # type: ignore[arg-type]

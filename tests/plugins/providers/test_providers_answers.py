@@ -9,9 +9,9 @@ import pytest
 
 from model_server import ModelServer, Trouble
 from muniment.errors import RefusedError
-from muniment.lanes import Lane
 from muniment.ledger import Ledger
-from muniment.replaying import replay
+from muniment.replays.replay import replay
+from muniment.runs.run import Run
 from muniment_plugins.providers import http_client
 
 
@@ -19,7 +19,7 @@ def test_bodies(server: ModelServer, ledger: Ledger) -> None:
     """Answers are decoded once, whatever they were packed in, and errors come whole."""
     seen: list[list[Any]] = []
 
-    def program(run: Lane) -> None:
+    def program(run: Run) -> None:
         with http_client(run) as http:
             packed = http.get(f"{server.url}/gzip")
             head = http.head(f"{server.url}/echo")
@@ -52,7 +52,7 @@ def test_inside_an_effect(server: ModelServer, ledger: Ledger) -> None:
             ask = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
             return http.post(f"{server.url}/v1/messages", json=ask).json()["id"]
 
-    def program(run: Lane) -> object:
+    def program(run: Run) -> object:
         return run.effect("tool", {"name": "t"}, tool)
 
     done = ledger.execute(program)
@@ -85,7 +85,7 @@ def test_resumed(path: str, server: ModelServer, ledger: Ledger) -> None:
     """A resume asks a model for what is not answered, and others only when told to."""
     wire = Stopping()
 
-    def program(run: Lane) -> list[int]:
+    def program(run: Run) -> list[int]:
         with http_client(run, transport=wire) as http:
             return [
                 http.post(

@@ -12,9 +12,9 @@ import pytest
 from model_prompts import EVERY, KEY, SPOKEN, answer_of
 from model_server import ModelServer, Trouble
 from muniment.errors import EffectFailed
-from muniment.lanes import Lane
 from muniment.ledger import Ledger
-from muniment.replaying import replay
+from muniment.replays.replay import replay
+from muniment.runs.run import Run
 from muniment_plugins.providers import acomplete, complete
 
 pytestmark = pytest.mark.usefixtures("places")
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.usefixtures("places")
 def test_cancelled(spoken: dict[str, Any], server: ModelServer, ledger: Ledger) -> None:
     """Whoever stops waiting stops the request, the waits between attempts too."""
 
-    async def program(run: Lane) -> object:
+    async def program(run: Run) -> object:
         waiting = asyncio.ensure_future(acomplete(run, prompt="hello", **spoken))
         await asyncio.to_thread(server.asked.wait, 60)
         await asyncio.sleep(0.1)  # an answer, and 30 seconds to the next attempt
@@ -51,7 +51,7 @@ def test_attempts(spoken: dict[str, Any], server: ModelServer, ledger: Ledger) -
     """What may be better later is tried again, and every attempt is an event."""
     server.fail(Trouble(429, retry_after="0.01"), Trouble(503, retry_after="0"))
 
-    def program(run: Lane) -> str:
+    def program(run: Run) -> str:
         return complete(run, prompt="hello", **spoken).text
 
     assert answer_of(ledger, server, program) == "echo: hello"
@@ -74,7 +74,7 @@ def test_wire_trouble(trouble: Trouble, server: ModelServer, ledger: Ledger) -> 
     server.fail(trouble)
     more = {"stream": True, "timeout_s": 5.0, **SPOKEN[0]}
 
-    def program(run: Lane) -> str:
+    def program(run: Run) -> str:
         return complete(run, prompt="hello", **more).text
 
     assert answer_of(ledger, server, program) == "echo: hello"
@@ -85,7 +85,7 @@ def test_no_more_attempts(server: ModelServer, ledger: Ledger) -> None:
     """After the last attempt the effect fails, and a resume asks again."""
     server.fail(Trouble(500, retry_after="0"), Trouble(500, say="out of order"))
 
-    def program(run: Lane) -> str:
+    def program(run: Run) -> str:
         return complete(run, prompt="hello", attempts=2, **SPOKEN[0]).text
 
     done = ledger.execute(program)
@@ -125,7 +125,7 @@ def test_no_key_is_kept(
     """A key is in no byte of the ledger, wherever servers and prompts repeat it."""
     said: list[str] = []
 
-    def program(run: Lane) -> None:
+    def program(run: Run) -> None:
         for spoken in SPOKEN:
             for stream in (False, True):
                 prompt = f"my key is {KEY}, ({KEY})"

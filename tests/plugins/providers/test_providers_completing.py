@@ -10,9 +10,9 @@ import pytest
 from model_prompts import EVERY, SPOKEN, answer_of
 from model_server import ModelServer
 from muniment.errors import CannotTellError, EffectFailed, UsageError
-from muniment.lanes import Lane
 from muniment.ledger import Ledger
-from muniment.replaying import replay
+from muniment.replays.replay import replay
+from muniment.runs.run import Run
 from muniment_plugins.providers import Answer, acomplete, complete
 
 pytestmark = pytest.mark.usefixtures("places")
@@ -32,7 +32,7 @@ def test_text(
 ) -> None:
     """A prompt gives text, reason, tokens and cost, in the same words everywhere."""
 
-    def program(run: Lane) -> object:
+    def program(run: Run) -> object:
         asked = complete(run, prompt="hello, Zürich", stream=stream, **spoken)
         return asked.to_json()
 
@@ -59,7 +59,7 @@ def test_tools(
 ) -> None:
     """A model calls a tool, is told the result, and answers."""
 
-    def program(run: Lane) -> object:
+    def program(run: Run) -> object:
         said: list[dict[str, Any]] = [{"role": "user", "content": "how is it?"}]
         more = {"tools": [TOOL], "stream": stream, **spoken}
         asked = complete(run, prompt=said, **more)
@@ -80,7 +80,7 @@ def test_tools(
 def test_awaited(spoken: dict[str, Any], server: ModelServer, ledger: Ledger) -> None:
     """Awaited completions are the same, side by side."""
 
-    async def program(run: Lane) -> object:
+    async def program(run: Run) -> object:
         asked = (
             acomplete(run, prompt=f"hello {n}", stream=bool(n % 2), **spoken)
             for n in range(3)
@@ -101,7 +101,7 @@ def test_heard_while_it_comes(
     """A listener hears the parts of a stream live, and the whole in a replay."""
     heard: list[list[str]] = []
 
-    def program(run: Lane) -> str:
+    def program(run: Run) -> str:
         heard.append([])
         more = {"stream": True, **spoken}
         return complete(run, prompt="a ü c", on_text=heard[-1].append, **more).text
@@ -128,7 +128,7 @@ def test_models_of_nobody(ledger: Ledger) -> None:
         ({"api": "assistants"}, "chat and responses"),
         ({"messages": []}, "either a prompt or messages"),
         ({"prompt": [{"role": "wizard"}]}, "one of the roles"),
-        ({"tools": 3}, "a value of type int is no list"),
+        ({"tools": 3}, "a value of type int is not a list"),
     ],
 )
 def test_prompts(more: dict[str, Any], message: str, ledger: Ledger) -> None:
@@ -167,7 +167,7 @@ def test_members(server: ModelServer, ledger: Ledger) -> None:
         "options": {"metadata": {"a": "b"}},
     }
 
-    def program(run: Lane) -> None:
+    def program(run: Run) -> None:
         complete(run, **common, **SPOKEN[0], stop="x", seed=1)
         complete(run, **common, **SPOKEN[1])
         complete(run, **common, **SPOKEN[2], stop=["x"])

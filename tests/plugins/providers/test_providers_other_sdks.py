@@ -11,9 +11,9 @@ import httpx2
 import pytest
 
 from model_server import ModelServer
-from muniment.lanes import Lane
 from muniment.ledger import Ledger
-from muniment.replaying import replay
+from muniment.replays.replay import replay
+from muniment.runs.run import Run
 from muniment_plugins.providers import async_http_client, http_client
 
 SAID: Any = [{"role": "user", "content": "hi"}]
@@ -34,14 +34,14 @@ def test_mistral(ledger: Ledger, mistral: Callable[..., Any]) -> None:
     """Whole, streamed and awaited answers come again from the record."""
     asked = {"model": "m-1", "messages": SAID}
 
-    async def awaited(run: Lane, place: dict[str, str]) -> str:
+    async def awaited(run: Run, place: dict[str, str]) -> str:
         async with async_http_client(run) as http:
             done = await mistral(**place, async_client=http).chat.complete_async(
                 **asked
             )
         return str(done.choices[0].message.content)
 
-    def program(run: Lane, url: str) -> list[str]:
+    def program(run: Run, url: str) -> list[str]:
         place = {"api_key": KEY, "server_url": url}
         with http_client(run) as http:
             chat = mistral(**place, client=http).chat
@@ -74,7 +74,7 @@ def test_google(ledger: Ledger) -> None:
         sort = {"content-type": "text/event-stream"}
         return httpx2.Response(200, headers=sort, text=f"data: {json.dumps(told)}\n\n")
 
-    def program(run: Lane) -> list[str]:
+    def program(run: Run) -> list[str]:
         asked = {"model": "m-1", "contents": "hi"}
         with http_client(run, transport=httpx2.MockTransport(answer)) as http:
             options = genai.types.HttpOptions(httpx_client=http)

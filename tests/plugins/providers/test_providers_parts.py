@@ -10,20 +10,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model_wire import anthropic, chat, responses
-from muniment_plugins.providers import dialects, sse
-from muniment_plugins.providers.exchange import Fault, Outcome, Received
-from muniment_plugins.providers.flaws import Flaw, flaw_of, retry_after
-from muniment_plugins.providers.listening import Ear, Listener
+from muniment_plugins.providers.clients.exchange import Fault, Outcome, Received
 from muniment_plugins.providers.prices import cost
-from muniment_plugins.providers.redaction import Redaction
 from muniment_plugins.providers.refusals import CompletionFailed
-from muniment_plugins.providers.retrying import (
+from muniment_plugins.providers.retries import (
     LONGEST_WAIT,
     PATIENCE,
     Send,
     Wait,
     attempts,
     backoff,
+)
+from muniment_plugins.providers.secrets.redaction import Redaction
+from muniment_plugins.providers.stream_listener import Ear, Listener
+from muniment_plugins.providers.wire_formats import dialects, sse
+from muniment_plugins.providers.wire_formats.answer_flaws import (
+    Flaw,
+    flaw_of,
+    retry_after,
 )
 
 OK = Received(200, (), (b"{}",))

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from muniment.errors import UsageError
-from muniment_plugins.providers.personal import VARIABLE, personal
-from muniment_plugins.providers.redaction import MASK, Redaction
+from muniment_plugins.providers.secrets.personal_data import VARIABLE, personal
+from muniment_plugins.providers.secrets.redaction import MASK, Redaction
 
 TEXT = (
     "Ada, ada@example.org, +41 44 668 18 00, card 4111 1111 1111 1111, "
@@ -40,7 +40,7 @@ def test_personal_data_is_taken_out() -> None:
 
 @pytest.mark.usefixtures("presidio")
 def test_numbers_of_json_stay() -> None:
-    """Counts, times and long numbers are no telephones and no cards; nor are ids."""
+    """Counts, times and long numbers are not telephones and no cards; nor are ids."""
     told = {"created": 1717171717, "n": [4111111111111111], "p": 0.4466818, "id": "c-1"}
     for indent in (None, 1):
         body = json.dumps({"id": "chatcmpl-1234567890", **told}, indent=indent)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muniment_plugins.providers.redaction import MASK, Redaction
+from muniment_plugins.providers.secrets.redaction import MASK, Redaction
 
 KEYS = [
     "sk-proj-AbCdEfGhIjKlMnOpQrStUvWx",

@@ -12,10 +12,10 @@ from typing import Any, cast
 import pytest
 
 from muniment.errors import EffectFailed
-from muniment.lanes import Lane
 from muniment.ledger import Ledger
 from muniment.plugins import Plugins
-from muniment.replaying import replay
+from muniment.replays.replay import replay
+from muniment.runs.run import Run
 from muniment_plugins.providers import Scripted, acomplete, complete
 
 with warnings.catch_warnings():
@@ -43,7 +43,7 @@ def script(tmp_path: Path) -> Path:
 def test_file(script: Path, ledger: Ledger) -> None:
     """Answers of a file come in order, those with a word where it is said."""
 
-    def program(run: Lane) -> list[object]:
+    def program(run: Run) -> list[object]:
         model = f"scripted:{script}"
         one = complete(run, model, "hello")
         called = complete(run, model, "how is the weather?")
@@ -77,7 +77,7 @@ def test_used_up(tmp_path: Path, ledger: Ledger) -> None:
     place = tmp_path / "answers.jsonl"
     place.write_text('"one"\n\n{"error": "overloaded", "status": 529}\n')
 
-    def program(run: Lane) -> list[str]:
+    def program(run: Run) -> list[str]:
         said: list[str] = []
         for _ in range(3):
             try:
@@ -96,8 +96,8 @@ def test_used_up(tmp_path: Path, ledger: Ledger) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[1]", "a value of type int is no answer"),
-        ("{]", "answers.json:1: a line is no JSON"),
+        ("[1]", "a value of type int is not an answer"),
+        ("{]", "answers.json:1: a line is not JSON"),
     ],
 )
 def test_broken_scripts(
@@ -122,7 +122,7 @@ def test_list(tmp_path: Path) -> None:
     """A list of answers is a plugin; it answers for itself alone."""
     plugins = Plugins(extra={"script": Scripted(["one", "two"])})
 
-    async def program(run: Lane) -> list[str]:
+    async def program(run: Run) -> list[str]:
         return [(await acomplete(run, "scripted", "hi")).text for _ in range(2)]
 
     with Ledger.create(tmp_path / "l.db", plugins=plugins) as ledger:
@@ -186,7 +186,7 @@ def test_llm(ledger: Ledger) -> None:
     """Models of the llm package answer, with options and tools."""
     tool = {"name": "weather", "parameters": {"type": "object"}}
 
-    def program(run: Lane) -> list[object]:
+    def program(run: Run) -> list[object]:
         said: list[dict[str, Any]] = [{"role": "user", "content": "how is it?"}]
         plain = complete(run, "llm:parrot", "hi", temperature=0.5, system="Be.")
         asked = complete(run, "llm:parrot", said, tools=[tool])

@@ -12,9 +12,9 @@ import openai
 import pytest
 
 from model_server import ModelServer, Trouble
-from muniment.lanes import Lane
 from muniment.ledger import Ledger
-from muniment.replaying import replay
+from muniment.replays.replay import replay
+from muniment.runs.run import Run
 from muniment_plugins.providers import async_http_client, http_client
 
 CANARY = "sk-canary-4f1e2d3c4b5a69788796a5b4c3d2e1f0"
@@ -151,13 +151,13 @@ def clients(server: ModelServer, http: Any) -> tuple[Any, Any]:
 def program_of(use: Use, server: ModelServer, seen: list[list[Any]]) -> Any:
     """Return the program that does *use*, and notes the objects that it got."""
 
-    def program(run: Lane) -> object:
+    def program(run: Run) -> object:
         with http_client(run) as http:
             got = use(*clients(server, http))
         seen.append(got)
         return [one.model_dump(mode="json", warnings=False) for one in got]
 
-    async def aprogram(run: Lane) -> object:
+    async def aprogram(run: Run) -> object:
         async with async_http_client(run) as http:
             got = await use(*clients(server, http))
         seen.append(got)
@@ -235,7 +235,7 @@ def test_retries(server: ModelServer, ledger: Ledger) -> None:
 def test_failures(status: int, server: ModelServer, ledger: Ledger) -> None:
     """The error of an SDK comes as it is and again; what it quotes is not recorded."""
 
-    def program(run: Lane) -> object:
+    def program(run: Run) -> object:
         with http_client(run) as http:
             gpt = clients(server, http)[0].with_options(max_retries=0)
             return gpt.chat.completions.create(**CHAT).choices[0].message.content
@@ -260,7 +260,7 @@ def test_cut_stream(server: ModelServer, ledger: Ledger) -> None:
     """A stream that breaks gives its beginning and its error, live and again."""
     seen: list[list[Any]] = []
 
-    def program(run: Lane) -> object:
+    def program(run: Run) -> object:
         got: list[Any] = []
         seen.append(got)
         with http_client(run) as http:
@@ -285,7 +285,7 @@ def test_another_request(server: ModelServer, ledger: Ledger) -> None:
     """A program that asks for something else diverges, and the field is named."""
     words = iter(["one", "other"])
 
-    def program(run: Lane) -> object:
+    def program(run: Run) -> object:
         said = [{"role": "user", "content": next(words)}]
         with http_client(run) as http:
             gpt = clients(server, http)[0].with_options(max_retries=0)
@@ -307,7 +307,7 @@ def test_another_key(server: ModelServer, ledger: Ledger) -> None:
     """A replay needs no key: requests that differ in it alone are equal."""
     keys = iter([CANARY, "none"])
 
-    def program(run: Lane) -> object:
+    def program(run: Run) -> object:
         with http_client(run) as http:
             gpt = openai.OpenAI(
                 api_key=next(keys), base_url=f"{server.url}/v1", http_client=http

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from muniment.errors import CannotTellError, EffectFailed
-from muniment.lanes import Lane
 from muniment.ledger import Ledger
-from muniment.replaying import replay
+from muniment.replays.replay import replay
+from muniment.runs.run import Run
 from muniment_plugins.providers import tool_server
-from muniment_plugins.providers.redaction import MASK
+from muniment_plugins.providers.secrets.redaction import MASK
 
 KEY = "sk-proj-AbCdEfGhIjKlMnOpQrStUvWx"
 
@@ -57,7 +57,7 @@ def test_calls_are_recorded_and_replayed(ledger: Ledger) -> None:
     """Results come again in their classes, without secrets, and nobody is connected."""
     shop = Shop()
 
-    async def program(run: Lane) -> list[object]:
+    async def program(run: Run) -> list[object]:
         async with tool_server(shop.connect, run) as tools:
             (tool,) = (await tools.list_tools()).tools
             added = await asyncio.gather(
@@ -81,7 +81,7 @@ def test_a_server_that_fails_fails_the_effect(ledger: Ledger) -> None:
     """A call without a result is a failed effect, live and again."""
     shop = Shop()
 
-    async def program(run: Lane) -> str:
+    async def program(run: Run) -> str:
         async with tool_server(shop.connect) as tools:
             with pytest.raises(EffectFailed, match="no route for nobody"):
                 await tools.call_tool("broken")
@@ -98,10 +98,10 @@ def test_a_server_that_fails_fails_the_effect(ledger: Ledger) -> None:
 
 
 def test_an_answer_of_another_kind_is_refused(ledger: Ledger) -> None:
-    """What is no result of a call is not taken for one."""
+    """What is not a result of a call is not taken for one."""
     shop = Shop()
 
-    async def program(_: Lane) -> None:
+    async def program(_: Run) -> None:
         async with tool_server(shop.connect) as tools:
             with pytest.raises(
                 CannotTellError, match="Implementation is not made again"
@@ -128,7 +128,7 @@ def test_a_server_of_the_package(ledger: Ledger) -> None:
         client: AbstractAsyncContextManager[Any] = mcp.Client(server)
         return client
 
-    async def program(run: Lane) -> object:
+    async def program(run: Run) -> object:
         async with tool_server(connect, run) as tools:
             names = [one.name for one in (await tools.list_tools()).tools]
             return [

@@ -21,14 +21,15 @@ import pytest
 import muniment_plugins.providers as plugin
 from model_server import ModelServer, Trouble
 from muniment.errors import EffectFailed, UsageError
-from muniment.events import BlobRef
+from muniment.events.effect_kinds import EffectKind
+from muniment.formats.statement import BlobRef
 from muniment.hookspecs import hookimpl
-from muniment.lanes import Lane
 from muniment.ledger import Ledger
 from muniment.plugins import Plugins
-from muniment.replaying import replay
+from muniment.replays.replay import replay
+from muniment.runs.run import Run
 from muniment_plugins.providers import async_http_client, http_client
-from muniment_plugins.providers.exchange import Exchange, Sent
+from muniment_plugins.providers.clients.exchange import Exchange, Sent
 
 CANARY = "canary-7d6c5b4a39281706f5e4d3c2b1a09f8e"
 ASK = {"model": "gpt-test", "messages": [{"role": "user", "content": "hi"}]}
@@ -45,12 +46,12 @@ def test_both_libraries(library: Any, server: ModelServer, ledger: Ledger) -> No
     """Clients are those of the library that was asked for, and record alike."""
     module: Any = {"httpx2": httpx2, "httpx": httpx}[library]
 
-    def program(run: Lane) -> object:
+    def program(run: Run) -> object:
         with http_client(run, library=library) as http:
             assert isinstance(http, module.Client)
             return http.post(f"{server.url}/v1/chat/completions", json=ASK).json()
 
-    async def aprogram(run: Lane) -> object:
+    async def aprogram(run: Run) -> object:
         async with async_http_client(run, library=library) as http:
             assert isinstance(http, module.AsyncClient)
             said = await http.post(f"{server.url}/v1/chat/completions", json=ASK)
@@ -71,9 +72,9 @@ def test_library_that_is_missing(ledger: Ledger) -> None:
 
 
 def test_other_requests(server: ModelServer, ledger: Ledger) -> None:
-    """What is no model call is an effect of kind http, hops of redirects included."""
+    """What is not a model call is an effect of kind http, hops of redirects included."""
 
-    def program(run: Lane) -> object:
+    def program(run: Run) -> object:
         with http_client(run) as http:
             return http.post(f"{server.url}/moved", content=b"\xff\x00").json()["path"]
 
@@ -93,7 +94,7 @@ def test_credentials_live(server: ModelServer, ledger: Ledger) -> None:
     """A program gets the credential that it asked for, and the ledger does not."""
     got: list[str] = []
 
-    def program(run: Lane) -> None:
+    def program(run: Run) -> None:
         with http_client(run) as http:
             token = http.post(f"{server.url}/token").json()["access_token"]
             got.append(token)
@@ -123,7 +124,7 @@ def every_byte(ledger: Ledger, home: Path) -> bytes:
     return b"\n".join([*contents, *(file.read_bytes() for file in files)])
 
 
-def leaks(run: Lane, server: ModelServer) -> list[str]:
+def leaks(run: Run, server: ModelServer) -> list[str]:
     """Send a key in every place that there is, and provoke errors about it."""
     said: list[str] = []
     with http_client(run) as http:
@@ -162,7 +163,7 @@ def test_no_key_is_kept(
     server.fail(*[Trouble()] * 4, Trouble(401, say="bad key: {key}"))
     said: list[str] = []
 
-    def program(run: Lane) -> None:
+    def program(run: Run) -> None:
         said.extend(leaks(run, server))
 
     done = ledger.execute(program)
@@ -228,7 +229,7 @@ def test_bodies() -> None:
 def test_threads(server: ModelServer, ledger: Ledger) -> None:
     """Each thread uses the lane that it was given, whichever is first."""
 
-    def program(run: Lane) -> None:
+    def program(run: Run) -> None:
         def one(number: int) -> None:
             with run.scope(f"map/{number}") as lane, http_client() as http:
                 assert lane.id == run.id
@@ -259,10 +260,10 @@ def test_refused_by_a_plugin(server: ModelServer, tmp_path: Path) -> None:
 
     class Policy:
         @hookimpl
-        def before_effect(self, kind: str) -> str | None:
-            return "no models on Sundays" if kind == "llm" else None
+        def before_effect(self, kind: EffectKind) -> str | None:
+            return "no models on Sundays" if kind.name == "llm" else None
 
-    def program(run: Lane) -> None:
+    def program(run: Run) -> None:
         with http_client(run) as http:
             http.post(f"{server.url}/v1/chat/completions", json=ASK)
 
@@ -283,7 +284,7 @@ def test_cancelled(server: ModelServer, ledger: Ledger) -> None:
         await asyncio.to_thread(server.asked.wait, 60)
         limit.reschedule(0)
 
-    async def program(run: Lane) -> object:
+    async def program(run: Run) -> object:
         is_asked = server.asked.is_set()  # in the replay, when nobody is
         async with async_http_client(run) as http:
             try:
@@ -307,7 +308,7 @@ def test_cancelled(server: ModelServer, ledger: Ledger) -> None:
 def test_timeout(server: ModelServer, ledger: Ledger) -> None:
     """A timeout of the library is raised again from the record."""
 
-    def program(run: Lane) -> object:
+    def program(run: Run) -> object:
         with http_client(run, timeout=httpx2.Timeout(30, read=0.1)) as http:
             try:
                 http.get(f"{server.url}/echo")
@@ -329,7 +330,7 @@ def test_proxy(
     """The proxy of the environment is asked, as it is without recording."""
     monkeypatch.setenv("http_proxy", server.url)
 
-    def program(run: Lane) -> object:
+    def program(run: Run) -> object:
         with http_client(run) as http:
             return http.get("http://nowhere.invalid/echo").json()["path"]
 
@@ -342,7 +343,7 @@ def test_own_transport(ledger: Ledger) -> None:
     def answer(request: httpx2.Request) -> httpx2.Response:
         return httpx2.Response(200, text=f"mock of {request.url.path}")
 
-    def program(run: Lane) -> str:
+    def program(run: Run) -> str:
         with http_client(run, transport=httpx2.MockTransport(answer)) as http:
             return http.get("http://nowhere.invalid/x").text
 
@@ -362,7 +363,7 @@ def test_is_light() -> None:
         "asyncio",
         "sqlmodel",
         "pydantic",
-        "muniment.store",
+        "muniment.storage.append",
     }
 
     assert heavy & set(done.stdout.split()) == set()
@@ -380,7 +381,7 @@ def test_a_program_that_is_stopped_while_a_body_comes(ledger: Ledger) -> None:
     def answer(_: Any) -> Any:
         return httpx2.Response(200, headers={"content-length": "20"}, stream=Stopped())
 
-    def program(run: Lane) -> str:
+    def program(run: Run) -> str:
         wire = httpx2.MockTransport(answer)
         with http_client(run, transport=wire) as http:
             try:

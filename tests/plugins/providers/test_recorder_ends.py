@@ -105,7 +105,7 @@ def test_a_resume_that_is_killed_says_how_to_go_on(desk: Desk, name: str) -> Non
     assert resumed.err.endswith(
         f"run {run}: interrupted\n"
         f"`muniment resume {run} -- {PYTHON} agent.py` "
-        "goes on; what completed is not repeated\n"
+        "continues; completed effects are not repeated\n"
     )
     assert "muniment_cli" not in resumed.err
     assert desk.facts(run).status == "interrupted"
@@ -128,7 +128,7 @@ def test_a_call_in_doubt_is_not_made_again_unasked(desk: Desk) -> None:
     assert (refused.code, "effect/doubt" in refused.err) == (4, True), refused.err
     assert len(desk.server.calls) == 1
     repeated = desk.muniment(
-        "resume", run, "--repeat-doubtful", "--", PYTHON, "agent.py"
+        "resume", run, "--repeat-doubtful", "http", "--", PYTHON, "agent.py"
     )
     assert (repeated.code, len(desk.server.calls)) == (0, 2), repeated.err
     assert desk.holds

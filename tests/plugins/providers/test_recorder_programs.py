@@ -12,12 +12,13 @@ from pathlib import Path
 import pytest
 
 from model_server import ModelServer, Trouble
+from muniment.events.effect_kinds import EffectKind
 from muniment.hookspecs import hookimpl
 from muniment.ledger import Ledger
 from muniment.plugins import Plugins
-from muniment.replaying import replay
+from muniment.replays.replay import replay
 from muniment_plugins.providers.recorder import RecordedProgram
-from muniment_plugins.providers.recorder.describing import described
+from muniment_plugins.providers.recorder.description import described
 from recorded_programs import CALLS, PROGRAMS
 from recording import PYTHON, Desk
 
@@ -121,14 +122,30 @@ def test_a_python_without_muniment_is_recorded(desk: Desk) -> None:
     assert desk.facts(done.run).effects == CALLS["urllib"]
 
 
-def test_a_plugin_may_refuse_a_call(server: ModelServer, tmp_path: Path) -> None:
+class Refuses:
+    """Refuses models at once."""
+
+    @hookimpl
+    def before_effect(self, kind: EffectKind) -> str | None:
+        """Go by the kind."""
+        return "no model today" if kind.name == "llm" else None
+
+
+class RefusesLater:
+    """Refuses models after a while."""
+
+    @hookimpl
+    async def before_effect(self, kind: EffectKind) -> str | None:
+        """Go by the kind."""
+        await asyncio.sleep(0.01)
+        return "no model today" if kind.name == "llm" else None
+
+
+@pytest.mark.parametrize("gate", [Refuses(), RefusesLater()], ids=["now", "later"])
+def test_a_plugin_may_refuse_a_call(
+    server: ModelServer, tmp_path: Path, gate: object
+) -> None:
     """A call that a plugin refuses is not made, and the program sees an error."""
-
-    class Refuses:
-        @hookimpl
-        def before_effect(self, kind: str) -> str | None:
-            return "no model today" if kind == "llm" else None
-
     (tmp_path / "agent.py").write_text(
         PROGRAMS["httpx"].partition("with")[0]
         + "try:\n"
@@ -137,7 +154,7 @@ def test_a_plugin_may_refuse_a_call(server: ModelServer, tmp_path: Path) -> None
         + "    sys.exit('no model today' not in str(error))\n"
     )
     command = ("env", f"BASE={server.url}", PYTHON, str(tmp_path / "agent.py"))
-    plugins = Plugins(extra={"refuses": Refuses()})
+    plugins = Plugins(extra={"refuses": gate})
     with Ledger.create(tmp_path / "refusing.db", plugins=plugins) as ledger:
         program = RecordedProgram(command)
         done = asyncio.run(ledger.aexecute(program, params=described(command)))
@@ -229,6 +246,24 @@ def test_a_recorded_command_is_not_executed(desk: Desk) -> None:
     assert (refused.code, "replay/no-command" in refused.err) == (2, True)
 
 
+def test_a_recorded_command_needs_the_plugin_that_recorded_it(desk: Desk) -> None:
+    """Without it, a replay cannot tell, also with the command line, which is advised."""
+    command = (PYTHON, "-c", "print(1)")
+    done = desk.record(*command)
+    desk.variables["MUNIMENT_PLUGINS"] = "none"
+    for words in ((), command):
+        again = desk.replay(done.run, *words)
+        assert (again.code, again.out) == (3, ""), again.err
+        assert "stable name muniment:recorded-program/1" in again.err
+        assert "`muniment plugins`" in again.err
+    told = json.loads(desk.muniment("runs", "explain", done.run, "--json").out)
+    said = told["facts"]["to replay"]
+    assert f"muniment replay {done.run} -- {PYTHON} -c 'print(1)'" in said
+    assert "the plugin active that recorded it" in said
+    del desk.variables["MUNIMENT_PLUGINS"]
+    assert desk.replay(done.run, *command).code == 0
+
+
 @pytest.mark.parametrize(
     ("name", "message", "remedy"),
     [
@@ -239,7 +274,7 @@ def test_a_recorded_command_is_not_executed(desk: Desk) -> None:
 def test_a_command_that_is_none_is_refused(
     desk: Desk, name: str, message: str, remedy: str
 ) -> None:
-    """A command that is not there, or cannot be executed, is no run and no replay."""
+    """A command that is not there, or cannot be executed, is not a run and no replay."""
     desk.write("agent.py", "print(1)\n")
     done = desk.record(name)
     refusal = f"error: {name}: {message} [record/command]; {remedy}"

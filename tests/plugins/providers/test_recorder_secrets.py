@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muniment_plugins.providers.recorder.describing import described
-from muniment_plugins.providers.recorder.wire import cut, pack
+from muniment_plugins.providers.recorder.description import described
+from muniment_plugins.providers.recorder.inside.wire import cut, pack
 from recording import PYTHON, Desk
 
 CANARIES = ("canary-in-header-1", "canary-in-url-2222", "canary-in-body-333")

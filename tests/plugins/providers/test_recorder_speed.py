@@ -8,9 +8,9 @@ import resource
 from pathlib import Path
 from typing import cast
 
-from muniment.lanes import Lane
+from muniment.runs.run import Run
 from muniment_plugins.providers import recorder
-from muniment_plugins.providers.recorder.serving import Server
+from muniment_plugins.providers.recorder.server import RecorderServer
 from recording import PYTHON
 
 ROUNDS = 7
@@ -36,7 +36,7 @@ def computed() -> float:
 
 async def starts(place: Path) -> tuple[float, float, int]:
     """Return how much a Python computes without and with us, at best."""
-    server = Server(cast("Lane", None))  # nothing is asked
+    server = RecorderServer(cast("Run", None))  # nothing is asked
     address = await server.listen(place)
     injected = str(Path(recorder.__file__).parent / "injected")
     bare = {**os.environ, "PYTHONPATH": ""}

@@ -1,59 +1,86 @@
-"""Says what a recorded program did past its record: in the ledger, and to people.
+"""Reports what bypassed the record of a program: in the ledger, and to people.
 
     recording.bypassed  {"connections": ["127.0.0.1:11434"], "libraries": [],
                          "programs": [["curl", "https://api.example/"]]}
+    recording.unsearched  {"bodies": [["answer", "GET https://…", "it unpacks to …"]]}
 
-Rules: it is one fact beside the program's own, which no replay compares. A replay of a
-record that says so warns; where it compared nothing else, it cannot tell.
+Rules:
+
+- Each is one fact beside the program's own, which no replay compares. A replay of a
+  record that was bypassed warns; where it compared nothing else, it cannot tell.
+- What was recorded but not searched for secrets is reported the same way.
 """
 
 from __future__ import annotations
 
+import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, cast
 
 from muniment.errors import MunimentError
-from muniment_plugins.providers.recorder.describing import redacted
-from muniment_plugins.providers.recorder.unrecorded import Unrecorded
-from muniment_plugins.providers.secret_names import NAMES, Names
+from muniment_plugins.providers.secrets.command_lines import redacted
+from muniment_plugins.providers.secrets.names import NAMES, SecretNames
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from muniment.lanes import Lane
+    from muniment.runs.run import Run
+    from muniment_plugins.providers.recorder.server import RecorderServer
 
 __all__ = ["require_record", "state"]
 
 _PLUGIN = "providers"
 _TYPE = "recording.bypassed"
+_UNSEARCHED = "recording.unsearched"
 _NAMED = 5
-"""How many of a sort one line names."""
+"""How many of one sort a line names."""
 _LONGEST = 60
+_PYTHON = re.compile(r"(?:^|[/\\])python(?:([23])(?:\.(\d+))?)?(?:\.exe)?$")
+_OLDEST = 9
+"""The oldest Python 3 that is recorded."""
+_IGNORING = {
+    "I": "ignores the environment, by which Pythons are recorded",
+    "E": "ignores the environment, by which Pythons are recorded",
+    "S": "leaves out `site`, by which Pythons are recorded",
+}
+"""Options with which a Python cannot be recorded."""
 
 
 def state(
-    run: Lane, unrecorded: Unrecorded, command: Sequence[str], names: Names = NAMES
+    run: Run, server: RecorderServer, command: Sequence[str], names: SecretNames = NAMES
 ) -> list[str]:
-    """Record what is *unrecorded* of *command*; return lines for people."""
-    if run.mode == "replay":
+    """Record what bypassed the record of *command*; return lines for people."""
+    if run.replays:
         return []
+    unrecorded = server.unrecorded
     programs = [_readable(redacted(one, names)) for one in unrecorded.programs(command)]
-    found: dict[str, Sequence[object]] = {
+    bypassed: dict[str, Sequence[object]] = {
         "connections": unrecorded.connections,
         "libraries": unrecorded.libraries,
         "programs": programs,
     }
-    if not any(found.values()):
-        return []
+    bodies = list(dict.fromkeys(server.unsearched))
+    said: list[str] = []
+    if any(bypassed.values()):
+        _record(run, _TYPE, bypassed)
+        said.append(_line(bypassed))
+    if bodies:
+        _record(run, _UNSEARCHED, {"bodies": [list(one) for one in bodies]})
+        said.append(
+            f"not searched for secrets: {'; '.join(_first(map(_body, bodies)))}"
+        )
+    return said
+
+
+def _record(run: Run, kind: str, data: Mapping[str, object]) -> None:
     with suppress(MunimentError):  # the run was stopped, which is said already
-        run.beside(_PLUGIN).record(_TYPE, found)
-    return [_line(found)]
+        run.beside(_PLUGIN).record(kind, data)
 
 
-def require_record(run: Lane) -> None:
-    """Let a replay of *run* know what its record lacks."""
+def require_record(run: Run) -> None:
+    """Tell a replay of *run* what its record lacks."""
     what = "connections or programs that went past the recording"
     run.beside(_PLUGIN).lacks(_TYPE, what)
 
@@ -66,18 +93,53 @@ def _line(found: Mapping[str, object]) -> str:
     ]
     told: list[str] = []
     for name, text in sorts:
-        names = [_name(one) for one in cast("list[object]", found.get(name, []))]
-        more = [f"{len(names) - _NAMED} more"] if len(names) > _NAMED else []
+        names = _first(map(_name, cast("list[object]", found.get(name, []))))
         if names:
-            told.append(text.format(", ".join([*names[:_NAMED], *more])))
+            told.append(text.format(", ".join(names)))
     return f"not recorded: the program {'; '.join(told)}"
+
+
+def _first(names: Iterable[str]) -> list[str]:
+    known = [*names]
+    more = [f"{len(known) - _NAMED} more"] if len(known) > _NAMED else []
+    return [*known[:_NAMED], *more]
+
+
+def _body(one: tuple[str, str, str]) -> str:
+    part, call, why = one
+    what = "the answer of" if part == "answer" else "the body of"
+    return f"{what} {call} ({why})"
 
 
 def _name(one: object) -> str:
     if isinstance(one, str):
         return one
-    text = shlex.join(cast("list[str]", one))
-    return f"`{text}`" if len(text) <= _LONGEST else f"`{text[:_LONGEST]}…`"
+    command = cast("list[str]", one)
+    text = shlex.join(command)
+    short = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    why = _why(command)
+    return f"`{short}` ({why})" if why else f"`{short}`"
+
+
+def _why(command: Sequence[str]) -> str:
+    """Return why a Python was not recorded, if its command line says so."""
+    python = _PYTHON.search(command[0]) if command else None
+    if python is None:
+        return ""
+    major, minor = python.groups()
+    if major == "2" or (minor and int(minor) < _OLDEST):
+        return "older than Python 3.9"
+    for word in command[1:]:
+        if not word.startswith("-") or word.startswith(("-c", "-m", "--")):
+            break
+        if word.startswith(("-W", "-X")):
+            if word in ("-W", "-X"):
+                break  # what follows is their value
+            continue
+        for letter, why in _IGNORING.items():
+            if letter in word:
+                return f"-{letter} {why}"
+    return ""
 
 
 def _readable(command: Sequence[str]) -> list[str]:

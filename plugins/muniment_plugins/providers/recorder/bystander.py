@@ -1,8 +1,8 @@
-"""A process that is sent what its process group is sent, and tells whether it was.
+"""A process that gets the signals of its process group, and says which it got.
 
     python -I -S bystander.py     any byte on stdin: the numbers of signals, a line feed
 
-Rules: it is started with the signals blocked, so that they wait and end nobody; it
+Rules: it starts with the signals blocked, so that they wait and do not end it. It
 imports nothing of ours, and ends when nobody can ask it any more.
 """
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-from muniment_plugins.providers.recorder.wire import LENGTH, cut
+from muniment_plugins.providers.recorder.inside.wire import LENGTH, cut
 
 if TYPE_CHECKING:
     from asyncio import StreamReader
@@ -19,8 +19,8 @@ async def received(reader: StreamReader) -> tuple[Frame, list[bytes]]:
     """Return the next frame of *reader*, and the bytes that follow it.
 
     Raises:
-        EOFError: there is none any more.
-        ValueError: it is no frame.
+        EOFError: there are no more frames.
+        ValueError: it is not a frame.
 
     """
     (size,) = LENGTH.unpack(await reader.readexactly(LENGTH.size))

@@ -1,15 +1,15 @@
-"""A recorded program, as a program of a run: started, answered, and its end awaited.
+"""A recorded program, as the program of a run: started, answered, and awaited.
 
     ledger.aexecute(RecordedProgram(command), params=described(command))
     replay(ledger, run, RecordedProgram(command))
 
 Rules:
 
-- The program has our stdin, stdout and stderr, and the environment without the ledger's
-  key. Exit code 0 completes the run, any other fails it; a signal from outside (Ctrl-C,
-  kill) interrupts it, so that it can be resumed.
-- What is sent to the process group, as by a terminal, goes to the program, which decides;
-  what is sent to this process alone is passed on.
+- The program has our stdin, stdout and stderr, the descriptors that we were started with,
+  and the environment without the ledger's key. Exit code 0 completes the run, any other
+  fails it; a signal from outside (Ctrl-C, kill) interrupts it, so that it can be resumed.
+- The program gets the signals of the process group, as from a terminal, and decides what
+  they mean; a signal to this process alone is passed on.
 - In a replay the program is kept from the network, not from files and processes, and
   the report says so.
 """
@@ -29,21 +29,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from muniment.errors import CannotTellError, RefusedError, RunEnded, UsageError
+from muniment.programs.stable_names import stable_name
 from muniment_plugins.providers.recorder.bypass import require_record, state
-from muniment_plugins.providers.recorder.describing import program_of, secret_values
-from muniment_plugins.providers.recorder.forwarding import forwarding
-from muniment_plugins.providers.recorder.serving import Server
-from muniment_plugins.providers.secret_names import Names
+from muniment_plugins.providers.recorder.description import EXACT_BODIES
+from muniment_plugins.providers.recorder.likeness import compared
+from muniment_plugins.providers.recorder.server import RecorderServer
+from muniment_plugins.providers.recorder.signals import forwarding
+from muniment_plugins.providers.secrets.names import SecretNames
+from muniment_plugins.providers.secrets.variables import secret_values
 
 if TYPE_CHECKING:
     from asyncio.subprocess import Process
 
-    from muniment.lanes import Lane
+    from muniment.runs.run import Run
 
 __all__ = ["Killed", "ProgramFailed", "RecordedProgram", "require_executable"]
 
 KEY_VARIABLES = ("MUNIMENT_KEY", "MUNIMENT_PASSPHRASE")
-"""What the program does not get to see."""
+"""The variables that the program does not get."""
 
 PATIENCE = 5.0
 """Seconds that a program has to end after it was told to."""
@@ -69,6 +72,7 @@ class Killed(RunEnded):
         self.code = code
 
 
+@stable_name("muniment:recorded-program/1")
 class RecordedProgram:
     """A command whose HTTP calls are the effects of a run."""
 
@@ -100,7 +104,7 @@ class RecordedProgram:
         """
         chosen = RecordedProgram(command, notice or self.notice, self.recorded)
         chosen.require_command()
-        require_executable(chosen.command[0])
+        require_executable(chosen.command)
         return chosen
 
     def require_command(self) -> None:
@@ -119,14 +123,19 @@ class RecordedProgram:
 
     async def __call__(
         self,
-        run: Lane,
+        run: Run,
         volatile: Iterable[str] = (),
+        command: Sequence[str] = (),
         program: Mapping[str, str] | None = None,
         keep: Iterable[str] = (),
         redact: Iterable[str] = (),
-        **_: object,
+        **told: object,
     ) -> dict[str, object]:
         """Run the command to its end.
+
+        What hides secrets are the names that the record began with: before there were
+        ``weak_names``, such as ``token`` alone, requests were recorded with their values;
+        before there were ``exact_bodies``, JSON as Python reads it.
 
         Raises:
             ProgramFailed: its exit code is not 0.
@@ -135,31 +144,35 @@ class RecordedProgram:
 
         """
         self.require_command()
-        if program is not None and program != program_of(self.command):
-            self._tell(_changed(program["file"], program_of(self.command)))
         require_record(run)
-        names = Names.of(keep, redact)
-        server = Server(run, volatile, secret_values(names), names)
+        names = SecretNames.of(keep, redact, weak=told.get("weak_names") is True)
+        run.memory[EXACT_BODIES] = told.get("exact_bodies") is True
+        if run.has_record:
+            for line in compared(run, (command, program), self.command, names):
+                self._tell(line)
+        server = RecorderServer(run, volatile, secret_values(names), names)
         with run.unguarded(*_GUARDS), _private_directory() as directory:
             address = await server.listen(directory)
             try:
-                code = await self._ended(server, address, run.mode)
+                code = await self._ended(server, address, offline=run.replays)
             finally:
                 await server.close()
-                for line in state(run, server.unrecorded, self.command, names):
+                for line in state(run, server, self.command, names):
                     self._tell(line)
         for event, what in server.tried:
             with suppress(RefusedError):  # the guard of the replay keeps it
                 sys.audit(event, what)
         return self._result(server, code)
 
-    async def _ended(self, server: Server, address: str, mode: str) -> int:
+    async def _ended(
+        self, server: RecorderServer, address: str, *, offline: bool
+    ) -> int:
         """Return the exit code of the command, negative where a signal ended it."""
-        process = await self._started(address, mode)
+        process = await self._started(address, offline=offline)
         server.unrecorded.pid = process.pid
         waiting = asyncio.ensure_future(process.wait())
         try:
-            with nullcontext() if mode == "replay" else forwarding(process):
+            with nullcontext() if offline else forwarding(process):
                 server.prepare()
                 ends: set[asyncio.Future[Any]] = {waiting, server.stopped}
                 await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
@@ -169,12 +182,13 @@ class RecordedProgram:
         finally:
             await _end(process, waiting)
 
-    async def _started(self, address: str, mode: str) -> Process:
+    async def _started(self, address: str, *, offline: bool) -> Process:
         try:
             return await asyncio.create_subprocess_exec(
                 *self.command,
-                env=_environment(address, offline=mode == "replay"),
+                env=_environment(address, offline=offline),
                 stdout=_stdout(),
+                close_fds=False,  # what of ours is open, no child inherits
             )
         except OSError as error:
             raise UsageError(
@@ -184,7 +198,7 @@ class RecordedProgram:
                 remedy="give a program that can be executed, such as `python agent.py`",
             ) from error
 
-    def _result(self, server: Server, code: int) -> dict[str, object]:
+    def _result(self, server: RecorderServer, code: int) -> dict[str, object]:
         if code == -signal.SIGINT or code == 128 + signal.SIGINT:
             raise KeyboardInterrupt
         self.exit_code = code if code >= 0 else 128 - code
@@ -201,13 +215,22 @@ class RecordedProgram:
             self.notice(message)
 
 
-def require_executable(name: str) -> None:
-    """Refuse a command that the system would not start.
+def require_executable(command: Sequence[str]) -> None:
+    """Refuse a command that the system would not start, or that nobody could record.
 
     Raises:
-        UsageError: it is not there, or is no program.
+        UsageError: it is not there, is not a program, or is given what is not text.
 
     """
+    for number, argument in enumerate(command):
+        if argument != argument.encode("utf-8", "replace").decode():
+            raise UsageError(
+                "it is not UTF-8, as a record has to be",
+                rule="record/command",
+                place=f"argument {number} of the command" if number else "the command",
+                remedy="spell it in UTF-8, or let the program read it from a file",
+            )
+    name = command[0]
     if shutil.which(name) is not None:
         return
     message, remedy = (
@@ -222,20 +245,12 @@ def require_executable(name: str) -> None:
     raise UsageError(message, rule="record/command", place=name, remedy=remedy)
 
 
-def _changed(recorded: str, now: Mapping[str, str] | None) -> str:
-    """Return in what way another program runs than the one that was recorded."""
-    if now is not None and now["file"] == recorded:
-        return f"{recorded} is not as it was when it was recorded"
-    other = "no script that is there" if now is None else now["file"]
-    return f"this command runs {other}, the recorded one ran {recorded}"
-
-
 def _stdout() -> int | None:
     """Return where our own stdout goes, which somebody may have put aside."""
     try:
         sys.stdout.flush()
         return sys.stdout.fileno()
-    except (AttributeError, OSError, ValueError):  # it is no file
+    except (AttributeError, OSError, ValueError):  # it is not a file
         return None
 
 
@@ -269,7 +284,7 @@ def _private_directory() -> Generator[Path]:
 
 
 async def _end(process: Process, waiting: asyncio.Future[int]) -> None:
-    """See to it that the program has ended."""
+    """Make sure that the program has ended."""
     for stop in (process.terminate, process.kill):
         if process.returncode is not None:
             return

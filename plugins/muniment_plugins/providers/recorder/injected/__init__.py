@@ -1,4 +1,4 @@
-"""What stands first on the import path of recorded programs; never imported itself."""
+"""The first folder on the import path of recorded programs; never imported itself."""
 
 from __future__ import annotations
 

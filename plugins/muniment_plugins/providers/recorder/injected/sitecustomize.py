@@ -1,19 +1,25 @@
 """Runs first in every Python that a recorded program starts (see `site`).
 
-Rules: it leaves the program's import path as it would be without it, gives the program
-its own ``sitecustomize``, and costs next to nothing: what records is loaded with the
-library that it records.
-"""
+Rules:
 
-from __future__ import annotations
+- It restores the program's import path, runs the program's own ``sitecustomize``, and
+  costs next to nothing: the code that records is loaded with the library that it records.
+- Pythons of any version read this file, down to 2.7: no annotations here. Those from
+  `_OLDEST` on read what it loads.
+- If recording does not work, the program runs as it would without it. It never said
+  that it is recorded, so the recorder names it.
+"""
+# pyright: reportTypeCommentUsage=false
 
 import os
 import sys
 
-__all__: list[str] = []
+_OLDEST = (3, 9)
+"""The first version that is recorded."""
 
 
-def _load(name: str, path: str) -> object:
+def _load(name, path):
+    # type: (str, str) -> object
     """Return the module of the file *path*; cheaper than `importlib.util`."""
     from importlib.machinery import SourceFileLoader  # noqa: PLC0415 - see above
 
@@ -24,10 +30,13 @@ def _load(name: str, path: str) -> object:
     return module
 
 
-def _own() -> None:
-    """Run the ``sitecustomize`` that the program has without us."""
-    from importlib.machinery import PathFinder  # noqa: PLC0415 - see above
-
+def _own():
+    # type: () -> None
+    """Run the program's own ``sitecustomize``."""
+    try:
+        from importlib.machinery import PathFinder  # noqa: PLC0415 - see above
+    except ImportError:  # Python 2
+        return
     spec = PathFinder.find_spec("sitecustomize", sys.path)
     if spec is None or spec.loader is None:
         return
@@ -37,15 +46,21 @@ def _own() -> None:
     spec.loader.exec_module(module)
 
 
-def _begin() -> None:
-    here = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 - cheaper
-    sys.path[:] = [one for one in sys.path if os.path.abspath(one) != here]  # noqa: PTH100
-    address = os.environ.get("MUNIMENT_RECORDER")
-    if address:
-        above = os.path.dirname(here)  # noqa: PTH120 - as above
-        hooks = _load("_muniment_hooks", os.path.join(above, "hooks.py"))  # noqa: PTH118
+def _begin(here, address):
+    # type: (str, str) -> None
+    """Record this process from here on, if it can be."""
+    if sys.version_info < _OLDEST:
+        return
+    try:
+        path = os.path.join(os.path.dirname(here), "inside", "hooks.py")  # noqa: PTH118, PTH120 - cheaper
+        hooks = _load("_muniment_hooks", path)
         hooks.begin(address, bool(os.environ.get("MUNIMENT_OFFLINE")))  # type: ignore[attr-defined]  # loaded by path
-    _own()
+    except Exception:  # noqa: BLE001 - whatever it lacks, nobody records it then
+        return
 
 
-_begin()
+_HERE = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 - cheaper
+sys.path[:] = [one for one in sys.path if os.path.abspath(one) != _HERE]  # noqa: PTH100
+if os.environ.get("MUNIMENT_RECORDER"):
+    _begin(_HERE, os.environ["MUNIMENT_RECORDER"])
+_own()

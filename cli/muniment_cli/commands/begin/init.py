@@ -1,0 +1,173 @@
+"""``muniment init``: a ledger, its keys, and what to do with them."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from muniment.errors import RefusedError, UsageError
+from muniment.places import DEFAULT_PLACE, discover, sqlite_path
+from muniment_cli.shell.context import Session, pass_session
+from muniment_cli.shell.new_places import require_parent
+from muniment_cli.shell.options import examples, json_option
+from muniment_cli.terminal.output import fields, hint, show_json
+
+if TYPE_CHECKING:
+    from muniment.ledger import Ledger
+
+__all__ = ["command"]
+
+
+@click.command(
+    epilog=examples(
+        "muniment init",
+        "muniment init new --continues old/.muniment/ledger.db --reason 'restored'",
+    )
+)
+@click.argument("directory", required=False, type=click.Path(path_type=Path))
+@click.option(
+    "--continues",
+    metavar="OLD",
+    help="The ledger that this one succeeds: its path, or its id.",
+)
+@click.option("--reason", metavar="TEXT", help="Why a successor is needed.")
+@click.option(
+    "--signer", metavar="URI", help="Sign events with this key: file:PATH, env:NAME."
+)
+@click.option(
+    "--blobs",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Where large blobs go, instead of beside the ledger.",
+)
+@json_option
+@pass_session
+def command(  # noqa: PLR0913, PLR0917 - click passes them by name
+    session: Session,
+    directory: Path | None,
+    continues: str | None,
+    reason: str | None,
+    signer: str | None,
+    blobs: Path | None,
+    as_json: bool,
+) -> int:
+    """Make a ledger and its keys in DIRECTORY/.muniment (default: here).
+
+    DIRECTORY is made too, but nothing above it. Prints the fingerprint for others to
+    pin, and where the recovery keys are: move them somewhere safe.
+    """
+    from muniment.copies.successor import predecessor
+    from muniment.ledger import Ledger
+
+    if (continues is None) != (reason is None):
+        raise UsageError(
+            "--continues and --reason belong together",
+            rule="continues/reason",
+            remedy="name the old ledger and say why it has a successor",
+        )
+    past = None
+    if continues is not None:
+        past = predecessor(continues, reason or "", session.home)
+    place = _place(session, directory)
+    require_parent(_made(place, directory))
+    try:
+        with _contents_in(session, place, blobs):
+            ledger = Ledger.create(place, signer=signer, continues=past)
+    except RefusedError as error:
+        if error.rule == "ledger/exists":
+            error.remedy = (
+                f"`muniment --ledger {place} status` looks at it; muniment never "
+                "writes over a ledger"
+            )
+        raise
+    with ledger:
+        ledger.checkpoint()
+        _tell(ledger, as_json=as_json)
+    return 0
+
+
+@contextmanager
+def _contents_in(session: Session, place: Path, folder: Path | None) -> Generator[None]:
+    """Tell the trust home where large blobs go; undo that if no ledger is made."""
+    if folder is None:
+        yield
+        return
+    require_parent(folder)
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise UsageError(
+            f"large blobs cannot be kept there ({error.strerror})",
+            rule="blob/directory",
+            place=str(folder),
+            remedy="name a directory that can be written",
+        ) from None
+    before = session.home.blobs_of(place)
+    session.home.keep_blobs(place, folder)
+    try:
+        yield
+    except BaseException:
+        session.home.keep_blobs(place, before)
+        raise
+
+
+def _place(session: Session, directory: Path | None) -> Path:
+    if directory is not None:
+        return directory if directory.suffix == ".db" else directory / DEFAULT_PLACE
+    if session.ledger_url:
+        return sqlite_path(session.ledger_url)
+    named = None if session.merely_found else discover()
+    return named or Path.cwd() / DEFAULT_PLACE
+
+
+def _made(place: Path, directory: Path | None) -> Path:
+    """Return the uppermost of what may have to be made for the ledger *place*."""
+    if directory not in {None, place}:
+        return place.parents[1]
+    return place.parent if place.parent.name == DEFAULT_PLACE.parent.name else place
+
+
+def _tell(ledger: Ledger, *, as_json: bool) -> None:
+    born = ledger.born
+    if born is None:  # it was opened, not made; create() would have raised
+        return
+    recovery = [born.recovery / name for name in ("root.pem", "next-root.pem")]
+    continued = ledger.event(0).raw.get("continues")
+    if as_json:
+        show_json(
+            {
+                "continues": continued,
+                "fingerprint": born.fingerprint,
+                "ledger": born.ledger_id,
+                "path": ledger.path,
+                "recovery": recovery,
+            }
+        )
+        return
+    fields(
+        [
+            ("made", str(ledger.path)),
+            ("ledger", born.ledger_id),
+            *_succession(continued),
+            ("pin", (born.fingerprint, "bold")),
+            ("recovery", str(recovery[0])),
+            ("", str(recovery[1])),
+        ]
+    )
+    hint(
+        "\nGive the fingerprint to everybody who verifies: "
+        f"`muniment keys trust {born.fingerprint}`.",
+        "Move both recovery files off this machine, to two places: whoever has the "
+        "root enrols keys,",
+        "and the next root is what replaces a lost one.",
+    )
+
+
+def _succession(continued: object) -> list[tuple[str, str]]:
+    if not isinstance(continued, dict):
+        return []
+    return [("continues", f"{continued['ledger']} ({continued['reason']})")]

@@ -1,0 +1,1 @@
+"""Commands that keep a ledger, its keys and its plugins in order."""

@@ -1,0 +1,377 @@
+"""``muniment runs``: run records, listed, shown, compared, explained, counted.
+
+Rules: a list starts with the newest run and reads no more of the ledger than it shows.
+Everything comes from projections and events; nothing is decoded into classes.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from muniment.formats.lifecycle import (
+    CANCELED,
+    COMPLETED,
+    ENDS,
+    FAILED,
+    PAUSED,
+    STATUSES,
+    UNFINISHED,
+)
+from muniment_cli.shell.context import Session, pass_session
+from muniment_cli.shell.group import DefaultGroup
+from muniment_cli.shell.options import examples, json_option, jsonl_option, run_argument
+from muniment_cli.terminal.output import (
+    Cell,
+    age,
+    count,
+    fields,
+    hint,
+    narrow,
+    plain_json,
+    say,
+    show_json,
+    show_jsonl,
+    table,
+)
+from muniment_cli.views.event_view import (
+    SHORT_RUN,
+    VERDICT_COLOURS,
+    event_json,
+    milliseconds,
+    resolved,
+    short,
+    status_style,
+)
+from muniment_cli.views.failure_words import forked_from
+from muniment_cli.views.run_tables import diff_runs, show_stats
+
+if TYPE_CHECKING:
+    from muniment.formats.statement import Event
+    from muniment.ledger import Ledger
+    from muniment.queries.run_summary import RunSummary
+    from muniment_cli.terminal.fitting import Give
+
+__all__ = ["command"]
+
+PEOPLE = 20
+
+
+@click.group("runs", cls=DefaultGroup)
+def command() -> None:
+    """List, show, compare and explain runs.
+
+    `muniment runs` alone lists the newest.
+    """
+
+
+@command.command(
+    "list",
+    epilog=examples(
+        "muniment runs --status failed --since 2d",
+        "muniment runs --label team=search --jsonl",
+    ),
+)
+@click.option("--status", type=click.Choice(STATUSES), help="Only with this status.")
+@click.option(
+    "--name", metavar="GLOB", help="Only with this name: triage, or 'nightly-*'."
+)
+@click.option(
+    "--label",
+    "labels",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Only with this label.",
+)
+@click.option("--tenant", metavar="NAME", help="Only of this tenant.")
+@click.option("--actor", metavar="NAME", help="Only by this actor, as claimed.")
+@click.option("--since", metavar="TIME", help="Started not before: 2h, 3d, 2026-11-20.")
+@click.option("--until", metavar="TIME", help="Started before; as --since.")
+@click.option("--limit", type=click.IntRange(min=1), help="At most this many.")
+@json_option
+@jsonl_option
+@pass_session
+def list_runs(  # noqa: PLR0913, PLR0917 - click hands over one for each option
+    session: Session,
+    status: str | None,
+    name: str | None,
+    labels: tuple[str, ...],
+    tenant: str | None,
+    actor: str | None,
+    since: str | None,
+    until: str | None,
+    limit: int | None,
+    as_json: bool,
+    as_jsonl: bool,
+) -> int:
+    """List runs, newest first."""
+    people = not as_json and not as_jsonl
+    most = limit or (PEOPLE if people else None)
+    wanted = [label for label in labels if "=" in label]
+    if len(wanted) != len(labels):
+        raise click.UsageError("--label takes KEY=VALUE")
+    with session.open() as ledger:
+        started = ledger.events(
+            type="run.started",
+            tenant=tenant,
+            actor=actor,
+            since=since,
+            until=until,
+            order="desc",
+        )
+        found = _records(ledger, started, status, name, wanted)
+        if as_jsonl:
+            show_jsonl(_first(found, most))
+        elif as_json:
+            show_json(list(_first(found, most)))
+        else:
+            records = list(_first(found, most))
+            _show_list(ledger, records)
+            if not records:
+                hint(_nothing(ledger))
+            if limit is None and next(found, None) is not None:
+                hint(f"the newest {most}; --limit shows more")
+    return 0
+
+
+def _nothing(ledger: Ledger) -> str:
+    if next(ledger.events(type="run.started", limit=1), None) is None:
+        return "nothing was run yet: `muniment run FILE` does, and records it"
+    return "no run passes these filters"
+
+
+def _records(
+    ledger: Ledger,
+    started: Iterator[Event],
+    status: str | None,
+    name: str | None,
+    labels: list[str],
+) -> Iterator[RunSummary]:
+    from muniment.queries.run_summary import RunSummaries
+
+    for event in started:
+        if event.run is None:
+            continue  # its payload says that it is not the start of a run
+        if name and not fnmatch.fnmatchcase(str(event.raw.get("name")), name):
+            continue
+        given = event.raw.get("labels")
+        tags = given if isinstance(given, dict) else {}
+        if any(tags.get(key) != value for key, _, value in map(_halves, labels)):
+            continue
+        record = ledger.project(RunSummaries, run=event.run)
+        if status in (None, record.status):
+            yield record
+
+
+def _halves(label: str) -> tuple[str, str, str]:
+    return label.partition("=")
+
+
+def _first(found: Iterator[RunSummary], most: int | None) -> Iterator[RunSummary]:
+    while most is None or most > 0:
+        record = next(found, None)
+        if record is None:
+            return
+        yield record
+        most = None if most is None else most - 1
+
+
+def _show_list(ledger: Ledger, records: list[RunSummary]) -> None:
+    rows: list[list[Cell]] = [
+        [
+            one.id,
+            status_style(one.status),
+            age(one.started),
+            _took(one),
+            str(one.events),
+            _called(ledger, one),
+        ]
+        for one in records
+    ]
+    headings = ["run", "status", "started", "took", "events", "name"]
+    gives: dict[str, Give] = {"run": SHORT_RUN, "started": "never", "name": "first"}
+    table(headings, rows, right=["events", "took"], gives=gives)
+
+
+def _called(ledger: Ledger, record: RunSummary) -> Cell:
+    """Return the run's name, or the finding of a recorded replay."""
+    judged = ledger.events(run=record.id, type="replay.judged", limit=1)
+    event = next(judged, None) if record.replay_of else None
+    if event is None:
+        return record.name
+    verdict = str(event.raw["verdict"]).replace("_", " ")
+    return [
+        (verdict, VERDICT_COLOURS.get(verdict, "yellow")),
+        (f" replay of {str(record.replay_of)[:SHORT_RUN]}", ""),
+    ]
+
+
+def _took(record: RunSummary) -> str:
+    from muniment.formats.statement import when
+
+    if record.ended is None:
+        return ""
+    seconds = (when(record.ended) - when(record.started)).total_seconds()
+    return milliseconds(seconds * 1_000_000)
+
+
+@command.command(
+    "show",
+    epilog=examples("muniment runs show 01JD3Z8M6Q", "muniment runs show 01JD3 --full"),
+)
+@run_argument
+@click.option("--full", is_flag=True, help="Do not shorten anything.")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=0),
+    default=200,
+    show_default=True,
+    help="At most this many events in the timeline.",
+)
+@json_option
+@pass_session
+def show_run(session: Session, run: str, full: bool, limit: int, as_json: bool) -> int:
+    """Show one run: its facts, its result, its timeline."""
+    from muniment.queries.run_summary import RunSummaries
+
+    with session.open() as ledger:
+        chosen = ledger.run_id(run)
+        record = ledger.project(RunSummaries, run=chosen)
+        if as_json:
+            events = ledger.events(run=chosen)
+            timeline = [
+                {**event_json(one), "data": resolved(ledger, one)} for one in events
+            ]
+            show_json({"run": plain_json(record), "timeline": timeline})
+            return 0
+        _show_record(ledger, record, full=full)
+        say()
+        _show_timeline(ledger, chosen, limit, full=full)
+        if record.events > limit:
+            hint(f"{record.events - limit} more events; --limit shows them")
+    return 0
+
+
+def _show_record(ledger: Ledger, record: RunSummary, *, full: bool) -> None:
+    program = record.program or {}
+    pairs: list[tuple[str, Cell]] = [
+        ("run", record.id),
+        ("name", record.name),
+        ("status", status_style(record.status)),
+        ("started", record.started),
+        ("took", _took(record) or "-"),
+        (
+            "program",
+            f"{program.get('name') or program.get('import', '-')}  {program.get('source', '')}".strip(),
+        ),
+        ("events", f"{record.first} to {record.last}, {record.events} of this run"),
+        ("effects", _counted(record.effects) or "none"),
+        ("tenant", f"{record.tenant}, actor {record.actor}"),
+    ]
+    if record.parent:
+        pairs.append(("called by", str(record.parent.get("run"))))
+    pairs += forked_from(record.fork)
+    if record.failed_effects:
+        pairs.append(("failed effects", (str(record.failed_effects), "red")))
+    if record.generation:
+        pairs.append(("resumed", count(record.generation, "time")))
+    if record.labels:
+        text = ", ".join(f"{k}={v}" for k, v in sorted(record.labels.items()))
+        pairs.append(("labels", text))
+    if record.plugins:
+        text = ", ".join(f"{k} {v}" for k, v in sorted(record.plugins.items()))
+        pairs.append(("plugins", text))
+    pairs += _end(ledger, record, full=full)
+    fields(pairs)
+
+
+def _counted(counts: dict[str, int]) -> str:
+    return ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items()))
+
+
+def _end(ledger: Ledger, record: RunSummary, *, full: bool) -> list[tuple[str, Cell]]:
+    """Return what the run returned or raised."""
+    waits = record.status == ENDS[PAUSED]
+    if record.status in UNFINISHED and not waits:
+        return []
+    kinds = {status: kind for kind, status in ENDS.items()}
+    kind = kinds.get(record.status, FAILED)
+    width = 10**9 if full else 300
+    for event in ledger.events(run=record.id, type=kind, order="desc", limit=1):
+        data = resolved(ledger, event)
+        if kind == COMPLETED:
+            return [("result", short(data.get("result"), width))]
+        if kind in {CANCELED, PAUSED}:
+            return [("reason", short(data.get("reason", ""), width))]
+        text = f"{data.get('error_type')}: {short(data.get('message', ''), width)}"
+        return [("error", (text, "red"))]
+    return []
+
+
+def _show_timeline(ledger: Ledger, run: str, limit: int, *, full: bool) -> None:
+    from muniment_cli.views.timeline import timeline_rows
+
+    events = list(ledger.events(run=run, limit=limit)) if limit else []
+    rows = timeline_rows(ledger, events, full=full)
+    headings = ["seq", "at", "scope", "type", "data"]
+    gives: dict[str, Give] = {"scope": "start", "data": "first"}
+    table(headings, rows, right=["seq", "at"], gives=gives, upright=full)
+
+
+@command.command("tree", epilog=examples("muniment runs tree 01JD3Z8M6Q"))
+@run_argument
+@json_option
+@pass_session
+def show_scopes(session: Session, run: str, as_json: bool) -> int:
+    """Show the scopes of a run as a tree, with the effects in each."""
+    from muniment.queries.run_summary import RunSummaries
+    from muniment_cli.views.timeline import show_tree, tree_json
+
+    with session.open() as ledger:
+        chosen = ledger.run_id(run)
+        events = list(ledger.events(run=chosen))
+        if as_json:
+            show_json(tree_json(chosen, events))
+        else:
+            record = ledger.project(RunSummaries, run=chosen)
+            show_tree(f"{chosen}  {record.name}  {record.status}", events)
+    return 0
+
+
+@command.command("explain", epilog=examples("muniment runs explain 01JD3Z8M6Q"))
+@run_argument
+@json_option
+@pass_session
+def explain_run(session: Session, run: str, as_json: bool) -> int:
+    """Say why a run failed or has no end, and what to do."""
+    from muniment_cli.views.explanation import explain
+
+    with session.open() as ledger:
+        said = explain(ledger, ledger.run_id(run), session.ledger_url)
+    if as_json:
+        show_json(said.to_json())
+        return 0
+    edited = said.unverified
+    pairs: list[tuple[str, Cell]] = [
+        ("run", said.run),
+        *([("NOT verified", (edited, "bold red"))] if edited else []),
+        ("status", said.status if edited else status_style(said.status)),
+        ("because", said.because),
+        *said.facts,
+    ]
+    fields(pairs)
+    say()
+    if narrow():  # the terminal would break the text beside a command
+        for one, what in said.next:
+            say(f"  {one}", "dim")
+            fields([("    ", what)])
+    else:
+        fields((f"  {one}", what) for one, what in said.next)
+    return 0
+
+
+command.add_command(diff_runs)
+command.add_command(show_stats)

@@ -1,0 +1,306 @@
+"""``muniment verify``: three verdicts, and everything that contradicts them."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from muniment.errors import MunimentError, UsageError
+from muniment_cli.shell.context import Session, pass_session
+from muniment_cli.shell.options import examples, json_option
+from muniment_cli.terminal.advice import quoted
+from muniment_cli.terminal.output import (
+    Cell,
+    complain,
+    count,
+    fields,
+    hint,
+    prose,
+    say,
+    show_json,
+)
+from muniment_cli.terminal.progress import progress
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from muniment.verification.verify import Finding, Report
+
+__all__ = ["command"]
+
+_STYLES = {
+    "intact": "green",
+    "pinned": "green",
+    "checked": "green",
+    "self-asserted": "yellow",
+    "unchecked": "yellow",
+    "cannot tell": "bold yellow",
+    "wrong": "bold red",
+}
+
+
+@click.command(
+    epilog=examples(
+        "muniment verify",
+        "muniment verify copy.db --key root.pub --anchor head.note",
+        "muniment verify copy.db --pin SHA256:bbXpuKG6zhzdmnxq256TlqzFBzRl2f6OOg722cYNbU8",
+        "muniment verify event-7.tlog-proof --key checkpoint.pub",
+        "muniment verify evidence.zip --key root.pub",
+    )
+)
+@click.argument("target", required=False, metavar="[LEDGER|PROOF|BUNDLE]")
+@click.option(
+    "--fast",
+    is_flag=True,
+    help="Skip the signatures of events that a checkpoint covers; check the rest.",
+)
+@click.option(
+    "--key",
+    "keys",
+    multiple=True,
+    metavar="KEY",
+    help="Trust this key instead of the pins: fingerprint, PEM, ssh-ed25519, a file.",
+)
+@click.option(
+    "--pin",
+    metavar="FINGERPRINT",
+    help="Trust this root, given in full by its keeper; pin it if all checks pass.",
+)
+@click.option(
+    "--trust-on-first-use",
+    is_flag=True,
+    help="Exit 0 even if no key is pinned; says so, and remembers the root.",
+)
+@click.option(
+    "--require",
+    type=click.Choice(["complete"]),
+    help="Exit 3 if nothing remembers how long the log was.",
+)
+@click.option("--anchor", metavar="FILE", help="Checkpoint notes that you kept.")
+@json_option
+@pass_session
+def command(  # noqa: PLR0913 - click hands over one for each option
+    session: Session,
+    *,
+    target: str | None,
+    fast: bool,
+    keys: tuple[str, ...],
+    pin: str | None,
+    trust_on_first_use: bool,
+    require: str | None,
+    anchor: str | None,
+    as_json: bool,
+) -> int:
+    """Check a ledger, a proof or an evidence bundle, from first principles.
+
+    Integrity: the bytes, chain, tree and signatures agree. Authenticity: the keys are
+    the ones you accepted. Completeness: nothing that was remembered is missing.
+    Needs no network; changes no ledger. The trust home remembers what an intact ledger
+    looked like, so that the next verification notices if anything is missing.
+
+    A proof is from `muniment prove`, a bundle from `muniment bundle`. Both are checked
+    without their ledger; the completeness of a bundle is that of its run.
+    """
+    keys += () if pin is None else (_whole(pin),)
+    if target is not None and _is_proof(Path(target)):
+        from muniment_cli.keys.proof_files import verify_proof
+
+        return verify_proof(
+            session,
+            Path(target),
+            keys,
+            as_json=as_json,
+            trust_on_first_use=trust_on_first_use,
+        )
+    bundle = target is not None and _is_bundle(Path(target))
+    verify = _of_bundles(session, fast=fast) if bundle else _of_ledgers(fast=fast)
+    place = str(session.place()) if target is None else target
+    with progress("verifying") as advance:
+        report = verify(
+            place if bundle else _ledger_in(place),
+            keys=keys or None,
+            anchor=anchor,
+            trust_on_first_use=trust_on_first_use,
+            require_complete=require == "complete",
+            progress=advance,
+        )
+    _remember(session, report, pin)
+    if as_json:
+        show_json(report.to_json())
+    else:
+        _show(report)
+        named = "" if target is None else f"{quoted(target)} "
+        lacking = _unfinished if bundle else _unknown
+        _advise(report, lacking, given=bool(keys), named=named, require=require)
+    return report.exit_code
+
+
+def _ledger_in(target: str) -> str:
+    """Return *target*, or the ledger inside if it is the directory of one."""
+    from muniment.places import DEFAULT_PLACE
+
+    for inside in (DEFAULT_PLACE, Path(DEFAULT_PLACE.name)):
+        if (Path(target) / inside).is_file():
+            return str(Path(target) / inside)
+    return target
+
+
+def _is_proof(path: Path) -> bool:
+    from muniment.formats.tlog_proof import HEADER
+
+    try:
+        if not path.is_file():  # reading anything else may block forever
+            return False
+        with path.open("rb") as file:
+            return file.read(len(HEADER)) == HEADER
+    except OSError:
+        return False  # the verifier says what is wrong with it
+
+
+def _is_bundle(path: Path) -> bool:
+    """Tell whether *path* is, or should be, an evidence bundle."""
+    from muniment.formats.evidence import EVENTS, MANIFEST
+
+    if path.is_dir():
+        told = any((path / name).is_file() for name in (EVENTS, MANIFEST))
+        return told and not Path(_ledger_in(str(path))).is_file()
+    return path.suffix == ".zip"
+
+
+def _of_ledgers(*, fast: bool) -> Callable[..., Report]:
+    from muniment.verification.verify import verify
+
+    return partial(verify, fast=fast, remember=True)
+
+
+def _of_bundles(session: Session, *, fast: bool) -> Callable[..., Report]:
+    from muniment.verification.bundle.verify import verify_bundle
+
+    if fast:
+        raise UsageError(
+            "a bundle is always checked in full",
+            rule="cli/options",
+            place="--fast",
+            remedy="leave it out",
+        )
+    return partial(verify_bundle, home=session.home)
+
+
+def _whole(fingerprint: str) -> str:
+    """Refuse a shortened fingerprint: a pin is compared, never looked up."""
+    if re.fullmatch(r"SHA256:[A-Za-z0-9+/]{43}", fingerprint) is None:
+        raise UsageError(
+            f"{fingerprint!r} is not a whole fingerprint",
+            rule="key/fingerprint",
+            remedy="give SHA256: and 43 characters, as `muniment init` printed them",
+        )
+    return fingerprint
+
+
+def _remember(session: Session, report: Report, pin: str | None) -> None:
+    """Pin the key if asked to; note when a known ledger was last verified."""
+    home = session.home
+    ledger = report.ledger
+    try:
+        if pin is not None and ledger is not None and report.ok:
+            home.pin(ledger, pin)
+        known = ledger is not None and home.ledger_at(report.target) == ledger
+        if ledger is not None and known and not report.fast and home.pins(ledger):
+            home.note_verified(ledger, report.size, ok=report.ok)
+    except MunimentError as error:
+        complain("warning", str(error))  # this does not change the verdict
+
+
+def _show(report: Report) -> None:
+    name = report.ledger or "no ledger that could be read"
+    fields(
+        [
+            ("ledger", name),
+            ("file", report.target),
+            ("integrity", _verdict(report.integrity_said, _work(report))),
+            ("authenticity", _verdict(report.authenticity, "")),
+            ("completeness", _verdict(report.completeness, report.anchored)),
+            *([("compared", said)] if (said := report.compared_said) else []),
+            *([("erased", _erased(report))] if report.erased else []),
+            *(("unfinished run", run) for run in report.open_runs),
+            *(("note", note) for note in report.notes),
+        ]
+    )
+    for finding in dict.fromkeys(report.findings):
+        _show_finding(finding)
+
+
+def _verdict(word: str, more: str) -> Cell:
+    style = _STYLES.get(word.partition(",")[0], "")
+    if not more:
+        return (word, style)
+    return [(f"{word}; " if "," in word else f"{word:<15}", style), (more, "")]
+
+
+def _work(report: Report) -> str:
+    events = count(report.events_checked, "event")
+    signatures = count(report.signatures_checked, "signature")
+    return f"{events}, {signatures}, {report.seconds:.2f} s"
+
+
+def _erased(report: Report) -> str:
+    return f"{count(report.erased, 'blob')}, by events that say so"
+
+
+def _show_finding(finding: Finding) -> None:
+    word = "cannot tell" if finding.kind == "unreadable" else finding.kind
+    say()
+    prose(f"✗ {word}: {finding.message} [{finding.rule}]", "bold red")
+    place = f"  at {finding.place}" if finding.place else ""
+    at = f"event {finding.seq}"
+    if finding.seq is not None and at not in place:
+        place = f"{place or '  at'} ({at})" if place else f"  at {at}"
+    if place:
+        prose(place)
+    if finding.remedy:
+        prose(f"  → {finding.remedy}")
+
+
+def _unknown(report: Report) -> str:
+    """Say why the end of the log was not compared, and what would help."""
+    if any(note.startswith("this is an older copy") for note in report.notes):
+        return "more events of this ledger are remembered than this copy has."
+    return (
+        "nothing here remembers how long the log was; give a note that you kept with "
+        "--anchor."
+    )
+
+
+def _unfinished(_: Report) -> str:
+    """Say why the events of the run were not compared with its end."""
+    return "the run has no end that covers its events; ask for a newer bundle."
+
+
+def _advise(
+    report: Report,
+    why: Callable[[Report], str],
+    *,
+    given: bool,
+    named: str,
+    require: str | None,
+) -> None:
+    """Say what is missing; *named* is how a command names the target."""
+    if report.findings:
+        return
+    if report.authenticity == "self-asserted":
+        lacking = (
+            "The keys that were given are not its root"
+            if given
+            else "Nobody vouched for the keys of this ledger"
+        )
+        hint(
+            f"\n{lacking}: get its root's fingerprint from whoever keeps it,",
+            f"then `muniment verify {named}--pin FINGERPRINT`, or --key each time.",
+        )
+    elif report.completeness == "unchecked":
+        word = "" if require is None else "required, and "
+        hint(f"\nCompleteness is {word}unchecked: {why(report)}")

@@ -1,0 +1,159 @@
+"""``muniment fork``: a new run that follows another one up to an event."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import math
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from muniment_cli.shell.context import Session, pass_session
+from muniment_cli.shell.options import (
+    command_argument,
+    examples,
+    json_option,
+    run_argument,
+)
+
+if TYPE_CHECKING:
+    from muniment.ledger import Ledger
+    from muniment.runs.execution import Done
+    from muniment_cli.replay.targets import Program
+
+__all__ = ["command"]
+
+_MOST = 64 << 20
+
+
+@click.command(
+    "fork",
+    epilog=examples(
+        "muniment fork 01JD3Z8M6Q --at 12",
+        "muniment fork 01JD3Z8M6Q --at 12 --set 9=answer.json",
+        "muniment fork 01JD3Z8M6Q --at 12 --program triage.py:triage",
+    ),
+)
+@run_argument
+@command_argument
+@click.option(
+    "--at",
+    type=click.IntRange(min=0),
+    required=True,
+    metavar="SEQ",
+    help="Answer what ended up to this event of the run; then perform.",
+)
+@click.option(
+    "--set",
+    "changes",
+    multiple=True,
+    metavar="SEQ=FILE",
+    help="Give the outcome SEQ the value in FILE: JSON in a .json file, else its text.",
+)
+@click.option(
+    "--program",
+    metavar="FILE|MODULE:NAME",
+    help="Another program, or the run's, if its recorded name cannot be imported.",
+)
+@json_option
+@pass_session
+def command(  # noqa: PLR0913, PLR0917 - click hands over one for each option
+    session: Session,
+    run: str,
+    command_line: tuple[str, ...],
+    at: int,
+    changes: tuple[str, ...],
+    program: str | None,
+    as_json: bool,
+) -> int:
+    """Begin a new run that another one answers up to an event.
+
+    The program runs from its beginning. Effects that ended up to the event are answered
+    from the record of RUN, and not performed; what follows is. With `--set`, an outcome
+    has another value: what if it had been this? The new run names RUN, the event and the
+    changes. A fork performs real effects, and requires a ledger whose root is pinned.
+    """
+    from muniment.runs.resume import require_pinned
+    from muniment_cli.replay.recall import recalled
+    from muniment_cli.shell.process_end import ended_by_signals
+    from muniment_cli.views.interruption import begun_since, code_of, told_interrupted
+    from muniment_cli.views.verdicts import progress_of_run, recorded, show_outcomes
+    from muniment_plugins.providers.recorder.program import Killed
+
+    values = dict(map(_change, changes))
+    if len(values) < len(changes):
+        raise click.UsageError("--set names an outcome twice")
+    aside = (
+        contextlib.redirect_stdout(sys.stderr) if as_json else contextlib.nullcontext()
+    )
+    with ended_by_signals(), session.open(write=True) as ledger:
+        chosen = ledger.run_id(run)
+        require_pinned(ledger, chosen, "fork")
+        before = ledger.head.size
+        with aside:
+            act = f"fork --at {at}"
+            called = recalled(ledger, chosen, program, command_line, act=act)
+            shown = (
+                contextlib.nullcontext() if command_line else progress_of_run(ledger)
+            )
+            try:
+                with shown:
+                    done = _forked(ledger, chosen, at, values, called)
+            except (Killed, KeyboardInterrupt) as end:
+                begun = begun_since(ledger, before)
+                if not told_interrupted(ledger, begun, session.ledger_url):
+                    raise
+                return code_of(end)
+        ended = recorded(ledger, done.run_id, done.result_digest)
+        return show_outcomes([ended], as_json=as_json)
+
+
+def _change(text: str) -> tuple[int, object]:
+    """Return the number of an outcome and its new value."""
+    from muniment.files.folder import read_given
+
+    seq, _, name = text.partition("=")
+    if not (seq.isascii() and seq.isdigit()) or not name:
+        raise click.UsageError(f"--set takes SEQ=FILE, not {text!r}")
+    try:
+        content = read_given(Path(name), _MOST).decode()
+        value = _json(content) if name.endswith(".json") else content
+    except OSError as error:
+        raise click.UsageError(f"--set {text}: {error.strerror}") from None
+    except (ValueError, RecursionError) as error:
+        raise click.UsageError(f"--set {text}: {error}") from None
+    return int(seq), value
+
+
+def _json(content: str) -> object:
+    """Return the value of *content*; refuse what readers of JSON take differently."""
+    return json.loads(
+        content, object_pairs_hook=_once, parse_float=_float, parse_constant=_float
+    )
+
+
+def _once(members: list[tuple[str, object]]) -> dict[str, object]:
+    value = dict(members)
+    if len(value) < len(members):
+        raise ValueError("an object has two members of one name")
+    return value
+
+
+def _float(text: str) -> float:
+    if not math.isfinite(value := float(text)):
+        raise ValueError(f"{text} is no number that JSON can hold")
+    return value
+
+
+def _forked(
+    ledger: Ledger, run: str, at: int, changes: dict[int, object], program: Program
+) -> Done:
+    from muniment_cli.replay.targets import is_async
+
+    if is_async(program):
+        return asyncio.run(ledger.afork(run, at=at, changes=changes, program=program))
+    return ledger.fork(run, at=at, changes=changes, program=program)

@@ -1,0 +1,138 @@
+"""``muniment resume``: continues a run that was cut off."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sys
+from typing import TYPE_CHECKING, TypedDict
+
+import click
+
+from muniment_cli.shell.context import Session, pass_session
+from muniment_cli.shell.options import (
+    command_argument,
+    examples,
+    json_option,
+    run_argument,
+)
+
+if TYPE_CHECKING:
+    from muniment.ledger import Ledger
+    from muniment.runs.execution import Done
+    from muniment.runs.modes.doubt import Decide
+    from muniment_cli.replay.targets import Program
+
+__all__ = ["command"]
+
+
+class How(TypedDict):
+    """The arguments of the ledger's `resume`."""
+
+    take_over: bool
+    decide: Decide | None
+    repeat: tuple[str, ...]
+
+
+@click.command(
+    "resume",
+    epilog=examples(
+        "muniment resume 01JD3Z8M6Q",
+        "muniment resume 01JD3Z8M6Q --program triage.py:triage",
+        "muniment resume 01JD3Z8M6Q --repeat-doubtful tool",
+        "muniment resume 01JD3Z8M6Q -- python agent.py",
+    ),
+)
+@run_argument
+@command_argument
+@click.option(
+    "--take-over",
+    is_flag=True,
+    help="Take the run over even if its owner may be alive.",
+)
+@click.option(
+    "--repeat-doubtful",
+    metavar="KIND",
+    multiple=True,
+    help="Perform effects of this kind with an unknown outcome again; may be repeated.",
+)
+@click.option(
+    "--program",
+    metavar="FILE|MODULE:NAME",
+    help="The run's program, if its recorded name cannot be imported.",
+)
+@json_option
+@pass_session
+def command(  # noqa: PLR0913, PLR0917 - click hands over one for each option
+    session: Session,
+    run: str,
+    command_line: tuple[str, ...],
+    take_over: bool,
+    repeat_doubtful: tuple[str, ...],
+    program: str | None,
+    as_json: bool,
+) -> int:
+    """Continue a run that was cut off.
+
+    Completed effects are answered from the record, not performed again. A failed run
+    performs again the effect that it failed by. For a program that `muniment record`
+    recorded, give its command line again after `--`. A resume performs real effects,
+    and requires a ledger whose root is pinned.
+
+    An effect with an unknown outcome may have happened. Its kind decides: it is performed
+    again, or the resume is refused, or you are asked on the terminal.
+    """
+    from muniment.runs.resume import require_pinned
+    from muniment_cli.replay.recall import recalled
+    from muniment_cli.shell.process_end import ended_by_signals
+    from muniment_cli.terminal.doubt_prompt import question
+    from muniment_cli.views.interruption import code_of, told_interrupted
+    from muniment_cli.views.verdicts import progress_of_run, recorded, show_outcomes
+    from muniment_plugins.providers.recorder.program import Killed
+
+    aside = (
+        contextlib.redirect_stdout(sys.stderr) if as_json else contextlib.nullcontext()
+    )
+    with ended_by_signals(), session.open(write=True) as ledger:
+        chosen = ledger.run_id(run)
+        require_pinned(ledger, chosen)
+        with aside:
+            called = recalled(ledger, chosen, program, command_line, act="resume")
+            # A spinner would mix with the program's own output.
+            shown = (
+                contextlib.nullcontext(_nothing_shown)
+                if command_line
+                else progress_of_run(ledger)
+            )
+            try:
+                with shown as aside_of_it:
+                    how: How = {
+                        "take_over": take_over,
+                        "decide": question(aside_of_it),
+                        "repeat": repeat_doubtful,
+                    }
+                    done = _resumed(ledger, chosen, called, how)
+            except (Killed, KeyboardInterrupt) as end:
+                if not told_interrupted(ledger, [chosen], session.ledger_url):
+                    raise
+                return code_of(end)
+        ended = recorded(ledger, done.run_id, done.result_digest)
+        return show_outcomes([ended], as_json=as_json)
+
+
+def _nothing_shown() -> contextlib.AbstractContextManager[object]:
+    """Pause nothing: the program has the terminal to itself."""
+    return contextlib.nullcontext()
+
+
+def _resumed(
+    ledger: Ledger,
+    run: str,
+    program: Program,
+    how: How,
+) -> Done:
+    from muniment_cli.replay.targets import is_async
+
+    if is_async(program):
+        return asyncio.run(ledger.aresume(run, program, **how))
+    return ledger.resume(run, program, **how)

@@ -1,0 +1,240 @@
+"""``muniment run``: runs a program or an experiment, and records it.
+
+Rules: the program's output goes to stdout as it does without muniment, or to stderr
+with ``--json``; the exit code gives the verdict.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+import os
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager, nullcontext, redirect_stdout
+from typing import TYPE_CHECKING, Literal, TypedDict, cast
+
+import click
+
+from muniment_cli.shell.context import Session, pass_session
+from muniment_cli.shell.options import examples, json_option, pairs
+from muniment_cli.terminal.output import hint
+
+if TYPE_CHECKING:
+    from muniment.encoding.canonical import JsonValue
+    from muniment.ledger import Ledger
+    from muniment.runs.execution import Done
+    from muniment_cli.replay.targets import ExperimentLike, Program
+    from muniment_cli.views.verdicts import RunOutcome
+
+__all__ = ["command"]
+
+LEDGER_VARIABLE = "MUNIMENT_LEDGER"
+
+
+class Wanted(TypedDict):
+    """The options of a run, as `Ledger.execute` takes them."""
+
+    params: dict[str, object]
+    name: str | None
+    labels: dict[str, str]
+    tenant: str
+    mode: Literal["live", "dry"]
+
+
+@click.command(
+    "run",
+    epilog=examples(
+        "muniment run experiment.py",
+        "muniment run triage.py:triage -p ticket=T-1 -p 'limits={\"calls\": 3}'",
+        "muniment run pipeline.jobs:nightly --label team=search --json",
+    ),
+)
+@click.argument("target", metavar="FILE|MODULE:NAME")
+@click.option(
+    "-p",
+    "--param",
+    "params",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="A parameter; parsed as JSON if possible, otherwise text.",
+)
+@click.option("--name", metavar="NAME", help="The name of the run.")
+@click.option(
+    "--label", "labels", multiple=True, metavar="KEY=VALUE", help="A label of the run."
+)
+@click.option(
+    "--tenant", default="default", show_default=True, help="The tenant of the run."
+)
+@click.option("--dry", is_flag=True, help="Perform and write nothing.")
+@json_option
+@pass_session
+def command(  # noqa: PLR0913, PLR0917 - click hands over one for each option
+    session: Session,
+    target: str,
+    params: tuple[str, ...],
+    name: str | None,
+    labels: tuple[str, ...],
+    tenant: str,
+    dry: bool,
+    as_json: bool,
+) -> int:
+    """Run a program or an experiment, and record it.
+
+    FILE is a Python file. It is imported, and whatever it runs is recorded; if that is
+    nothing, its function `main` is run, or the only program or experiment in it, or the
+    one that `:NAME` names. A dry run ends at the first effect whose kind cannot say what
+    it would do.
+    """
+    from muniment_cli.shell.process_end import ended_by_signals
+    from muniment_cli.views.interruption import begun_since, code_of, told_interrupted
+    from muniment_cli.views.verdicts import progress_of_run, show_outcomes
+
+    wanted: Wanted = {
+        "params": {key: _value(text) for key, text in pairs(params, "param").items()},
+        "name": name,
+        "labels": pairs(labels, "label"),
+        "tenant": tenant,
+        "mode": "dry" if dry else "live",
+    }
+    aside = redirect_stdout(sys.stderr) if as_json else nullcontext()
+    with ended_by_signals(), session.open(write=not dry) as ledger:
+        before = ledger.head.size
+        try:
+            with aside, _meant(ledger), progress_of_run(ledger):
+                outcomes = _outcomes(ledger, target, wanted)
+        except KeyboardInterrupt as end:
+            begun = begun_since(ledger, before)
+            if not told_interrupted(ledger, begun, session.ledger_url):
+                raise
+            return code_of(end)
+        return show_outcomes(outcomes, as_json=as_json)
+
+
+@contextmanager
+def _meant(ledger: Ledger) -> Generator[None]:
+    """Let runs that a file starts by itself use *ledger*."""
+    before = os.environ.get(LEDGER_VARIABLE)
+    os.environ[LEDGER_VARIABLE] = str(ledger.path)
+    try:
+        yield
+    finally:
+        os.environ.pop(LEDGER_VARIABLE)
+        if before is not None:
+            os.environ[LEDGER_VARIABLE] = before
+
+
+def _outcomes(ledger: Ledger, target: str, wanted: Wanted) -> list[RunOutcome]:
+    """Import the target, run it, and return how that ended."""
+    from muniment.errors import CannotTellError
+    from muniment_cli.replay.targets import load_source
+    from muniment_cli.views.verdicts import dry_outcome, recorded
+
+    before = ledger.head.size
+    try:
+        source = load_source(target)
+        started = ledger.events(type="run.started", from_seq=before)
+        ran = [cast("str", event.run) for event in started]
+        if ran and not source.name:
+            return [recorded(ledger, run) for run in ran]
+        found = source.target()
+        if found.experiment is not None:
+            return [_experiment(ledger, found.experiment, wanted)]
+        done = _executed(ledger, found.program, wanted)
+    except CannotTellError as error:
+        begun = list(ledger.events(type="run.started", from_seq=before))
+        if not begun or not _raised_failures(error):
+            raise
+        return [recorded(ledger, cast("str", event.run)) for event in begun]
+    except SystemExit as end:
+        return _ended_by_program(ledger, target, before, end)
+    if wanted["mode"] == "dry":
+        return [dry_outcome(ledger, done, wanted["name"] or found.name)]
+    return [recorded(ledger, done.run_id, done.result_digest)]
+
+
+def _raised_failures(error: Exception) -> bool:
+    """Tell whether a file could not be imported because it raised a result's failures."""
+    from muniment_plugins.harness.refusals import ExperimentFailed
+
+    return isinstance(error.__cause__, ExperimentFailed)
+
+
+def _ended_by_program(
+    ledger: Ledger, target: str, before: int, end: SystemExit
+) -> list[RunOutcome]:
+    """Return how the runs of a file that calls ``sys.exit`` ended."""
+    from muniment.errors import CannotTellError
+    from muniment_cli.views.verdicts import recorded
+
+    started = ledger.events(type="run.started", from_seq=before)
+    ran = [cast("str", event.run) for event in started]
+    if not ran:
+        raise CannotTellError(
+            f"it ended the process with {end.code} before anything was run",
+            rule="run/import",
+            place=target,
+            remedy="let it raise what is wrong, or return",
+        ) from end
+    hint(f"{target} ended the process with {end.code}")
+    return [recorded(ledger, run) for run in ran]
+
+
+def _experiment(
+    ledger: Ledger, experiment: ExperimentLike, wanted: Wanted
+) -> RunOutcome:
+    from muniment_cli.views.verdicts import recorded
+
+    own = [key for key in ("name", "labels") if wanted[key]]
+    own += ["tenant"] if wanted["tenant"] != "default" else []
+    own += ["dry"] if wanted["mode"] == "dry" else []
+    if own:
+        raise click.UsageError(f"an experiment takes no --{own[0].rstrip('s')}")
+    _check_options(experiment, wanted["params"])
+    ended = experiment.run(ledger=ledger, **wanted["params"])
+    digest = getattr(ended, "result_digest", None)
+    return recorded(ledger, str(getattr(ended, "run_id", "")), digest)
+
+
+def _check_options(experiment: ExperimentLike, given: dict[str, object]) -> None:
+    """Refuse options that the experiment's ``run`` does not take, before it starts."""
+    signature = inspect.signature(experiment.run)
+    try:
+        signature.bind(ledger=None, **given)
+    except TypeError as error:
+        takes = ", ".join(name for name in signature.parameters if name != "ledger")
+        raise click.UsageError(
+            f"the experiment does not fit its -p: {error}; it takes {takes or 'none'}"
+        ) from error
+
+
+def _executed(ledger: Ledger, program: Program, wanted: Wanted) -> Done:
+    from muniment_cli.replay.targets import is_async
+
+    _check_params(program, wanted["params"])
+    if is_async(program):
+        return asyncio.run(ledger.aexecute(program, **wanted))
+    return ledger.execute(program, **wanted)
+
+
+def _check_params(program: Program, params: dict[str, object]) -> None:
+    """Refuse params that the program does not take, before a run is opened."""
+    try:
+        signature = inspect.signature(program)
+    except ValueError:
+        return  # a builtin without a signature
+    try:
+        signature.bind(None, **params)
+    except TypeError as error:
+        takes = ", ".join(map(str, [*signature.parameters.values()][1:])) or "none"
+        raise click.UsageError(
+            f"the program does not fit its -p: {error}; it takes {takes}"
+        ) from error
+
+
+def _value(text: str) -> JsonValue:
+    try:
+        return cast("JsonValue", json.loads(text))
+    except json.JSONDecodeError:
+        return text

@@ -1,0 +1,1 @@
+"""Keys and proofs as files."""

@@ -1,0 +1,190 @@
+"""Signing for ``muniment approve`` and ``deny``, and the place of the answer.
+
+Rules: the approver's key is ``--key``, else ``approver.pem`` of the trust home; it
+signs no event. With ``-o`` nothing is written to the ledger, so a copy of it is enough.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from muniment.errors import KeyRefused, UsageError
+from muniment_cli.terminal.advice import quoted
+from muniment_cli.terminal.output import complain, count, fields, hint, say, show_json
+from muniment_cli.views.event_view import resolved
+
+if TYPE_CHECKING:
+    from muniment import PendingDecision
+    from muniment.formats.dsse import Signer
+    from muniment.formats.statement import Event
+    from muniment.ledger import Ledger
+    from muniment_cli.shell.context import Session
+
+__all__ = ["answer", "asked", "subject_of", "told"]
+
+
+def answer(  # noqa: PLR0913 - what the two commands are given
+    session: Session,
+    what: str,
+    outcome: str,
+    *,
+    reason: str,
+    meaning: str,
+    key: str | None,
+    output: Path | None,
+    as_json: bool,
+) -> int:
+    """Answer the question *what* with *outcome*; return the exit code."""
+    with session.open(write=output is None) as ledger:
+        pending = asked(ledger, what)
+        signer = _signer(ledger, key)
+        _show(ledger, pending)
+        if output is not None:  # a ledger refuses such an answer by itself
+            _warn_of(ledger, pending, signer)
+        signed = pending.sign(signer, outcome, reason=reason, meaning=meaning)
+        if output is None:
+            told(ledger, ledger.answer(signed), as_json=as_json)
+            return 0
+    _write(output, signed)
+    if as_json:
+        document = {"asked": pending.asked, "key": signer.public.keyid}
+        show_json({**document, "outcome": outcome, "output": output})
+        return 0
+    say(output)
+    hint(
+        f"`muniment inbox add {quoted(str(output))}` appends it, where there is a "
+        "writer's key"
+    )
+    return 0
+
+
+def _show(ledger: Ledger, pending: PendingDecision) -> None:
+    """Say what is signed, before it is."""
+    pairs = (
+        ("asked by", f"event {pending.seq} of run {pending.run}"),
+        ("prompt", pending.prompt),
+        ("subject", subject_of(ledger, pending)),
+    )
+    hint(*(f"{name} {value}" for name, value in pairs if value))
+
+
+def subject_of(ledger: Ledger, pending: PendingDecision) -> str:
+    """Return the subject as it was recorded: JSON, which the answer is signed over."""
+    from muniment.encoding.canonical import canonical
+
+    recorded = resolved(ledger, ledger.event(pending.seq)).get("subject")
+    return canonical(recorded).decode()
+
+
+def _warn_of(ledger: Ledger, pending: PendingDecision, signer: Signer) -> None:
+    """Say if an answer by this key would not count, as far as this ledger knows."""
+    key = signer.public.keyid
+    if pending.of and key not in pending.of:
+        named = ", ".join(pending.of)
+        complain("warning", f"{key} may not answer this; those who may are {named}")
+    elif signer.public not in ledger.keys.current("approver"):
+        complain(
+            "warning",
+            f"{key} is no approver's key in this ledger: the answer counts only once the "
+            "key is enrolled; `muniment keys request --role approver --key FILE` asks for "
+            "that, `muniment keys enrol` does it",
+        )
+
+
+def asked(ledger: Ledger, what: str) -> PendingDecision:
+    """Return the pending decision of a run, or that of an event's number.
+
+    Raises:
+        UsageError: there is none, or more than one.
+
+    """
+    waiting = ledger.pending()
+    if what.isdecimal() and len(what) < 20:  # noqa: PLR2004 - a run id has 26 letters
+        found = [one for one in waiting if one.seq == int(what)]
+    else:
+        run = ledger.run_id(what)
+        found = [one for one in waiting if run in (one.run, _root_of(ledger, one.run))]
+    if len(found) == 1:
+        return found[0]
+    many = count(len(found), "decision")
+    raise UsageError(
+        f"{what} waits for {many if found else 'no decision'}",
+        rule="inbox/unknown",
+        place=what,
+        remedy="`muniment inbox` lists them; name one by its event",
+    )
+
+
+def told(ledger: Ledger, event: Event, *, as_json: bool) -> None:
+    """Say what *event* answered, and what may follow."""
+    about = event.subject[0].digest.removeprefix("sha256:")
+    (ask,) = (one for one in ledger.events(type="decision.asked") if one.hash == about)
+    left = [one for one in ledger.pending() if one.asked == about]
+    root = _root_of(ledger, str(ask.run))
+    if as_json:
+        show_json(
+            {
+                "seq": event.seq,
+                "run": ask.run,
+                "asked": ask.seq,
+                "waits": bool(left),
+                "resume": None if left else root,
+            }
+        )
+        return
+    fields(
+        [
+            ("run", str(ask.run)),
+            ("asked", f"event {ask.seq}"),
+            ("answered", f"event {event.seq}"),
+        ]
+    )
+    if left:
+        hint(f"{_lacks(left[0])}; the run still waits")
+    else:
+        hint(f"decided: `muniment resume {root}` continues the run")
+
+
+def _lacks(pending: PendingDecision) -> str:
+    approved = sum(one.outcome == "approved" for one in pending.answers)
+    return f"{approved} of {pending.quorum} approved"
+
+
+def _root_of(ledger: Ledger, run: str) -> str:
+    """Return the run to resume so that *run* continues."""
+    started = next(ledger.events(run=run))
+    parent = started.raw.get("parent")
+    return str(parent["root"]) if isinstance(parent, dict) else run
+
+
+def _signer(ledger: Ledger, key: str | None) -> Signer:
+    from muniment.formats.dsse import signer_from_uri
+    from muniment.trust.signing_key import kept_key
+
+    signer = kept_key(ledger.home, ledger.id, "approver") if key is None else None
+    if key is not None:
+        signer = signer_from_uri(key)
+    if signer is None:
+        raise KeyRefused(
+            "there is no approver's key of this ledger here",
+            rule="key/none",
+            place=str(ledger.path),
+            remedy="give one with --key; `muniment keys request --role approver` makes "
+            "one, which a root enrols",
+        )
+    return signer
+
+
+def _write(path: Path, signed: bytes) -> None:
+    from muniment.files.folder import write_new
+
+    try:
+        write_new(path, [signed, b"\n"])
+    except OSError as error:
+        raise UsageError(
+            f"the answer cannot be written ({error.strerror})",
+            rule="cli/output",
+            place=str(path),
+            remedy="choose another name",
+        ) from None

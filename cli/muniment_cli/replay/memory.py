@@ -1,0 +1,71 @@
+"""The memory limit of a replayed program.
+
+    half_of_it()      12052       MiB: of the machine, or of the container around this
+    hold(12052)       12052       from here on; 0 if that is impossible, as on macOS
+    beyond(12052)     "memory beyond 12,052 MiB", which a program was denied
+
+Rules: memory that Python and muniment have mapped already does not count; address space
+does, whether it is used or only reserved. A program that asks for more gets a
+`MemoryError`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from pathlib import Path
+
+__all__ = ["beyond", "half_of_it", "hold", "is_lack", "named"]
+
+_CONTAINER = (
+    Path("/sys/fs/cgroup/memory.max"),
+    Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
+)
+_MIB = 1 << 20
+
+
+def half_of_it() -> int:
+    """Return half the memory of this machine, or of the container around it, in MiB."""
+    if sys.platform != "linux":
+        return 0
+    most = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
+    for place in _CONTAINER:
+        try:
+            told = place.read_text().strip()
+        except OSError:
+            continue
+        most += [int(told)] if told.isdigit() else []
+    return min(most) // 2 // _MIB
+
+
+def hold(mib: int) -> int:
+    """Let this process take only *mib* more; return 0 if no limit can be set."""
+    from muniment_plugins.capsule.isolation.limits import limit_memory
+
+    return mib if mib and limit_memory(mib) is not None else 0
+
+
+def beyond(mib: int) -> str:
+    """Return the name of memory among the things that a program was denied."""
+    return f"memory beyond {mib:,} MiB"
+
+
+def named(error: Exception, mib: int, run: str) -> Exception:
+    """Return *error*, or a better one if *mib* are too few even for replaying."""
+    unmapped = isinstance(error, ImportError) and "failed to map" in str(error)
+    if not mib or not (isinstance(error, MemoryError) or unmapped):
+        return error
+    from muniment.errors import CannotTellError
+
+    return CannotTellError(
+        f"{mib:,} MiB of memory are too little to replay it",
+        rule="replay/starved",
+        place=f"run {run}",
+        remedy="give it more with --memory MIB",
+    )
+
+
+def is_lack(error_type: object) -> bool:
+    """Tell whether an error of this type, of any library, means a lack of memory."""
+    return re.search(r"MemoryError$", str(error_type)) is not None

@@ -1,0 +1,178 @@
+"""Replaying one run on the command line, and on request its child runs.
+
+Rules:
+
+- Each run has a process of its own, with its own record, directory and layers; one
+  ledger is read, and the record of each run is verified before its program is called.
+- The report on all has the worst verdict, the weakest isolation, and the sums of what
+  was verified and compared.
+- Only the named run uses the named program, or takes a command line.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, cast
+
+from muniment_cli.replay.scratch import scratch_directory
+from muniment_cli.shell.context import Session
+from muniment_cli.terminal.output import hint
+
+if TYPE_CHECKING:
+    from muniment.ledger import Ledger
+    from muniment.replays.judge import Judge, Mode
+    from muniment.replays.replay import ReplayReport
+    from muniment_cli.replay.child import Order
+    from muniment_cli.replay.parent import Heard
+
+__all__ = ["Terms", "run_again"]
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """The options of a replay: mode, program, and isolation."""
+
+    mode: Mode
+    program: str | None
+    command_line: tuple[str, ...]
+    trust_source: bool
+    trust_program: bool
+    readable: tuple[str, ...]
+    variables: tuple[str, ...]
+    require_isolation: str
+    timeout: float | None
+    memory: int | None
+
+
+def run_again(
+    session: Session, run: str, terms: Terms, *, deep: bool
+) -> tuple[ReplayReport, str]:
+    """Replay *run*; return the report, and the Python under which it was recorded."""
+    with scratch_directory() as scratch:
+        report, called, python = _replayed(session, run, terms, scratch)
+    if deep:
+        report = replace(report, children=0)
+        below = replace(terms, program=None, command_line=())
+        for child in called:
+            report = _joined(report, run_again(session, child, below, deep=True)[0])
+    return report, python
+
+
+def _joined(report: ReplayReport, child: ReplayReport) -> ReplayReport:
+    from muniment_plugins.capsule.isolation.confinement import LEVELS
+
+    held = [one.isolation for one in (report, child) if one.isolation is not None]
+    weakest = min(held, key=lambda one: LEVELS.index(cast("str", one["level"])))
+    return replace(report.with_child(child), isolation=weakest)
+
+
+def _replayed(
+    session: Session, run: str, terms: Terms, scratch: str
+) -> tuple[ReplayReport, list[str], str]:
+    """Return the report of one run, its child runs, and its Python."""
+    from muniment.replays.excerpt import excerpt
+    from muniment.replays.judge import Judge
+    from muniment.replays.replay import called_by
+    from muniment_cli.replay.parent import ProgramProcess
+
+    typed = bool(terms.command_line)
+    environment, withheld = _environment(scratch, terms.variables, typed=typed)
+    starting = ProgramProcess(environment, command=typed)
+    with starting as process, session.open() as ledger:
+        judge = Judge(ledger, ledger.run_id(run), terms.mode)
+        order = _order(ledger, judge, terms, scratch)
+        order["withheld"] = withheld
+        record = excerpt(ledger, judge.record)
+        try:
+            heard = process.conduct(
+                judge,
+                order,
+                record,
+                terms.require_isolation,
+                terms.trust_program,
+                terms.timeout,
+            )
+        except KeyboardInterrupt:
+            hint(f"replay of run {order['run']}: cut off, so nothing is judged")
+            raise
+        called = called_by(ledger, order["run"])
+    told = judge.record.events[0].raw.get("environment")
+    python = str(told.get("python", "")) if isinstance(told, dict) else ""
+    return _report(judge, heard), called, python
+
+
+def _environment(
+    scratch: str, variables: tuple[str, ...], *, typed: bool
+) -> tuple[dict[str, str], list[str]]:
+    """Return the environment of the program, and the withheld names."""
+    from muniment_cli.replay.environment import asked_for, given
+
+    if typed:
+        return {**os.environ, **asked_for(os.environ, variables)}, []
+    return given({**os.environ, "TMPDIR": scratch}, variables)
+
+
+def _memory(asked: int | None, *, typed: bool) -> int:
+    """Return how many MiB the program may take; a command has no limit of ours."""
+    from muniment_cli.replay.memory import half_of_it
+
+    return asked if asked is not None else 0 if typed else half_of_it()
+
+
+def _order(ledger: Ledger, judge: Judge, terms: Terms, scratch: str) -> Order:
+    from muniment.places import DEFAULT_PLACE
+    from muniment_cli.replay.recall import folders_of, require_commanded
+    from muniment_plugins.capsule.isolation.confinement import plan
+    from muniment_plugins.capsule.isolation.readable_paths import interpreter, readable
+
+    program, command_line = terms.program, terms.command_line
+    if command_line:
+        require_commanded(ledger, judge.record.events[0], judge.recording.run_id)
+    path, home = ledger.path, str(ledger.home.path)
+    beside = [f"{path}{end}" for end in ("", "-wal", "-shm", "-journal", ".blobs")]
+    own = folders_of(program, judge.record.events[0])
+    hidden = [*beside, str(path.with_name("cache.db"))]
+    if path.parent.name == DEFAULT_PLACE.parent.name:
+        hidden = [str(path.parent)]  # it holds nothing of a program
+    places = readable([*interpreter(), *own, *terms.readable], hidden, [home])
+    return {
+        "ledger": str(path),
+        "ledger_id": ledger.id,
+        "run": judge.recording.run_id,
+        "mode": judge.mode,
+        "program": program,
+        "command": list(command_line),
+        "trust_source": terms.trust_source,
+        "withheld": [],
+        "memory": _memory(terms.memory, typed=bool(command_line)),
+        "plan": {} if command_line else plan(places, scratch),
+        "names": {} if command_line else places.names,
+        "scratch": scratch,
+        "parent": os.getpid(),
+        "home": home,
+    }
+
+
+def _report(judge: Judge, heard: Heard) -> ReplayReport:
+    """Return the report, unless denials by the layers may explain its verdict.
+
+    Raises:
+        CannotTellError: they may.
+
+    """
+    from muniment.errors import CannotTellError
+    from muniment.replays.guards import GUARDS
+    from muniment_cli.replay.environment import let_have
+
+    report = judge.report(GUARDS if heard.guards is None else heard.guards)
+    guarded = any(one.what == "guard" for one in report.findings)
+    if heard.denied and not report.ok and not guarded:
+        raise CannotTellError(
+            f"it ended otherwise, and was kept from {', '.join(heard.denied[:3])}",
+            rule="replay/denied",
+            place=f"run {report.run_id}",
+            remedy=f"{let_have(heard.denied)}, or replay it in Python (muniment.replay), "
+            "without the layers",
+        )
+    return replace(report, isolation=heard.isolation)

@@ -1,0 +1,271 @@
+"""The program that a command names: ``file.py``, ``file.py:name``, ``module:name``.
+
+Rules:
+
+- A file is imported under its own module name, from its own directory, never as
+  ``__main__``: so a replay finds the program again by its record.
+- Without a name the program is ``main``; else the only one that the file makes: a
+  function of its own that takes a run, or an object that can run itself on a ledger.
+- Such an object has a method ``run`` that takes ``ledger``; so this module runs an
+  experiment of the harness without knowing it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Protocol, cast
+
+from muniment.errors import CannotTellError, RefusedError, UsageError
+from muniment.programs.files import module_name, root_of
+from muniment.programs.import_guard import RULE
+
+if TYPE_CHECKING:
+    from muniment.ledger import Ledger
+
+__all__ = ["Source", "Target", "is_async", "load_source"]
+
+Program = Callable[..., object]
+
+_FILE_OR_MODULE = "give a Python file, or module:name"
+_WORKFLOWS = frozenset({".json", ".yaml", ".yml", ".toml"})
+
+
+class ExperimentLike(Protocol):
+    """An object that runs itself on a ledger, such as an experiment of the harness."""
+
+    def run(self, *, ledger: Ledger, **params: object) -> object:
+        """Run on *ledger*; the result has a ``run_id``."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The imported object that a command line named."""
+
+    name: str
+    value: object
+
+    @property
+    def experiment(self) -> ExperimentLike | None:
+        """The named object, if it runs itself."""
+        return cast("ExperimentLike", self.value) if _runs_itself(self.value) else None
+
+    @property
+    def program(self) -> Program:
+        """The named program, or that of the experiment.
+
+        Raises:
+            UsageError: the named object cannot be called.
+
+        """
+        program = getattr(self.value, "program", self.value)
+        if callable(program):
+            return program
+        raise UsageError(
+            f"it is not a program, but of type {type(self.value).__name__}",
+            rule="run/program",
+            place=self.name,
+            remedy="name a function that takes a run: `file.py:name`",
+        )
+
+
+def _runs_itself(value: object) -> bool:
+    run = getattr(value, "run", None)
+    if isinstance(value, (type, ModuleType)) or not callable(run):
+        return False
+    try:
+        return "ledger" in inspect.signature(run).parameters
+    except ValueError:
+        return False  # a builtin without a signature
+
+
+def is_async(program: Program) -> bool:
+    """Tell whether *program* must be awaited."""
+    call = getattr(program, "__call__", None)  # noqa: B004 - the method is inspected
+    return inspect.iscoroutinefunction(program) or inspect.iscoroutinefunction(call)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """An imported module, and the given name in it, if any."""
+
+    place: str
+    name: str
+    module: ModuleType
+
+    def target(self) -> Target:
+        """Return the named object, or the only one that can be meant.
+
+        Raises:
+            UsageError: there is no such name, or several.
+
+        """
+        if self.name:
+            found = _named(self.module, self.name, self.place)
+            return Target(f"{self.place}:{self.name}", found)
+        return _only(self.module, self.place)
+
+
+def load_source(text: str) -> Source:
+    """Import the file or module of *text*, which runs its top-level code.
+
+    Raises:
+        UsageError: there is no such file or module.
+        CannotTellError: importing it fails.
+
+    """
+    place, name = _split(text)
+    if Path(place).suffix.lower() in _WORKFLOWS:
+        raise UsageError(
+            "workflow files cannot be run by this version",
+            rule="run/format",
+            place=place,
+            remedy=_FILE_OR_MODULE,
+        )
+    if place.endswith(".py"):
+        return Source(place, name, _import_file(Path(place)))
+    if not all(part.isidentifier() for part in place.split(".")):
+        raise UsageError(
+            f"{place!r} is neither a file that ends in .py nor the name of a module",
+            rule="run/file",
+            place=text,
+            remedy=_FILE_OR_MODULE,
+        )
+    if str(Path.cwd()) not in sys.path:
+        sys.path.append(str(Path.cwd()))
+    return Source(place, name, _import(place, place))
+
+
+def _split(text: str) -> tuple[str, str]:
+    """Return file or module, and the name after the last colon."""
+    place, colon, name = text.rpartition(":")
+    drive = len(place) == 1 and name[:1] in ("\\", "/")
+    return (place, name) if colon and not drive else (text, "")
+
+
+def _import_file(file: Path) -> ModuleType:
+    if not file.is_file():
+        raise UsageError(
+            "there is no such file",
+            rule="run/file",
+            place=str(file),
+            remedy=_FILE_OR_MODULE,
+        )
+    root = root_of(file)
+    name = module_name(file, root)
+    if not all(part.isidentifier() for part in name.split(".")):
+        raise UsageError(
+            f"{name!r} is not the name of a module",
+            rule="run/module-name",
+            place=str(file),
+            remedy="call the file by letters, digits and underscores, as in triage.py",
+        )
+    sys.path.insert(0, str(root))
+    module = _import(name, str(file))
+    found = getattr(module, "__file__", None)
+    if found is None or not Path(found).samefile(file):
+        raise UsageError(
+            f"the name {name} is taken by another module ({found or 'built in'})",
+            rule="run/module-name",
+            place=str(file),
+            remedy="call the file by another name",
+        )
+    return module
+
+
+def _import(name: str, place: str) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is not None and f"{name}.".startswith(f"{error.name}."):
+            raise UsageError(
+                f"there is no module {error.name}",
+                rule="run/module",
+                place=place,
+                remedy="give a file that ends in .py, or a module on the path",
+            ) from error
+        raise _broken(error, place) from error
+    except Exception as error:
+        if isinstance(error, RefusedError) and error.rule == RULE:
+            raise
+        raise _broken(error, place) from error
+
+
+def _broken(error: Exception, place: str) -> CannotTellError:
+    line: int | None = None
+    if isinstance(error, SyntaxError):
+        line = error.lineno
+    else:
+        trace = (
+            inspect.getinnerframes(error.__traceback__) if error.__traceback__ else []
+        )
+        lines = [
+            one.lineno for one in trace if Path(one.filename).name == Path(place).name
+        ]
+        line = lines[-1] if lines else None
+    text = error.msg if isinstance(error, SyntaxError) else str(error)
+    return CannotTellError(
+        f"importing it fails: {type(error).__name__}: {text}",
+        rule="run/import",
+        place=place if line is None else f"{place}, line {line}",
+        remedy="--debug shows the traceback",
+    )
+
+
+def _named(module: ModuleType, name: str, place: str) -> object:
+    found: object = module
+    for part in name.split("."):
+        try:
+            found = getattr(found, part)
+        except AttributeError:
+            offers = ", ".join(_offers(module)) or "no program"
+            raise UsageError(
+                f"there is no {name} in it",
+                rule="run/name",
+                place=place,
+                remedy=f"it has {offers}",
+            ) from None
+    return found
+
+
+def _only(module: ModuleType, place: str) -> Target:
+    offers = _offers(module)
+    if "main" in offers:
+        offers = {"main": offers["main"]}
+    if len(offers) == 1:
+        name, value = next(iter(offers.items()))
+        return Target(f"{place}:{name}", value)
+    raise UsageError(
+        f"several programs are in it: {', '.join(offers)}"
+        if offers
+        else "no program is in it",
+        rule="run/name",
+        place=place,
+        remedy=f"name one: `{place}:{next(iter(offers))}`"
+        if offers
+        else "define a function whose first parameter is called run",
+    )
+
+
+def _offers(module: ModuleType) -> dict[str, object]:
+    """Return the programs that *module* makes itself, by name."""
+    return {
+        name: value
+        for name, value in vars(module).items()
+        if not name.startswith("_") and _is_offer(value, module.__name__)
+    }
+
+
+def _is_offer(value: object, module: str) -> bool:
+    if inspect.isfunction(value):
+        first = next(iter(inspect.signature(value).parameters), "")
+        return value.__module__ == module and first == "run"
+    if isinstance(value, (type, ModuleType)):
+        return False
+    return _runs_itself(value)

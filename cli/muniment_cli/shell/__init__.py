@@ -1,0 +1,1 @@
+"""Reading, running and ending a command line."""

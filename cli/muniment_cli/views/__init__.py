@@ -1,0 +1,1 @@
+"""Showing events, runs and verdicts."""

@@ -1,0 +1,128 @@
+"""``muniment runs diff`` and ``muniment runs stats``: two runs, and all of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from muniment_cli.shell.completion import complete_runs
+from muniment_cli.shell.context import Session, pass_session
+from muniment_cli.shell.options import examples, json_option
+from muniment_cli.terminal.output import (
+    Cell,
+    count,
+    fields,
+    hint,
+    say,
+    show_json,
+    table,
+)
+from muniment_cli.views.event_view import milliseconds, short
+
+if TYPE_CHECKING:
+    from muniment.encoding.canonical import JsonValue
+    from muniment.queries.effect_stats import Tally
+    from muniment.replays.diff import Contrast
+
+__all__ = ["diff_runs", "show_stats"]
+
+
+@click.command("diff", epilog=examples("muniment runs diff 01JD3Z8M6Q 01JD42K1RS"))
+@click.argument("one", metavar="A", shell_complete=complete_runs)
+@click.argument("other", metavar="B", shell_complete=complete_runs)
+@json_option
+@pass_session
+def diff_runs(session: Session, one: str, other: str, as_json: bool) -> int:
+    """Compare two runs: the first divergence, then the structure.
+
+    Exit code 0 when both state, ask and return the same, 1 when they do not. Times and
+    positions are not compared.
+    """
+    from muniment.replays.diff import contrast
+
+    with session.open() as ledger:
+        found = contrast(ledger, one, other)
+    if as_json:
+        show_json(found.to_json())
+    else:
+        _show_contrast(found)
+    return 0 if found.equal else 1
+
+
+def _show_contrast(found: Contrast) -> None:
+    pairs: list[tuple[str, Cell]] = [("A", found.one), ("B", found.other)]
+    if found.equal:
+        said = [count(number, what[:-1]) for what, number in found.compared.items()]
+        fields([*pairs, ("equal", (", ".join(said), "green"))])
+        return
+    first = found.differences[0]
+    where = [first.what]
+    where += [f'scope "{first.scope}"'] if first.scope else []
+    where += [] if first.seq is None else [f"event {first.seq} of A"]
+    pairs += [
+        ("first", (", ".join(where), "yellow")),
+        ("  field", first.field or "(the whole)"),
+        ("  A", _side(first.expected)),
+        ("  B", _side(first.got)),
+        ("differences", str(len(found.differences))),
+    ]
+    fields(pairs)
+    if found.structure:
+        say()
+        rows = [[kind, str(a), str(b)] for kind, (a, b) in found.structure.items()]
+        table(["type", "A", "B"], rows, right=["A", "B"])
+    if len(found.differences) > 1:
+        hint("--json lists every difference")
+
+
+def _side(value: JsonValue) -> str:
+    return "(nothing)" if value is None else short(value, 300)
+
+
+@click.command(
+    "stats", epilog=examples("muniment runs stats", "muniment runs stats --run 01JD3")
+)
+@click.option(
+    "--run", shell_complete=complete_runs, metavar="RUN", help="Only of this run."
+)
+@json_option
+@pass_session
+def show_stats(session: Session, run: str | None, as_json: bool) -> int:
+    """Count effects by kind: outcomes, durations, tokens."""
+    from muniment.queries.effect_stats import EffectTally
+
+    with session.open() as ledger:
+        tallies = ledger.project(EffectTally, run=run)
+    if as_json:
+        show_json([_members(one) for one in tallies])
+    else:
+        _show_tallies(tallies)
+    return 0
+
+
+def _members(tally: Tally) -> dict[str, JsonValue]:
+    return {name: getattr(tally, name) for name in tally.__slots__}
+
+
+def _show_tallies(tallies: tuple[Tally, ...]) -> None:
+    headings = ["kind", "asked", "done", "failed", "open", "total", "mean", "longest"]
+    headings += ["tokens in", "out"]
+    rows: list[list[Cell]] = []
+    for one in tallies:
+        ended = one.completed + one.failed
+        rows.append(
+            [
+                one.kind,
+                str(one.requested),
+                str(one.completed),
+                str(one.failed),
+                str(one.open),
+                milliseconds(one.duration_us),
+                milliseconds(one.duration_us / ended) if ended else "",
+                milliseconds(one.longest_us),
+                str(one.input_tokens or ""),
+                str(one.output_tokens or ""),
+            ]
+        )
+    table(headings, rows, right=headings[1:], upright=True, sparse=True)

@@ -1,0 +1,1 @@
+"""Ledgers beside a ledger: backups, other histories, predecessors and successors."""

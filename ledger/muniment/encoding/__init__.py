@@ -1,0 +1,1 @@
+"""JSON values and bytes: RFC 8785, and Python values exactly."""

@@ -1,0 +1,1 @@
+"""What can be recorded: event types, effect kinds, and the fields of both."""

@@ -1,0 +1,1 @@
+"""Opening files safely: regular files only, no links."""

@@ -1,0 +1,1 @@
+"""The bytes that outsiders read: statements, envelopes, notes, proofs, tables."""

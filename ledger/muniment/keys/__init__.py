@@ -1,0 +1,1 @@
+"""Who may sign: keys, their enrolment, and from which event to which."""

@@ -1,0 +1,1 @@
+"""Programs: how runs name them, and how they are found again."""

@@ -1,0 +1,1 @@
+"""Reading only: filters, SQL, projections."""

@@ -1,0 +1,1 @@
+"""The record of a run, ready to answer and to be compared."""

@@ -1,0 +1,138 @@
+"""Differences that a replay found, in words that people can act on.
+
+fact in scope "map/3" at event 41: claim.text was "…", is "…"
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+from muniment.encoding.canonical import JsonValue
+from muniment.errors import ReplayDiverged
+
+__all__ = ["Divergence", "several"]
+
+_SHOWN = 120
+_KEPT = 20
+"""How much of the common part of two long texts is shown before they differ."""
+_NAMED = 5
+"""How many differences one error names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Divergence:
+    """A place where a program differs from the record of its run."""
+
+    what: str
+    """``fact``, ``effect``, ``outcome``, ``type``, ``extra``, ``missing``, ``result``,
+    ``order``, ``guard``, ``params``, ``program`` or ``unrecorded``."""
+    scope: str
+    seq: int | None
+    """The recorded event that was expected; None where the record has nothing."""
+    field: str
+    expected: JsonValue
+    got: JsonValue
+    after: int = 0
+    """The recorded event that an unrecorded one followed; 0 for the record's start."""
+
+    @property
+    def position(self) -> int:
+        """Its place in the record."""
+        return self.after if self.seq is None else self.seq
+
+    @classmethod
+    def missing(cls, scope: str, seq: int, kind: str) -> Divergence:
+        """Return the divergence of a program that never reached the event *seq*."""
+        return cls("missing", scope, seq, "type", kind, None)
+
+    def __str__(self) -> str:
+        """Return one line."""
+        where = f' in scope "{self.scope}"' if self.scope else ""
+        at = "" if self.seq is None else f" at event {self.seq}"
+        return f"{self.what}{where}{at}: {self.difference}"
+
+    @property
+    def warns(self) -> bool:
+        """Whether it is only a warning: nothing that was compared differs.
+
+        The order differs, the program is another, or it did something unrecorded.
+        """
+        return self.what in ("order", "program", "unrecorded")
+
+    @property
+    def difference(self) -> str:
+        """The old and the new value, shortened to where they differ."""
+        if self.what == "unrecorded":
+            return self.field
+        was, now = self.window
+        return f"{self.field} was {_short(was)}, is {_short(now)}"
+
+    @property
+    def window(self) -> tuple[JsonValue, JsonValue]:
+        """The old and the new value; of long texts the part around their difference."""
+        return _parted(self.expected, self.got)
+
+    def to_json(self) -> dict[str, JsonValue]:
+        """Return the divergence as plain JSON."""
+        return {
+            "what": self.what,
+            "scope": self.scope,
+            "seq": self.seq,
+            "field": self.field,
+            "expected": self.expected,
+            "got": self.got,
+        }
+
+    @classmethod
+    def from_json(cls, value: dict[str, JsonValue]) -> Divergence:
+        """Read back what `to_json` wrote."""
+        return cls(
+            cast("str", value["what"]),
+            cast("str", value["scope"]),
+            cast("int | None", value["seq"]),
+            cast("str", value["field"]),
+            value["expected"],
+            value["got"],
+        )
+
+    def error(self, run: str) -> ReplayDiverged:
+        """Return the exception that stops the program here."""
+        return ReplayDiverged(
+            str(self),
+            rule=f"replay/{self.what}",
+            seq=self.seq,
+            place=f"run {run}",
+            remedy=f"`muniment runs show {run}` prints what was recorded",
+        )
+
+
+def several(found: list[Divergence], run: str) -> ReplayDiverged:
+    """Return the exception that names the differences *found* at one place."""
+    error = found[0].error(run)
+    others = [one.difference for one in found[1:_NAMED]]
+    left = len(found) - _NAMED
+    error.message = "; ".join([error.message, *others])
+    error.message += f"; and {left} more" if left > 0 else ""
+    return error
+
+
+def _parted(was: JsonValue, now: JsonValue) -> tuple[JsonValue, JsonValue]:
+    """Return two values; of long texts the differing part and a little before it."""
+    if not isinstance(was, str) or not isinstance(now, str):
+        return was, now
+    parts = (
+        at for at, pair in enumerate(zip(was, now, strict=False)) if len({*pair}) > 1
+    )
+    parted = next(parts, min(len(was), len(now)))
+    same = max(0, parted - _KEPT)
+    while len(repr(was[same:parted])) > 2 * _KEPT:  # some characters take ten
+        same += 1
+    if same == 0 or max(len(repr(was)), len(repr(now))) <= _SHOWN:
+        return was, now
+    return f"…{was[same:]}", f"…{now[same:]}"
+
+
+def _short(value: JsonValue) -> str:
+    text = "nothing" if value is None else repr(value)
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"

@@ -1,0 +1,1 @@
+"""Deriving results again from the record, and judging them."""

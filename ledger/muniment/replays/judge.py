@@ -1,0 +1,389 @@
+"""The verdict on a replay: a program's statements, requests and result, and its record.
+
+    judge = Judge(ledger, run, "strict")
+    judge.hear(["fact", "map/0", "note.added", {"text": "…"}])
+    judge.hear(["effect", "", "llm", False, {"request": {…}}])
+    judge.conclude({"type": "run.completed", "result": 42})
+    judge.report(GUARDS).verdict      "acceptable"
+
+Rules:
+
+- The record is verified before anything is compared with it.
+- The program may run in another process, which is not believed: it reports what the
+  program stated, asked and returned, and everything is compared here again. Whatever
+  else it reports can only make a verdict worse.
+- *strict* rejects any difference in what was stated, asked or returned; facts of one
+  scope in another order are a finding of their own, which warns. *bounded* rejects only
+  different requests, outcomes and results; *observational* reports and rejects nothing.
+- A strict replay stops at the first difference; the others continue and find them all.
+  Findings are in the order of the record: a dropped item comes before what follows it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, cast
+
+from muniment.encoding.canonical import JsonValue, canonical
+from muniment.errors import (
+    AppendRefused,
+    CannotTellError,
+    ReplayDiverged,
+    UsageError,
+)
+from muniment.formats.lifecycle import CANCELED, COMPLETED, CONCLUDED, FAILED, LIFE
+from muniment.formats.statement import Event
+from muniment.recorded.compare import comparable_event, first_difference
+from muniment.recorded.divergence import Divergence
+from muniment.recorded.items import Item
+from muniment.recorded.run import Recorded, match_key
+from muniment.recorded.run_check import Checked
+from muniment.replays.certainty import (
+    require_certain,
+    require_compared,
+    require_plugins,
+)
+from muniment.runs.modes.recorded import Replay
+from muniment.runs.recording import Recording
+from muniment.runs.resume import recorded_run, verified_run
+
+if TYPE_CHECKING:
+    from muniment.ledger import Ledger
+
+__all__ = ["VERDICTS", "Judge", "Mode", "ReplayReport", "Verdict", "end_of"]
+
+Mode = Literal["strict", "bounded", "observational"]
+Verdict = Literal["acceptable", "acceptable_with_warnings", "unacceptable"]
+VERDICTS = ("acceptable", "acceptable_with_warnings", "unacceptable")
+
+_BLOCKING = {
+    "strict": frozenset(
+        {
+            *("effect", "extra", "fact", "guard", "missing", "outcome", "params"),
+            *("result", "type"),
+        }
+    ),
+    "bounded": frozenset({"effect", "outcome", "result", "guard"}),
+    "observational": frozenset[str](),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayReport:
+    """The findings and the verdict of a replay."""
+
+    run_id: str
+    mode: str
+    verdict: Verdict
+    compared: int
+    """How many facts and effects were compared with the record."""
+    guards: tuple[str, ...]
+    """What was guarded: sockets, subprocesses, file writes, signals."""
+    findings: tuple[Divergence, ...]
+    result_digest: str | None
+    recorded_as: str | None = None
+    """The run that holds the verdict, if it was recorded."""
+    verified: Checked | None = None
+    """How much of the record was verified before the program was called."""
+    isolation: Mapping[str, JsonValue] | None = None
+    """``level``, ``layers`` and ``missing`` of the process that it ran in; None if that
+    was the caller's own."""
+    children: int | None = None
+    """How many child runs were replayed and judged with it; None if that was not asked
+    for."""
+
+    def __str__(self) -> str:
+        """Return the verdict for people, and each difference on a line."""
+        lines = [
+            f"run {self.run_id}: {self.verdict.replace('_', ' ')} ({self.mode})",
+            f"verified: {self.verified}",
+            f"compared: {self.compared}, watched for {', '.join(self.guards)}",
+            *([] if self.children is None else [f"child runs: {self.children}"]),
+            *map(str, self.findings),
+        ]
+        return "\n".join(lines)
+
+    @property
+    def ok(self) -> bool:
+        """Whether the verdict accepts the run."""
+        return self.verdict != "unacceptable"
+
+    @property
+    def first_divergence(self) -> Divergence | None:
+        """The first finding that is more than a warning."""
+        return next((one for one in self.findings if not one.warns), None)
+
+    @property
+    def exit_code(self) -> int:
+        """0 when accepted, else 1."""
+        return 0 if self.ok else 1
+
+    def with_child(self, child: ReplayReport) -> ReplayReport:
+        """Return the report on this run and the *child* that it called together."""
+        one, other = self.verified, child.verified
+        return replace(
+            self,
+            verdict=max(self.verdict, child.verdict, key=VERDICTS.index),
+            compared=self.compared + child.compared,
+            guards=tuple(name for name in self.guards if name in child.guards),
+            findings=(*self.findings, *child.findings),
+            verified=None if one is None or other is None else one.plus(other),
+            children=(self.children or 0) + 1 + (child.children or 0),
+        )
+
+    def to_json(self) -> dict[str, JsonValue]:
+        """Return the report as plain JSON."""
+        first = self.first_divergence
+        return {
+            "run": self.run_id,
+            "mode": self.mode,
+            "verdict": self.verdict,
+            "verified": None if self.verified is None else self.verified.to_json(),
+            "compared": self.compared,
+            "children": self.children,
+            "guards": list(self.guards),
+            "isolation": None if self.isolation is None else dict(self.isolation),
+            "first_divergence": None if first is None else first.to_json(),
+            "findings": [one.to_json() for one in self.findings],
+            "result_digest": self.result_digest,
+            "recorded_as": self.recorded_as,
+        }
+
+
+class Judge:
+    """The record of one run, and the comparison of a program with it."""
+
+    def __init__(
+        self, ledger: Ledger, run: str, mode: Mode, *, verified: bool = False
+    ) -> None:
+        """Verify the record of *run*, unless it was *verified* before.
+
+        Raises:
+            CannotTellError: the run has no end, or lost blobs.
+            UsageError: there is no such mode.
+            WrongError: the record does not verify.
+
+        """
+        if mode not in _BLOCKING:
+            raise UsageError(
+                f"{mode!r} is not a mode of replay",
+                rule="replay/mode",
+                remedy="use strict, bounded or observational",
+            )
+        self.ledger = ledger
+        self.mode: Mode = mode
+        self.checked: Checked | None = None
+        if verified:
+            self.record: Recorded = recorded_run(ledger, run)
+        else:
+            self.record, check = verified_run(ledger, run)
+            self.checked = check.checked()
+        started = self.record.events[0]
+        self.end = end_of(self.record, run)
+        self.findings: list[Divergence] = []
+        self.held = Replay(self.record, tolerant=mode != "strict")
+        """Compares the program with the record."""
+        self.recording = Recording(
+            ledger.port,
+            run,
+            cast("str", started.raw["name"]),
+            mode=self.held,
+            seed=cast("str", started.raw["seed"]),
+            tenant=started.tenant,
+        )
+        self.digest: str | None = None
+        """The result digest, once the program has ended."""
+        self._performed: dict[tuple[str, int], Item] = {}
+
+    # -- another process tells -------------------------------------------------------
+
+    def hear(self, told: list[JsonValue]) -> None:
+        """Compare with the record what a program did in another process.
+
+        Raises:
+            CannotTellError: the record lacks what it needs.
+            TypeError, ValueError, IndexError, KeyError, AttributeError, ValueRefused:
+                no process of ours reports that.
+
+        """
+        if isinstance(self.recording.halted, ReplayDiverged):
+            return  # what follows the first difference says nothing
+        try:
+            self._hear(told)
+        except (AppendRefused, ReplayDiverged):
+            return  # a plugin's refusal is in the record: it is no difference
+
+    def _hear(self, told: list[JsonValue]) -> None:
+        recording = self.recording
+        match told:
+            case ["fact", str(scope), str(kind), dict(data)]:
+                if self.held.match_fact(scope, kind, data) is None:
+                    self.held.refuse_fact(recording, scope, kind, data)
+                recording.digest.add(scope, kind, data)
+            case ["effect", str(scope), str(kind), bool(again), dict(data)]:
+                self._effect(scope, kind, again, data)
+            case ["outcome", str(scope), int(ordinal), str(kind), dict(data)]:
+                self._outcome(self._performed.pop((scope, ordinal)), kind, data)
+            case ["differs", dict(found)]:
+                self.held.divergences.append(Divergence.from_json(found))
+            case ["lacks", str(scope), str(kind), str(what)]:
+                self.held.lacks(scope, kind, what)
+            case _:
+                raise ValueError("a program reports nothing else")
+
+    def _effect(
+        self, scope: str, kind: str, again: bool, data: dict[str, JsonValue]
+    ) -> None:
+        recording, requested = self.recording, f"{kind}.requested"
+        key = match_key(kind, canonical(data.get("request")))
+        item = self.held.match_effect(scope, kind, key)
+        if item is None:
+            item = self.held.in_place(recording, scope, kind, data)
+        outcome = item.settled(recording.run_id)
+        recording.digest.add(scope, requested, data)
+        again = again or recording.port.kind(kind).reproducible
+        if again and not (item.cancelled or item.is_gated):
+            self._performed[scope, item.ordinal] = item
+        else:
+            answer = self.record.data(outcome)
+            recording.digest.add(scope, outcome.type, answer)
+            self.held.answered(recording.port.kind(kind), answer)
+
+    def _outcome(self, item: Item, kind: str, data: dict[str, JsonValue]) -> None:
+        self.held.compare_outcome(self.recording, item, kind, data)
+        self.recording.digest.add(item.scope, kind, data)
+
+    # -- the end ---------------------------------------------------------------------
+
+    def conclude(
+        self,
+        ended: dict[str, JsonValue] | None,
+        attempts: Iterable[tuple[str, str]] = (),
+    ) -> None:
+        """Take how the program *ended*, and its forbidden *attempts*.
+
+        Args:
+            ended: ``type`` of the event that would end the run, with ``result``, or
+                with ``error_type`` and ``message``; None for a stopped program.
+            attempts: guard and audit event of each.
+
+        Raises:
+            CannotTellError: the record lacks what the program did, and has no effect.
+
+        """
+        guarded = [
+            Divergence("guard", "", None, name, None, what) for name, what in attempts
+        ]
+        if isinstance(self.recording.halted, ReplayDiverged):
+            ended = None
+        ended = self._admitted(ended)
+        missing = [] if guarded else self._missing(stopped=ended is None)
+        found = [*self.held.divergences, *missing]
+        self.findings += [*sorted(found, key=lambda one: one.position), *guarded]
+        if ended is not None:
+            self.digest = self.recording.digest.result(_result(ended))
+            if not guarded:
+                self._compare_end(dict(ended))
+        self.findings += [
+            Divergence("order", one.scope, one.event.seq, "position", None, None)
+            for one in self.record.reordered
+        ]
+        self.findings += self.held.gaps
+        require_compared(self.held, self.findings, self.recording.run_id)
+        require_certain(self.held, self.findings, self.recording.run_id)
+
+    def _admitted(
+        self, ended: dict[str, JsonValue] | None
+    ) -> dict[str, JsonValue] | None:
+        """Return how the program *ended*, if the plugins in the record allowed that."""
+        if ended is None or ended["type"] != COMPLETED:
+            return ended
+        try:
+            self.held.require_unrefused("", COMPLETED)
+        except AppendRefused as refusal:
+            name, text = type(refusal).__name__, self.recording.redacted(str(refusal))
+            return {"type": FAILED, "error_type": name, "message": text}
+        return ended
+
+    def _missing(self, *, stopped: bool) -> list[Divergence]:
+        """Return the items that the program never reached; in strict mode the first.
+
+        A *stopped* program might have reached what follows in the record.
+        """
+        if stopped:
+            left = self.record.passed(self.held.stopped_at)
+        else:
+            left = [*self._performed.values(), *self.record.unused()]
+            left = left[:1] if self.mode == "strict" else left
+        return [one.missing for one in left]
+
+    def report(self, guards: tuple[str, ...]) -> ReplayReport:
+        """Return the verdict on a program that was watched for *guards*."""
+        findings, mode = tuple(self.findings), self.mode
+        blocking = any(one.what in _BLOCKING[mode] for one in findings) or (
+            mode == "bounded" and self.digest is None
+        )
+        if blocking:
+            require_plugins(self.ledger, self.record, findings, self.recording.run_id)
+        verdict: Verdict = (
+            "unacceptable"
+            if blocking
+            else "acceptable_with_warnings"
+            if findings
+            else "acceptable"
+        )
+        return ReplayReport(
+            self.recording.run_id,
+            mode,
+            verdict,
+            self.held.compared,
+            guards,
+            findings,
+            self.digest,
+            verified=self.checked,
+        )
+
+    def _compare_end(self, got: dict[str, JsonValue]) -> None:
+        event_type = self.ledger.port.types.find(self.end.type)
+        data = comparable_event(self.end, event_type, self.ledger.get_blob)
+        names = ("result", "error_type", "message")
+        expected = {name: data[name] for name in names if name in data}
+        difference = first_difference(self.end.type, got.pop("type"), "type")
+        for said in (expected, got):  # each as it would be written here
+            if isinstance(text := said.get("message"), str):
+                said["message"] = self.recording.port.hide(text)
+        if difference is None:
+            difference = first_difference(expected, got)
+        elif "error_type" in got:  # or nobody learns what the program raised
+            raised = f"{FAILED}, {got['error_type']}: {got['message']}"
+            difference = (*difference[:2], raised)
+        if difference is not None:
+            self.findings.append(Divergence("result", "", self.end.seq, *difference))
+
+
+def end_of(record: Recorded, run: str) -> Event:
+    """Return how the recorded *run* ended.
+
+    Raises:
+        CannotTellError: it has no end.
+
+    """
+    last = [event for event in record.events if event.type in LIFE][-1]
+    if last.type in CONCLUDED:
+        return last
+    canceled = last.type == CANCELED
+    raise CannotTellError(
+        f"the run {'was canceled' if canceled else 'has no end'}; "
+        "what it would have come to is not recorded",
+        rule="replay/open",
+        place=f"run {run}",
+        remedy=f"`muniment runs explain {run}` says how it went",
+    )
+
+
+def _result(ended: dict[str, JsonValue]) -> JsonValue:
+    """Return the part of an end that the result digest covers."""
+    if ended["type"] == COMPLETED:
+        return ended.get("result")
+    return {"error": [ended["error_type"], ended["message"]]}

@@ -1,0 +1,1 @@
+"""Programs at work: runs, effects, streams, resumption."""

@@ -1,0 +1,367 @@
+"""The one door to the outside: an effect from its request to its outcome.
+
+    <kind>.requested   durable before the performer is called
+    <kind>.completed   durable before the program sees the value
+    <kind>.failed      durable before the program sees the failure
+
+Rules:
+
+- A live run and a replay raise the same `EffectFailed` and give the same value: the
+  decoded twin of what was written. A value that cannot be written exactly is a failure.
+- The run's mode decides whether an effect is answered or performed, and what happens to
+  its outcome: `muniment.runs.modes.live`, and `recorded`, `resumed` and `fork` beside it.
+- A plugin's ``before_effect`` may refuse or answer; the outcome names the plugin.
+- When a program stops waiting (a timeout) and continues, ``failed`` is written with the
+  reason *cancelled*; a replay waits again. If the run ended there, the effect is in
+  doubt.
+"""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import NoReturn, cast
+
+from muniment.encoding.canonical import JsonValue, parse
+from muniment.encoding.codec import decode
+from muniment.encoding.native import reread
+from muniment.encoding.texts import hidden
+from muniment.errors import (
+    AppendRefused,
+    EffectFailed,
+    MunimentError,
+    RefusedError,
+    RunFenced,
+    StoreError,
+    ValueRefused,
+    origins,
+    printable,
+)
+from muniment.events.types import Prepared
+from muniment.formats.statement import Place
+from muniment.recorded.compare import content_bytes
+from muniment.recorded.divergence import Divergence
+from muniment.recorded.run import Recorded, effect_scope, match_key, nth_key
+from muniment.runs.recording import Recording
+from muniment.runs.seams import EffectState, GateAnswer
+from muniment.runs.waits.called_run import requested
+
+__all__ = ["Call", "begin", "refusal_of"]
+
+GRACE = 10.0
+"""Seconds, beyond the recorded ones, that a program has to cancel an effect again."""
+
+
+def begin(
+    recording: Recording,
+    scope: str,
+    name: str,
+    request: object,
+    beside: Callable[[str], object],
+) -> Call:
+    """Take a request: find its answer in the record, or make it durable.
+
+    *beside* makes the lane in which a plugin states facts of its own.
+
+    Plugins must be asked about a new call: `Call.before`, `Call.abefore`.
+
+    Raises:
+        ValueRefused: the request cannot be written exactly; nothing was written.
+        RefusedError: the kind's model says no, or its outcome is in doubt.
+        UsageError: it would be recorded as a call, and runs nothing.
+        ReplayDiverged: the record holds no such request.
+
+    """
+    recording.owner.require()
+    kind = recording.port.kind(name)
+    request = requested(name, request)
+    kind.check_request(request)
+    fields = {"request": request, "about": dict(kind.about_request(request)) or None}
+    prepared = recording.port.validate(f"{name}.requested", fields)
+    content = content_bytes(prepared, "request")
+    key = match_key(name, content)
+    with recording.lock:
+        recording.require_going()
+        mode = recording.mode
+        item = mode.request(recording, scope, kind, key, fields, prepared)
+        ordinal = recording.next_ordinal(scope) if item is None else item.ordinal
+        call = Call(
+            recording=recording,
+            kind=kind,
+            request=_twin(prepared, "request", recording),
+            asked=prepared,
+            place=Place(recording.run_id, scope, ordinal),
+            inside=effect_scope(scope, name, ordinal),
+            idempotency_key=nth_key(
+                recording.run_id, scope, key, recording.occurrences
+            ),
+            beside=beside,
+            recorded=item,
+        )
+        call.answered = mode.offers(call) if item is None else mode.answers(call, item)
+        call.is_new = not (call.answered or call.cut_off)
+        if call.is_new and mode.writes:
+            call.ask(prepared)
+    return call
+
+
+def _twin(
+    prepared: Prepared, name: str, recording: Recording, given: object = None
+) -> object:
+    """Return the field *name* as the record gives it back: equal, shared with nobody.
+
+    *given* is the value that was written, if it is at hand.
+    """
+    content = prepared.contents.get(name)
+    if content is None or not content.plain:
+        return decode(parse(content_bytes(prepared, name)), recording.port.values)
+    return reread(given, content.data)
+
+
+async def awaited(answer: Awaitable[object]) -> object:
+    """Await what a plugin says; an error that it raises is a refusal that says so."""
+    try:
+        return await answer
+    except Exception as error:  # noqa: BLE001 - a policy that fails must refuse
+        return refusal_of(error)
+
+
+def refusal_of(error: Exception) -> str:
+    """Return why an effect may not happen, from the *error* that a plugin raised.
+
+    Raises:
+        MunimentError: *error*, if it is the ledger's and not the plugin's.
+
+    """
+    if isinstance(error, (RunFenced, StoreError)):
+        raise error
+    if isinstance(error, RefusedError):
+        return error.message
+    return f"it failed with {type(error).__name__}: {printable(error)}"
+
+
+@dataclass(slots=True, kw_only=True)
+class Call(EffectState):
+    """One effect on its way from request to outcome."""
+
+    recording: Recording = field()  # pyright: ignore[reportIncompatibleMethodOverride] - never set again
+    """The run; without `field` the property of the base would be its default."""
+
+    def ask(self, prepared: Prepared) -> None:
+        """Make the request durable, as a further attempt if there was one before."""
+        if self.recorded is not None:
+            prepared.inline["attempt"] = self.recorded.attempts + 1
+        if self.doubt is not None:
+            prepared.inline["doubt"] = dict(self.doubt)
+        self.recording.write(self.recording.draft(prepared, self.place))
+        self.started = time.monotonic()
+
+    def before(self) -> None:
+        """Let plugins, or the kind in a dry run, answer or refuse a new call."""
+        if self.is_new:
+            asking, said = self.recording.mode.consult(self), cast("object", None)
+            try:
+                while True:
+                    waiting = asking.send(said)
+                    if inspect.iscoroutine(waiting):
+                        waiting.close()
+                    said = "its before_effect has to be awaited: use run.aeffect(…)"
+            except StopIteration as end:
+                self._take(cast("GateAnswer | None", end.value))
+
+    async def abefore(self) -> None:
+        """Do as `before` does, awaiting plugins where needed."""
+        from asyncio import CancelledError  # noqa: PLC0415 - sync code needs none
+
+        if self.is_new:
+            asking, said = self.recording.mode.consult(self), cast("object", None)
+            try:
+                while True:
+                    said = await awaited(asking.send(said))
+            except StopIteration as end:
+                self._take(cast("GateAnswer | None", end.value))
+            except CancelledError:
+                self.cancel()
+                raise
+
+    def _take(self, given: GateAnswer | None) -> None:
+        """Apply what a plugin answered, if one did."""
+        self.given = given
+        if given is not None and given.refusal is not None:
+            refusal = RefusedError(given.refusal, rule="effect/plugin")
+            raise self.fail(refusal, reason="refused") from refusal
+        self.answered = given is not None
+
+    def answer(self) -> object:
+        """Return the value that is known already, or raise the recorded failure."""
+        if self.given is not None:
+            if self.given.error is not None:
+                raise self.fail(self.given.error, self.reason) from self.given.error
+            return self.complete(self.given.value)
+        outcome = self.recorded_outcome
+        if self.patience is not None:
+            self.refuse_uncancelled()
+        try:
+            data = self.record.data(outcome)
+        except MunimentError as error:
+            self.recording.halt(error)
+            raise
+        with self.recording.lock:
+            self._count(outcome.type, data)
+            self.recording.mode.answered(self.kind, data)
+        if outcome.type.endswith(".completed"):
+            return decode(data.get("value"), self.recording.port.values)
+        message = cast("str", data.get("message", ""))
+        raise self._failure(cast("str", data["error_type"]), message, data.get("data"))
+
+    def _failure(self, error_type: str, message: str, data: JsonValue) -> EffectFailed:
+        failure = EffectFailed(self.kind.name, error_type, message, data)
+        failure.effect = (self.place.scope, self.place.ordinal)
+        return failure
+
+    def complete(self, value: object, *, held: bool = False) -> object:
+        """Write the value, and return it as the record gives it back.
+
+        A *held* outcome is written only if the run continues.
+
+        Raises:
+            EffectFailed: it cannot be written exactly, or the kind's model says no.
+
+        """
+        prepared, twin = self.prepare(value)
+        self.write(prepared, held=held)
+        told = self.recording.mode.worded(self, "value", cast("JsonValue", twin))
+        return twin if told is twin else decode(told, self.recording.port.values)
+
+    def prepare(self, value: object) -> tuple[Prepared, object]:
+        """Return the outcome to be written for *value*, and its decoded twin.
+
+        Raises:
+            EffectFailed: it cannot be written exactly, or the kind's model says no.
+
+        """
+        try:
+            self.kind.check_response(value)
+            about = {**(self.kind.about_answer(value) or {}), **self.about} or None
+            fields: dict[str, object] = {"value": value, "about": about}
+            prepared = self._outcome("completed", fields)
+            # At once: later changes to the value are not in the record.
+            twin = _twin(prepared, "value", self.recording, value)
+            self.recording.mode.admit_outcome(
+                self.recording, prepared.type.name, fields
+            )
+        except AppendRefused as error:
+            self.given = GateAnswer(by=error.by, refusal=error.message)
+            raise self.fail(error, reason="refused") from error
+        except ValueRefused as error:
+            raise self.fail(error, reason="unrecordable") from error
+        except RefusedError as error:
+            raise self.fail(error, reason="refused") from error
+        except Exception as error:
+            raise self.fail(error) from error
+        return prepared, twin
+
+    def is_halted_by(self, error: BaseException | None) -> bool:
+        """Tell whether *error* comes from what stopped the run, not from the effect."""
+        halted = self.recording.halted
+        return halted is not None and any(one is halted for one in origins(error))
+
+    def fail(self, error: Exception, reason: str | None = None) -> EffectFailed:
+        """Write the failure, and return the error that the program sees."""
+        worded = isinstance(error, RefusedError) or self._is_given(error)
+        said = str(getattr(error, "message", "")) if worded else printable(error)
+        known = getattr(error, "redacted", False) is True  # by the code that raised it
+        hide = str if known else self.recording.redacted
+        name = reason or type(error).__name__
+        if isinstance(error, EffectFailed) and self._is_given(error):
+            name = error.error_type
+        fields: dict[str, object] = {"error_type": name, "message": hide(said)}
+        fields["reason"] = reason
+        try:
+            data = hidden(getattr(error, "data", None), hide)
+            prepared = self._outcome("failed", {**fields, "data": data})
+        except Exception:  # noqa: BLE001 - whatever a foreign attribute raises
+            # The error's data has no exact form; its type and message do.
+            prepared = self._outcome("failed", fields)
+        self.write(prepared)
+        told = self.recording.mode.worded(
+            self, "data", parse(content_bytes(prepared, "data"))
+        )
+        return self._failure(name, cast("str", fields["message"]), told)
+
+    def _is_given(self, error: Exception) -> bool:
+        """Tell whether *error* is what a plugin answered with."""
+        return self.given is not None and self.given.error is error
+
+    def cancel(self, name: str = "CancelledError", data: object = None) -> None:
+        """Record that the program stopped waiting; written only if the run continues.
+
+        *name* is the error that stopped it. One that is not a ``CancelledError``, such as
+        Ctrl-C, does not occur by itself in a replay, which raises it again.
+        """
+        fields: dict[str, object] = {
+            "error_type": name,
+            "message": "",
+            "data": data,
+            "reason": "cancelled",
+        }
+        self.write(self._outcome("failed", fields), held=True)
+
+    @property
+    def patience(self) -> float | None:
+        """Seconds to wait for the cancellation that the record holds; None for none."""
+        item = self.recorded
+        if self.given is not None or item is None or not item.cancelled:
+            return None
+        named = self.recorded_outcome.raw.get("error_type")
+        return self.took if named == "CancelledError" else None
+
+    @property
+    def took(self) -> float:
+        """Seconds that the recorded effect took, and some grace."""
+        took = cast("int", self.recorded_outcome.raw.get("duration_us", 0))
+        return took / 1_000_000 + GRACE
+
+    def recount(self) -> None:
+        """Count the recorded cancellation, which happened again."""
+        outcome = self.recorded_outcome
+        with self.recording.lock:
+            self._count(outcome.type, self.record.data(outcome))
+
+    @property
+    def record(self) -> Recorded:
+        """The record in which the call was found."""
+        return cast("Recorded", self.recording.mode.record)
+
+    def refuse_uncancelled(self) -> NoReturn:
+        """Diverge, since the program still waits where it stopped in the record."""
+        seq = self.recorded_outcome.seq
+        found = Divergence(
+            "outcome", self.place.scope, seq, "reason", "cancelled", None
+        )
+        self.recording.mode.declare(self.recording, found)
+
+    def _outcome(self, verb: str, fields: Mapping[str, object]) -> Prepared:
+        by = dict[str, object](
+            {"who": "performer"} if self.given is None else self.given.by
+        )
+        elapsed = round((time.monotonic() - self.started) * 1_000_000)
+        return self.recording.port.validate(
+            f"{self.kind.name}.{verb}",
+            {**fields, "answered_by": by, "duration_us": elapsed},
+        )
+
+    def write(self, prepared: Prepared, *, held: bool = False) -> None:
+        """Write the outcome, and count it; *held*, only if the run continues."""
+        recording = self.recording
+        recording.owner.require()
+        with recording.lock:
+            recording.mode.outcome(self, prepared, held=held)
+            self._count(prepared.type.name, prepared)
+
+    def _count(self, kind: str, outcome: dict[str, JsonValue] | Prepared) -> None:
+        digest, scope = self.recording.digest, self.place.scope
+        digest.add(scope, f"{self.kind.name}.requested", self.asked)
+        digest.add(scope, kind, outcome)

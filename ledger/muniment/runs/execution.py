@@ -1,0 +1,390 @@
+"""Running a program: open a run, call the program, finish with its result.
+
+Rules:
+
+- ``run.started`` is durable before the program is called. Its end is ``run.completed``,
+  ``run.failed``, ``run.paused``, or ``run.interrupted`` (Ctrl-C, a cancelled task, an
+  effect in doubt), which can be resumed; a crash leaves the run open, which can be
+  resumed too.
+- A result that cannot be written exactly fails the run: what was not recorded did not
+  happen.
+- The end of every run is followed by a checkpoint.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import platform
+import secrets
+import sys
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Self, cast
+
+from muniment.encoding.canonical import JsonValue, parse
+from muniment.encoding.codec import decode
+from muniment.errors import (
+    CannotTellError,
+    EffectFailed,
+    EffectInDoubt,
+    RefusedError,
+    ReplayDiverged,
+    RunEnded,
+    RunFenced,
+    RunPaused,
+    UsageError,
+    ValueRefused,
+    origins,
+    printable,
+)
+from muniment.formats.lifecycle import COMPLETED, ENDS, FAILED, INTERRUPTED, PAUSED
+from muniment.recorded.compare import content_bytes
+from muniment.recorded.run import effect_scope
+from muniment.runs.recording import Recording
+from muniment.runs.run import Run
+
+__all__ = [
+    "Done",
+    "Ending",
+    "acall",
+    "call",
+    "causes",
+    "environment",
+    "finish",
+    "is_alive",
+    "owner",
+    "refuse_async",
+    "stop",
+    "ulid",
+]
+
+_CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The result of a run that ended."""
+
+    run_id: str
+    status: str
+    """``completed``, ``failed``, ``refused``, ``diverged``, ``paused`` or ``dry``."""
+    result_digest: str
+    """Equal for every run with the same inputs, facts, effects and result; empty while
+    the run is paused."""
+    value: object = None
+    error: Exception | None = None
+    pause: RunPaused | None = None
+    """Why the run waits, if it is paused."""
+
+    @classmethod
+    def paused(cls, run: str, pause: RunPaused) -> Self:
+        """Return the result of a run that waits."""
+        return cls(run, ENDS[PAUSED], "", pause=pause)
+
+    def __str__(self) -> str:
+        """One line: how the run ended, and with what."""
+        if self.is_paused:
+            return f"run {self.run_id}: {self.status}"
+        if self.error is None:
+            return f"run {self.run_id}: {self.status}, {self.value!r}"
+        why = f"{type(self.error).__name__}: {self.error}"
+        return f"run {self.run_id}: {self.status}, {why}"
+
+    @property
+    def ok(self) -> bool:
+        """Whether the program returned."""
+        return self.error is None and not self.is_paused
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether the run waits and has no result yet."""
+        return self.status == ENDS[PAUSED]
+
+    @property
+    def result(self) -> object:
+        """What the program returned; raises what it raised."""
+        self.raise_failure()
+        return self.value
+
+    def raise_failure(self) -> None:
+        """Raise what the program raised, if it did; refuse while the run is paused."""
+        if self.error is not None:
+            raise self.error
+        if self.is_paused:
+            raise CannotTellError(
+                "the run is paused and has no result yet",
+                rule="run/paused",
+                place=f"run {self.run_id}",
+                remedy=f"`muniment resume {self.run_id}` continues it",
+            )
+
+
+@dataclass(slots=True)
+class Ending:
+    """A run on its way to its end."""
+
+    began: float
+    done: Done | None = None
+
+    @property
+    def result(self) -> Done:
+        """The result of the run, once it ended."""
+        if self.done is None:
+            raise AssertionError("a run that was left has an end")
+        return self.done
+
+
+def ulid() -> str:
+    """Return a new ULID: 48 bits of milliseconds, 80 random bits, 26 characters."""
+    number = (time.time_ns() // 1_000_000) << 80 | secrets.randbits(80)
+    return "".join(_CROCKFORD[(number >> shift) & 31] for shift in range(125, -1, -5))
+
+
+def environment() -> dict[str, object]:
+    """Return what a run records about where it runs."""
+    return {
+        "muniment": _version(),
+        "platform": _platform(),
+        "python": platform.python_version(),
+        "implementation": sys.implementation.name,
+    }
+
+
+@cache
+def _version() -> str:
+    """Return the version that this process has loaded."""
+    from importlib.metadata import version  # noqa: PLC0415 - slow, and only runs ask
+
+    return version("muniment")
+
+
+def _platform() -> str:
+    """Return what `platform.platform` says; on Linux, without its processor.
+
+    It starts a process to ask for the processor, which most kernels do not know.
+    """
+    if sys.platform != "linux":
+        return platform.platform()
+    system = platform.uname()
+    libc = "".join(platform.libc_ver())
+    parts = (system.system, system.release, system.machine, libc and f"with-{libc}")
+    return "-".join(part for part in parts if part)
+
+
+def owner(pid: int | None = None) -> dict[str, object]:
+    """Return a description by which to tell whether a run's owner is still alive."""
+    return {
+        "host": platform.node(),
+        "pid": os.getpid() if pid is None else pid,
+        "started": _process_start(os.getpid() if pid is None else pid),
+    }
+
+
+def is_alive(described: Mapping[str, JsonValue]) -> bool | None:
+    """Tell whether the owner *described* is alive; None when that cannot be known."""
+    if described.get("host") != platform.node() or os.name == "nt":
+        return None  # on Windows, os.kill would end the process
+    pid = cast("int", described.get("pid", 0))
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    if _process_fields(pid)[:1] in (["Z"], ["X"]):
+        return False  # a zombie: its parent has not waited for it
+    return described.get("started") in ("", _process_start(pid))
+
+
+def _process_start(pid: int) -> str:
+    """Return the start time of a process in ticks since boot, "" where unknown."""
+    known = _process_fields(pid)
+    return known[19] if known else ""
+
+
+def _process_fields(pid: int) -> list[str]:
+    """Return what Linux says about a process after its name: state, parent and so on."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return []
+    return stat.rpartition(")")[2].split()
+
+
+def call(
+    recording: Recording, program: Callable[..., object], params: Mapping[str, object]
+) -> object:
+    """Call a sync *program* as the run *recording*."""
+    lane = Run(recording)
+    recording.mode.begin()
+    with lane:
+        value = program(lane, **params)
+        if inspect.isawaitable(value):
+            if inspect.iscoroutine(value):
+                value.close()
+            raise _is_async(recording.name)
+    return value
+
+
+async def acall(
+    recording: Recording, program: Callable[..., object], params: Mapping[str, object]
+) -> object:
+    """Call a sync or async *program* as the run *recording*."""
+    lane = Run(recording)
+    recording.mode.begin()
+    with lane:
+        value = program(lane, **params)
+        if inspect.isawaitable(value):
+            value = await cast("Awaitable[object]", value)
+    return value
+
+
+def refuse_async(program: Callable[..., object]) -> None:
+    """Refuse a program that must be awaited, before anything is written."""
+    if inspect.iscoroutinefunction(program):
+        raise _is_async(getattr(program, "__qualname__", repr(program)))
+
+
+def _is_async(name: str) -> UsageError:
+    return UsageError(
+        "the program is asynchronous",
+        rule="run/async",
+        place=name,
+        remedy="use `await ledger.aexecute(…)` or `await ledger.aresume(…)`",
+    )
+
+
+def finish(recording: Recording, value: object, began: float) -> Done:
+    """Write ``run.completed`` with *value* and return the result of the run."""
+    recording.owner.require()
+    with recording.lock:
+        recording.require_going()
+        recording.mode.finish(recording)
+        recording.close_streams()
+        recording.drain()
+        fields = {**recording.completeness(), "result": value}
+        fields["duration_us"] = _elapsed(began)
+        prepared = recording.port.validate(COMPLETED, fields)
+        recording.mode.admit(recording, "", COMPLETED, fields)
+        if recording.mode.writes:
+            recording.drain()
+            prepared.inline.update(
+                cast("dict[str, JsonValue]", recording.completeness())
+            )
+            recording.write_prepared(prepared)
+        recording.ended = True
+    content = content_bytes(prepared, "result")
+    digest = recording.digest.result(parse(content))
+    result = decode(parse(content), recording.port.values)
+    return Done(recording.run_id, recording.mode.returned, digest, result)
+
+
+def stop(recording: Recording, error: BaseException, began: float) -> Done:
+    """Write how *error* ended the run; return the result, or raise if it has none."""
+    if not recording.owner.is_here:  # a forked child leaves its parent's run
+        raise error
+    if _may_wrap(error):
+        error = recording.halted or error
+    if isinstance(error, RunFenced) or recording.ended:
+        raise error
+    if isinstance(error, RunPaused):
+        return _pause(recording, error)
+    if not isinstance(error, Exception) or isinstance(error, EffectInDoubt):
+        _interrupt(recording, error)
+        raise error
+    status = _status(error)
+    with recording.lock:
+        if recording.mode.writes:
+            _write_failure(recording, error, status, began)
+        recording.ended = True
+    result: JsonValue = {
+        "error": [type(error).__name__, recording.redacted(printable(error))]
+    }
+    digest = recording.digest.result(result)
+    return Done(recording.run_id, status, digest, None, error)
+
+
+def _may_wrap(error: object) -> bool:
+    """Tell whether *error* may wrap what stopped the run."""
+    return isinstance(error, Exception | BaseExceptionGroup)
+
+
+def _pause(recording: Recording, error: RunPaused) -> Done:
+    with recording.lock:
+        if recording.mode.writes:
+            recording.drop_held()
+            recording.write_lifecycle(
+                PAUSED,
+                {"reason": error.reason, "waits_for": [*error.waits_for] or None},
+            )
+        recording.ended = True
+    return Done.paused(recording.run_id, error)
+
+
+def _interrupt(recording: Recording, error: BaseException) -> None:
+    # Only the name of other errors: their messages may hold anything.
+    named = error.reason if isinstance(error, RunEnded) else type(error).__name__
+    data: dict[str, object] = {"reason": named}
+    if isinstance(error, EffectInDoubt):
+        data = {"reason": printable(error), "doubt": error.doubt}
+    with recording.lock:
+        if recording.mode.writes:
+            recording.drop_held()
+            # A write that was interrupted may have been the run's end.
+            with suppress(RunFenced):
+                recording.write_lifecycle(INTERRUPTED, data)
+        recording.ended = True
+
+
+def _write_failure(
+    recording: Recording, error: Exception, status: str, began: float
+) -> None:
+    recording.close_streams()
+    recording.drain()
+    fields: dict[str, object] = {
+        **recording.completeness(),
+        "error_type": type(error).__name__,
+        "message": recording.redacted(printable(error)),
+        "status": status,
+        "cause": causes(error) or None,
+        "duration_us": _elapsed(began),
+    }
+    recording.write_lifecycle(FAILED, fields)
+
+
+def _status(error: Exception) -> str:
+    if isinstance(error, ReplayDiverged):
+        return "diverged"
+    if isinstance(error, EffectFailed):
+        return "refused" if error.error_type == "refused" else "failed"
+    if isinstance(error, RefusedError) and not isinstance(error, ValueRefused):
+        return "refused"
+    return "failed"
+
+
+def causes(error: BaseException | None, inside: str | None = None) -> list[object]:
+    """Return scope and ordinal of the effects whose failures *error* comes from.
+
+    Of failures in a sequence, only the last counts, and those inside it.
+    """
+    found: list[object] = []
+    for one in origins(error):
+        if isinstance(one, BaseExceptionGroup):
+            group = cast("BaseExceptionGroup[BaseException]", one)
+            parts = [at for part in group.exceptions for at in causes(part, inside)]
+            return found + parts
+        if isinstance(one, EffectFailed) and one.effect is not None:
+            scope, ordinal = one.effect
+            if inside is None or f"{scope}/".startswith(f"{inside}/"):
+                found.append([scope, ordinal])
+                inside = effect_scope(scope, one.kind, ordinal)
+    return found
+
+
+def _elapsed(began: float) -> int:
+    return round((time.monotonic() - began) * 1_000_000)

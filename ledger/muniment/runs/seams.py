@@ -1,0 +1,286 @@
+"""What a run needs from the ledger that records it, and from those who answer it."""
+
+from __future__ import annotations
+
+import time
+from abc import abstractmethod
+from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
+
+from muniment.encoding.registry import ValueTypes
+from muniment.errors import AppendRefused, EffectFailed
+from muniment.events.effect_kinds import EffectKind
+from muniment.events.types import Prepared
+from muniment.formats.decisions import Decision
+from muniment.formats.statement import Event, Place
+from muniment.storage.append import Fence
+from muniment.storage.sealing import Draft
+
+if TYPE_CHECKING:
+    from muniment.recorded.items import Item
+    from muniment.runs.modes.doubt import Doubts
+    from muniment.runs.waits.called_run import CalledRun
+
+__all__ = [
+    "Asking",
+    "Children",
+    "EffectState",
+    "GateAnswer",
+    "People",
+    "Port",
+    "RunFacts",
+    "RunState",
+    "Stream",
+]
+
+E = TypeVar("E", bound=BaseException)
+
+Asking: TypeAlias = "Generator[Awaitable[object], object, GateAnswer | None]"
+"""Asks plugins in turn, and yields each answer that must be awaited."""
+
+
+@dataclass(frozen=True, slots=True)
+class GateAnswer:
+    """What a plugin's ``before_effect`` gives in place of the performer."""
+
+    value: object = None
+    by: Mapping[str, object] = field(default_factory=dict[str, object])
+    """What the outcome says about who answered, besides the plugin's name and version."""
+    error: EffectFailed | None = None
+    """The failure that is the answer, in place of a value."""
+    refusal: str | None = None
+    """Why the effect may not happen; the ledger sets it when a plugin says so."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunFacts:
+    """What plugins are told about a run: the facts that it began with."""
+
+    id: str
+    name: str
+    tenant: str = "default"
+    labels: Mapping[str, str] = field(default_factory=dict[str, str])
+    params: Mapping[str, object] = field(default_factory=dict[str, object])
+    resumed: bool = False
+    """Whether the run began earlier and continues here."""
+
+
+class RunState(Protocol):
+    """What modes, and the runs that it calls, need of a run being recorded."""
+
+    @property
+    def run_id(self) -> str:
+        """The run's id."""
+        ...
+
+    @property
+    def facts(self) -> RunFacts:
+        """What plugins are told of the run."""
+        ...
+
+    @property
+    def port(self) -> Port:
+        """What the run needs from its ledger."""
+        ...
+
+    @property
+    def doubts(self) -> Doubts:
+        """What is decided about effects in doubt, in the run and in its children."""
+        ...
+
+    @property
+    def fence(self) -> Fence | None:
+        """What the writer looks at before it writes for the run."""
+        ...
+
+    @property
+    def ancestors(self) -> tuple[str, ...]:
+        """The runs that this one is a child of: its parent first, the root last."""
+        ...
+
+    @property
+    def stopped(self) -> BaseException | None:
+        """What stopped the run, or one of its ancestors."""
+        ...
+
+    def halt(self, error: E) -> E:
+        """Remember the first *error* that nothing may follow; return it to be raised."""
+        ...
+
+    def refused(self, scope: str, kind: str, refusal: AppendRefused) -> AppendRefused:
+        """Record that a plugin refused an event; return the error the program sees."""
+        ...
+
+    def draft(self, prepared: Prepared, place: Place) -> Draft:
+        """Return *prepared* as an event of this run at *place*."""
+        ...
+
+    def write(self, last: Draft) -> Event:
+        """Write what is buffered and *last* in one commit; return the last event."""
+        ...
+
+    def hold(self, outcome: Draft) -> None:
+        """Write *outcome* with the next write, unless the run is interrupted first."""
+        ...
+
+    def defer(self, prepared: Prepared, place: Place) -> None:
+        """Write the request at *place* with its outcome, since nothing is performed."""
+        ...
+
+
+@dataclass(slots=True, kw_only=True)
+class EffectState:
+    """One effect on its way from request to outcome: what is known of it so far."""
+
+    kind: EffectKind
+    request: object
+    """The decoded twin of the request, which the performer gets."""
+    asked: Prepared
+    """The request as written."""
+    place: Place
+    inside: str
+    """The scope in which the performer records."""
+    idempotency_key: str
+    beside: Callable[[str], object]
+    """Makes the lane for what a plugin states by itself, from the plugin's name."""
+    recorded: Item | None = None
+    answered: bool = False
+    is_new: bool = False
+    """Whether it is to be performed, unless a plugin answers or refuses."""
+    cut_off: bool = False
+    """Whether the record holds parts of its answer and later events, but no end."""
+    given: GateAnswer | None = None
+    """What a plugin answered, or the record of a fork's origin."""
+    reason: str | None = None
+    """Why the effect failed, if the answer is a recorded failure."""
+    doubt: Mapping[str, str] | None = None
+    """What was decided about the effect, if it was in doubt."""
+    differs: bool = False
+    """Whether it was performed for comparison and its outcome differs."""
+    about: Mapping[str, object] = field(default_factory=dict[str, object])
+    """What the performer says about its value, in addition to what the kind says."""
+    started: float = field(default_factory=time.monotonic)
+
+    @property
+    @abstractmethod
+    def recording(self) -> RunState:
+        """The run that it is an effect of."""
+
+    @property
+    def recorded_outcome(self) -> Event:
+        """The recorded outcome of a call that is answered or compared."""
+        outcome = None if self.recorded is None else self.recorded.outcome
+        if outcome is None:
+            raise AssertionError("a call that the record answers has an outcome")
+        return outcome
+
+
+class Children(Protocol):
+    """Who conducts the runs that a run calls."""
+
+    def conduct(self, call: EffectState, called: CalledRun) -> object:
+        """Run what was *called* by the effect *call* to its end; return its result."""
+        ...
+
+    async def aconduct(self, call: EffectState, called: CalledRun) -> object:
+        """Do as `conduct` does, for a program that may be asynchronous."""
+        ...
+
+
+class People(Protocol):
+    """Who decides what a run asks."""
+
+    def require_format(self) -> None:
+        """Refuse decisions in a ledger whose verifiers would ignore them."""
+        ...
+
+    def decision(self, asked: Event) -> Decision | None:
+        """Return the decision on what the event *asked*; None if there is none yet."""
+        ...
+
+
+class Port(Protocol):
+    """What a run needs from the ledger that records it."""
+
+    values: ValueTypes
+    """The classes whose instances cross into JSON."""
+    children: Children
+    """Who conducts the runs that a run calls."""
+    actor: str
+    """The writer that events claim."""
+
+    @property
+    def inbox(self) -> People:
+        """Who decides what a run asks."""
+        ...
+
+    def kind(self, name: str) -> EffectKind:
+        """Return the effect kind *name*, or raise with a suggestion."""
+        ...
+
+    def refuse_reserved(self, name: str) -> None:
+        """Refuse types that only the kernel writes."""
+        ...
+
+    def validate(
+        self, name: str, data: Mapping[str, object], series: Iterable[str] = ()
+    ) -> Prepared:
+        """Validate the data of an event that is to belong to *series*."""
+        ...
+
+    def prepare(
+        self, name: str, data: Mapping[str, object], run: str | None
+    ) -> Prepared:
+        """Validate the data of an event, then ask ``before_append``."""
+        ...
+
+    def admit(self, name: str, data: Mapping[str, object], run: str | None) -> None:
+        """Ask ``before_append`` about an event that is about to be written."""
+        ...
+
+    def commit(self, drafts: list[Draft], fence: Fence | None) -> list[Event]:
+        """Append *drafts* in one durable commit."""
+        ...
+
+    def require_owned(self, fence: Fence) -> None:
+        """Refuse an owner that lost the run to a newer one."""
+        ...
+
+    def tell(self, events: list[Event]) -> None:
+        """Tell ``after_append``."""
+        ...
+
+    def before_effect(
+        self,
+        beside: Callable[[str], object],
+        facts: RunFacts,
+        scope: str,
+        kind: EffectKind,
+        request: object,
+    ) -> Asking:
+        """Ask the plugins; None when nobody answers or refuses.
+
+        *beside* makes the lane for what a plugin states by itself.
+        """
+        ...
+
+    def hook(self, name: str, /, **arguments: object) -> object:
+        """Return the first plugin's answer to the hook *name*, or raise."""
+        ...
+
+    def hide(self, text: str) -> str:
+        """Return the text of an error without secrets, as plugins know them."""
+        ...
+
+
+class Stream(Protocol):
+    """An effect whose answer is passed on in parts."""
+
+    def draft(self) -> Draft | None:
+        """Return the event of the parts passed on since the last one, if any were."""
+        ...
+
+    def close(self) -> None:
+        """Write the outcome of a stream that nobody reads any further."""
+        ...

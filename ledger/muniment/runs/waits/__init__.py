@@ -1,0 +1,1 @@
+"""What a run waits for, without keeping a process."""

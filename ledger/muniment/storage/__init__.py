@@ -1,0 +1,1 @@
+"""The writer: transactions, appends, checkpoints, and making a ledger."""

@@ -1,0 +1,322 @@
+"""Single answers from the log: the head, one event, one run's events, its id.
+
+Rules: each starts after O(log n) steps, and loads no toolkit (ADR 18); ids may be given
+by any unique prefix.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import heapq
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import islice
+from operator import itemgetter
+from typing import Literal, cast
+
+from muniment.encoding.canonical import sha256_tag
+from muniment.errors import StoreError, UsageError, WrongError
+from muniment.events.readable import readable
+from muniment.formats.dsse import pae
+from muniment.formats.series import series_digest
+from muniment.formats.statement import Event, read_event
+from muniment.keys.ed25519 import PublicKey
+from muniment.keys.keyring import Keyring
+from muniment.storage.connections import Database, Execute
+from muniment.storage.tail import last_row
+from muniment.trust.head_memory import Head
+
+__all__ = [
+    "digest",
+    "event_at",
+    "events_in",
+    "events_of_run",
+    "has_head",
+    "head_of",
+    "is_of_series",
+    "keyring_of",
+    "last_of_series",
+    "ledger_id_of",
+    "run_id",
+]
+
+PAGE = 500
+
+_ABOUT = "SELECT DISTINCT digest FROM subject WHERE digest BETWEEN ? AND ? LIMIT 2"
+_DIGEST = re.compile(r"sha256:([0-9a-f]{1,64})")
+_DIGITS = 64
+
+_ROW = "SELECT payload, signature, key, hash FROM event WHERE seq = ?"
+_WHOLE = "SELECT seq, type, run, payload, signature, key, hash FROM event WHERE seq = ?"
+_PAGE = (
+    "SELECT seq, type, run, payload, signature, key, hash FROM event "
+    "WHERE {}seq >= ? AND seq < ? ORDER BY seq {} LIMIT ?"
+)
+_CHOSEN = {
+    "run": "run = ? AND ",
+    "type": "type = ? AND ",
+    "subject": "seq IN (SELECT seq FROM subject WHERE digest = ?) AND ",
+    "series": "seq IN (SELECT seq FROM subject WHERE digest = ?) AND ",
+}
+"""What to select by → its part of a page's condition."""
+_KEY_EVENTS = (
+    "SELECT payload, signature, key, hash FROM event WHERE type IN "
+    "('ledger.opened', 'key.enrolled', 'key.revoked', 'key.rotated') ORDER BY seq"
+)
+_OF_SERIES = (
+    "SELECT e.payload, e.signature, e.key, e.hash FROM subject AS s "
+    "JOIN event AS e ON e.seq = s.seq WHERE s.digest = ? ORDER BY s.seq DESC"
+)
+_LARGEST = 2**63 - 1  # SQLite's largest integer
+_RUNS = "SELECT DISTINCT run FROM event WHERE run >= ? AND run < ? LIMIT 2"
+
+
+def ledger_id_of(database: Database) -> str:
+    """Return the id of the ledger in *database*: the hash of its genesis payload."""
+    with database.reading() as driver:
+        row = driver.execute(_ROW, (0,)).fetchone()
+    if row is None:
+        raise StoreError(
+            "the ledger is empty; not even its genesis is there",
+            rule="event/genesis",
+            place=str(database.path),
+            remedy="run `muniment verify`; restore a backup",
+        )
+    if not isinstance(row[0], bytes):
+        raise WrongError(
+            "the genesis has no payload",
+            rule="event/statement",
+            seq=0,
+            place=str(database.path),
+            remedy="run `muniment verify`",
+        )
+    return sha256_tag(row[0])
+
+
+def head_of(database: Database) -> Head:
+    """Return the size of the log and the leaf hash of its last event."""
+    with database.reading() as driver:
+        row = last_row(driver.execute)
+    if row is None:
+        return Head(0, hashlib.sha256(b"").digest())
+    return Head(row[0] + 1, row[1])
+
+
+def event_at(database: Database, seq: int) -> Event:
+    """Return event number *seq*.
+
+    Raises:
+        UsageError: there is none.
+
+    """
+    with database.reading() as driver:
+        known = -1 if seq > _LARGEST else seq
+        row = driver.execute(_WHOLE, (known,)).fetchone()
+        if row is not None:
+            return readable(row[:3], *row[3:])
+    raise UsageError(
+        f"there is no event {seq}; the last is {head_of(database).size - 1}",
+        rule="event/unknown",
+        place=str(database.path),
+        remedy="`muniment events` lists them",
+    )
+
+
+def keyring_of(execute: Execute, ledger_id: str, place: str) -> Keyring:
+    """Return the keys of the ledger behind *execute*, as its key events say.
+
+    Each event counts only under its own signature: all trust depends on them.
+
+    Raises:
+        StoreError: there is no genesis.
+        WrongError: a key event breaks a rule of keys, or is not signed as it says.
+
+    """
+    keyring: Keyring | None = None
+    for row in execute(_KEY_EVENTS):
+        event = read_event(row[0], row[1], row[2], row[3])
+        signer = PublicKey(bytes(event.key))
+        if not signer.verify(event.signature, pae(event.payload)):
+            raise WrongError(
+                "the signature is not its key's over the payload",
+                rule="event/signature",
+                seq=event.seq,
+                place=f"{place} event {event.seq}",
+                remedy="run `muniment verify`",
+            )
+        if keyring is None:
+            keyring = Keyring.genesis(event.raw, signer, ledger_id)
+        else:
+            keyring.apply(event.seq, event.type, event.raw, signer)
+    if keyring is None:
+        raise StoreError(
+            "the ledger has no genesis",
+            rule="event/genesis",
+            place=place,
+            remedy="run `muniment verify`",
+        )
+    return keyring
+
+
+def last_of_series(execute: Execute, keys: Iterable[str]) -> dict[str, tuple[int, str]]:
+    """Return the count and the last leaf hash of each series that has events.
+
+    Raises:
+        WrongError: a row does not hold a statement.
+
+    """
+    found: dict[str, tuple[int, str]] = {}
+    for key in set(keys):
+        # An event may also be about the digest of a key without being in the series.
+        for row in execute(_OF_SERIES, (series_digest(key),)):
+            event = read_event(row[0], row[1], row[2], row[3])
+            if is_of_series(event, key):
+                (count,) = (one.count for one in event.series if one.key == key)
+                found[key] = count, event.hash
+                break
+    return found
+
+
+def has_head(database: Database, size: int, leaf: str) -> bool:
+    """Tell whether the event before *size* has the leaf hash *leaf* (hex)."""
+    with database.reading() as driver:
+        row = driver.execute(
+            "SELECT hash FROM event WHERE seq = ?", (size - 1,)
+        ).fetchone()
+    return row is not None and cast("bytes", row[0]).hex() == leaf
+
+
+def events_of_run(
+    database: Database, run: str, start: int = 0, kind: str | None = None
+) -> Iterator[Event]:
+    """Yield a run's events, of one type or all, from *start* on."""
+    chosen = {"run": run} if kind is None else {"run": run, "type": kind}
+    return (event for _, event in _pages(database, chosen, start, _LARGEST, "asc"))
+
+
+def events_in(  # noqa: PLR0913 - one keyword for each filter
+    database: Database,
+    *,
+    run: str | None = None,
+    types: Collection[str] = (),
+    subject: str | None = None,
+    series: str | None = None,
+    start: int = 0,
+    end: int | None = None,
+    order: Literal["asc", "desc"] = "asc",
+    most: int | None = None,
+) -> Iterator[Event]:
+    """Yield the events of a run or of all, of some types or of all, in their order.
+
+    At most *most* events from *start* on and before *end*, none that is appended
+    meanwhile. With *subject*, a whole ``sha256:…``, only events about it; with
+    *series*, a key, only events of that series.
+    """
+    size = head_of(database).size
+    end = size if end is None else min(end, size)
+    if start >= end or most == 0:
+        return
+    chosen: dict[str, str | bytes] = {} if run is None else {"run": run}
+    if subject is not None:
+        chosen["subject"] = bytes.fromhex(subject.removeprefix("sha256:"))
+    if series is not None:
+        chosen["series"] = series_digest(series)
+    page = PAGE if most is None else min(most, PAGE)
+    each = [
+        _pages(database, one, start, end, order, page)
+        for one in ({**chosen, "type": kind} for kind in sorted(set(types)))
+    ] or [_pages(database, chosen, start, end, order, page)]
+    merged = heapq.merge(*each, key=itemgetter(0), reverse=order == "desc")
+    found = (one for _, one in merged if series is None or is_of_series(one, series))
+    yield from islice(found, most)
+
+
+def is_of_series(event: Event, key: str) -> bool:
+    """Tell whether *event* is in the series *key*; others may be about its digest."""
+    return any(one.key == key for one in event.series)
+
+
+def _pages(
+    database: Database,
+    chosen: Mapping[str, str | bytes],
+    start: int,
+    end: int,
+    order: str,
+    page: int = PAGE,
+) -> Iterator[tuple[int, Event]]:
+    """Yield positions and events, in pages: no transaction stays open.
+
+    A page that is not full is the last. Positions are those of the rows: following the
+    claims of payloads could loop forever.
+    """
+    statement = _PAGE.format("".join(_CHOSEN[one] for one in chosen), order)
+    keys = chosen.values()
+    while True:
+        with database.reading() as driver:
+            limits = (max(start, 0), end, page)
+            rows = driver.execute(statement, (*keys, *limits)).fetchall()
+            events = [readable(row[:3], *row[3:]) for row in rows]
+        yield from ((row[0], event) for row, event in zip(rows, events, strict=True))
+        if len(rows) < page:
+            return
+        if order == "desc":
+            end = rows[-1][0]
+        else:
+            start = rows[-1][0] + 1
+
+
+def run_id(database: Database, prefix: str) -> str:
+    """Return the id of the only run whose id begins with *prefix*.
+
+    Raises:
+        UsageError: there is none, or more than one.
+
+    """
+    wanted = prefix.upper()
+    with database.reading() as driver:
+        rows = driver.execute(_RUNS, (wanted, wanted + "~")).fetchall()
+    if not wanted or len(rows) != 1:
+        several = bool(wanted and rows)
+        found = "more than one run" if several else "no run"
+        raise UsageError(
+            f"{found} begins with {prefix!r}",
+            rule="run/unknown",
+            place=str(database.path),
+            remedy="give more of it; `muniment runs` lists them"
+            if several
+            else "`muniment runs` lists them",
+        )
+    return cast("str", rows[0][0])
+
+
+def digest(database: Database, prefix: str) -> str:
+    """Return the only ``sha256:…`` of subjects and contents that begins with *prefix*.
+
+    A whole digest is returned as it is, whether or not any event is about it.
+
+    Raises:
+        UsageError: none does, or more than one, or *prefix* is not of a digest.
+
+    """
+    written = _DIGEST.fullmatch(prefix)
+    if written is None:
+        raise _no_digest(prefix, "a digest is written sha256:<64 hex digits>")
+    wanted = written[1]
+    if len(wanted) == _DIGITS:
+        return prefix
+    ends = tuple(bytes.fromhex(wanted.ljust(_DIGITS, end)) for end in "0f")
+    with database.reading() as driver:
+        rows = driver.execute(_ABOUT, ends).fetchall()
+    if len(rows) != 1:
+        found = "more than one digest" if rows else "no digest"
+        raise _no_digest(prefix, f"{found} begins like this")
+    return f"sha256:{cast('bytes', rows[0][0]).hex()}"
+
+
+def _no_digest(prefix: str, what: str) -> UsageError:
+    return UsageError(
+        what,
+        rule="blob/reference",
+        place=prefix[:80],
+        remedy="`muniment events show SEQ` prints those of an event",
+    )

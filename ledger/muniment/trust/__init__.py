@@ -1,0 +1,1 @@
+"""What this user remembers of ledgers, kept apart from them."""

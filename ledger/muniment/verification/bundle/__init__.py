@@ -1,0 +1,1 @@
+"""Verifying an evidence bundle: the record of one run, in files, without its ledger."""

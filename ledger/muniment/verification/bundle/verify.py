@@ -1,0 +1,380 @@
+"""Verifies an evidence bundle: the record of one run, without its ledger.
+
+    >>> report = verify_bundle("evidence.zip", keys=["SHA256:bbXpuKG6…"])
+    >>> report.integrity, report.authenticity, report.completeness, report.exit_code
+    ('intact', 'pinned', 'checked', 0)
+
+Rules:
+
+- It needs the bundle and nothing else: no ledger, no plugin, no network. It writes
+  nothing, and remembers nothing.
+- Every file is compared: with the signed tree, with MANIFEST, or with what it must be.
+  MANIFEST itself is compared with the closing event. A file that is missing, or that no
+  bundle has, is wrong by its name.
+- Rows are judged by the same modules as those of a ledger. The keys count if a pinned or
+  given root signed the genesis that the bundle begins with.
+- *Completeness* is that of the run: *checked* if its end states root and counts of all
+  events before it. Nothing is said about other runs, nor about events that follow the
+  last one here.
+- Pinned keys, anchors and remembered states of the same ledger are compared where they
+  are of a size that the bundle has a tree head for.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from muniment.errors import MunimentError, WrongError
+from muniment.formats.checkpoint import Checkpoint, Note
+from muniment.formats.evidence import (
+    CHECKPOINT,
+    CLOSING,
+    CLOSING_CHECKPOINT,
+    CLOSING_FILES,
+    EVENTS,
+    LEDGER_PUB,
+    LEDGER_VKEY,
+    MANIFEST,
+    POLICY,
+    PROOFS,
+    SELF_PROVING,
+    TRUSTED_ROOT,
+    VIEW,
+    parse_manifest_line,
+    parse_proof,
+)
+from muniment.formats.merkle import verify_inclusion
+from muniment.trust.home import TrustHome
+from muniment.verification.bundle.closing import (
+    TreeHead,
+    compare_closing,
+    placed,
+    read_head,
+    trust_files,
+)
+from muniment.verification.bundle.members import Members, opened
+from muniment.verification.bundle.record import BundledEvent, BundleRecord
+from muniment.verification.counts import Count
+from muniment.verification.memory import GivenKey, Memory, is_pinned, recall
+from muniment.verification.report import Findings, Report, judge
+
+__all__ = ["verify_bundle"]
+
+Progress = Callable[[int, int], None]
+
+_ALWAYS = frozenset(
+    {MANIFEST, EVENTS, PROOFS, CHECKPOINT}
+    | {LEDGER_PUB, LEDGER_VKEY, TRUSTED_ROOT, POLICY}
+)
+_LONGEST_LINE = 8192
+_SMALL = 1 << 20
+_ASK = "ask its sender for the bundle as `muniment bundle` wrote it"
+_FORK = "ask who holds the other history, and compare the two"
+
+
+def verify_bundle(  # noqa: PLR0913 - each is a choice of its own
+    target: str | os.PathLike[str],
+    *,
+    keys: Iterable[GivenKey] | None = None,
+    anchor: str | os.PathLike[str] | None = None,
+    trust_on_first_use: bool = False,
+    require_complete: bool = False,
+    home: TrustHome | Path | str | None = None,
+    progress: Progress | None = None,
+) -> Report:
+    """Verify the evidence bundle *target*.
+
+    Args:
+        target: the directory or the zip file that ``muniment bundle`` wrote.
+        keys: public keys to trust instead of the pins of the trust home: objects,
+            fingerprints (``SHA256:…``), PEM or SSH text, or files of these.
+        anchor: a file of checkpoint notes that somebody else kept.
+        trust_on_first_use: exit code 0 even if no key is pinned; ``ok`` stays false.
+        require_complete: exit code 3 if the run has no end that covers its events.
+        home: the trust home; by default that of ``MUNIMENT_HOME`` or the platform.
+        progress: called with (bytes read, bytes in all) of the events.
+
+    """
+    started = time.monotonic()
+    trust = (
+        home
+        if isinstance(home, TrustHome)
+        else TrustHome(None if home is None else Path(home))
+    )
+    state = _State(str(target), progress)
+    with state.tried(), opened(Path(target)) as members:
+        state.judge(members, trust, keys, anchor)
+    return state.report(
+        trust_on_first_use=trust_on_first_use,
+        require_complete=require_complete,
+        seconds=time.monotonic() - started,
+    )
+
+
+@dataclass(slots=True)
+class _State:
+    """The state of one verification."""
+
+    target: str
+    progress: Progress | None = None
+    findings: Findings = field(default_factory=Findings)
+    memory: Memory = field(default_factory=Memory)
+    record: BundleRecord | None = None
+    pinned: bool = False
+    closed: bool = False
+    heads: list[TreeHead] = field(default_factory=list[TreeHead])
+    files: int = 0
+    matching: int = 0
+    proofs: int = 0
+    given: int = 0
+    closing: BundledEvent | None = None
+
+    @contextmanager
+    def tried(self) -> Generator[None]:
+        """Make a finding of whatever a step refuses; the next steps go on."""
+        try:
+            yield
+        except MunimentError as error:
+            self.findings.add_error("edited", error)
+
+    def judge(
+        self,
+        members: Members,
+        home: TrustHome,
+        keys: Iterable[GivenKey] | None,
+        anchor: str | os.PathLike[str] | None,
+    ) -> None:
+        """Compare every file of the bundle."""
+        self.closed = bool(members.sizes.keys() & (CLOSING_FILES | {VIEW}))
+        self._require(members)
+        if MANIFEST in members.sizes:
+            with self.tried():
+                self._compare_manifest(members)
+        if EVENTS not in members.sizes:
+            return
+        record = self.record = BundleRecord(members, self.findings)
+        with self.tried():
+            record.read(self.progress)
+        with self.tried():
+            self._compare_tree(members, record)
+        record.blobs.finish()
+        if self.heads and CLOSING in members.sizes:
+            with self.tried():
+                self._compare_closing(members, record)
+        record.finish()
+        with self.tried():
+            self._compare_given(members, record)
+        if record.ledger:
+            self.memory = recall(home, record.ledger, keys, anchor, self.findings)
+            self._compare_memory(record, given=anchor is not None)
+
+    def _require(self, members: Members) -> None:
+        for name, kind in sorted(members.strangers.items()):
+            what = f"{kind} that no bundle has"
+            self._add("inserted", "bundle/member", what, name)
+        wanted = _ALWAYS | CLOSING_FILES if self.closed else _ALWAYS
+        for name in sorted(wanted - members.sizes.keys()):
+            self._add("missing", "bundle/missing", "the file is missing", name)
+
+    def _compare_manifest(self, members: Members) -> None:
+        listed: dict[str, bytes] = {}
+        for line in members.lines(MANIFEST, _LONGEST_LINE):
+            name, digest = parse_manifest_line(line)
+            if listed and name <= next(reversed(listed)):
+                what = f"{name} is listed twice, or not in order"
+                self._add("edited", "bundle/manifest", what, MANIFEST)
+            listed[name] = digest
+        covered = members.sizes.keys() - SELF_PROVING
+        self.files = len(covered | listed.keys())
+        for name in sorted(listed.keys() - covered):
+            what = f"{MANIFEST} lists the file, and it is missing"
+            self._add("missing", "bundle/missing", what, name)
+        for name in sorted(covered - listed.keys()):
+            what = f"{MANIFEST} does not list the file"
+            self._add("inserted", "bundle/unlisted", what, name)
+        for name in sorted(covered & listed.keys()):
+            if members.digest(name) == listed[name]:
+                self.matching += 1
+            else:
+                what = f"the file has another digest than {MANIFEST} says"
+                self._add("edited", "bundle/digest", what, name)
+
+    def _compare_tree(self, members: Members, record: BundleRecord) -> None:
+        if record.keyring is None or CHECKPOINT not in members.sizes:
+            return
+        head = read_head(members, CHECKPOINT, record.keyring, record.ledger)
+        self.heads.append(head)
+        if PROOFS not in members.sizes:
+            return
+        lines = members.lines(PROOFS, _LONGEST_LINE)
+        number = 0
+        for number, line in enumerate(lines, 1):
+            event = record.events[number - 1] if number <= record.lines else None
+            with self.tried(), placed(f"{PROOFS}:{number}"):
+                self._compare_proof(line, event, head.checkpoint)
+        if number != record.lines:
+            what = f"{number} proofs of the {record.lines} events in {EVENTS}"
+            self._add("missing", "bundle/proof", what, PROOFS)
+
+    def _compare_proof(
+        self, line: bytes, event: BundledEvent | None, tree: Checkpoint
+    ) -> None:
+        seq, hashes = parse_proof(line)
+        if event is None:
+            return  # the line of its event has a finding, or there is none
+        if seq != event.seq or not verify_inclusion(
+            event.leaf, seq, tree.size, hashes, tree.root
+        ):
+            what = (
+                f"it does not lead from event {event.seq} to the root of {CHECKPOINT}"
+            )
+            raise WrongError(
+                what, rule="bundle/inclusion", seq=event.seq, place="", remedy=_ASK
+            )
+        self.proofs += 1
+
+    def _compare_closing(self, members: Members, record: BundleRecord) -> None:
+        if not {CLOSING_CHECKPOINT, MANIFEST} <= members.sizes.keys():
+            return  # that they are missing is a finding
+        with placed(CLOSING):
+            found = compare_closing(members, record, self.heads[0], self.findings)
+        if found is not None:
+            self.closing = found[0]
+            self.heads.append(found[1])
+
+    def _compare_given(self, members: Members, record: BundleRecord) -> None:
+        signed = self.closing if self.closed else record.last_of_run
+        if signed is None or not self.heads:
+            return  # without a key there is nothing to compare, and a finding says why
+        for name, data in trust_files(signed.signer, self.heads[-1]).items():
+            if name not in members.sizes:
+                continue
+            with self.tried():
+                if members.read(name, _SMALL) == data:
+                    self.given += 1
+                else:
+                    what = "it is not what the keys of this bundle give"
+                    self._add("edited", "bundle/trust-file", what, name)
+
+    def _compare_memory(self, record: BundleRecord, *, given: bool) -> None:
+        """Compare what is known of the ledger with the tree heads of the bundle."""
+        keyring = record.keyring
+        if keyring is None:
+            return
+        roots = {one.checkpoint.size: one.checkpoint.root for one in self.heads}
+        leaves = {one.seq + 1: one.leaf for one in record.events if one is not None}
+        if self.closing is not None:
+            leaves[self.closing.seq + 1] = self.closing.leaf
+        memory = self.memory
+        memory.marks = [
+            one for one in memory.marks if one.size in (leaves if one.leaf else roots)
+        ]
+        size = max([*roots, 0])
+        memory.settle(keyring, record.ledger, size, self.findings)
+        for mark in memory.marks:
+            root = mark.root
+            if mark.note is not None:
+                root = Checkpoint.parse(Note.parse(mark.note).text).root
+            mark.matched = (
+                leaves[mark.size] == mark.leaf
+                if mark.leaf
+                else roots[mark.size] == root
+            )
+            if not mark.matched:
+                place = f"event {mark.size - 1}, {mark.source}"
+                what = "another history of this ledger is remembered"
+                self.findings.add(
+                    "forked", "head/forked", what, place=place, remedy=_FORK
+                )
+        if given and not memory.demanded and self.heads:
+            sizes = " or ".join(str(one) for one in sorted(roots))
+            what = f"no given note is of {sizes} events, as the tree heads here are"
+            self._add("unreadable", "anchor/uncompared", what, "anchor")
+        self.pinned = is_pinned(memory, keyring, self.findings, older=True)
+
+    def _add(self, kind: str, rule: str, message: str, place: str) -> None:
+        self.findings.add(kind, rule, message, place=place, remedy=_ASK)
+
+    # -- the report ------------------------------------------------------------------
+
+    def _counts(self) -> tuple[Count, ...]:
+        record = self.record
+        if record is None:
+            return (Count("files", self.matching, self.files),)
+        lines, judged = record.lines + self.closed, record.record
+        sound = 0 if judged is None else judged.sound
+        ends = (0, 0) if judged is None else judged.ends
+        decisions = (0, 0) if judged is None else judged.decisions
+        blobs = record.blobs
+        return (
+            Count("files", self.matching, self.files),
+            Count("rows", sound, lines),
+            Count("signatures", record.signatures, lines),
+            Count("proofs", self.proofs + (self.closing is not None), lines),
+            Count("checkpoints", len(self.heads), 1 + self.closed),
+            Count("blobs", blobs.compared, len(blobs.known), erased=blobs.erased),
+            Count("run ends", *ends),
+            Count("decisions", *decisions),
+            Count("trust files", self.given, 4),
+        )
+
+    def report(
+        self, *, trust_on_first_use: bool, require_complete: bool, seconds: float
+    ) -> Report:
+        """Weigh all findings."""
+        record, counts = self.record, self._counts()
+        self.findings.add_lacking(counts, self.target)
+        found = self.findings.sorted()
+        judged = None if record is None else record.record
+        proven = judged is not None and judged.proven
+        verdict = judge(
+            found,
+            looked=record is not None,
+            pinned=self.pinned,
+            remembered=proven,
+            trust_on_first_use=trust_on_first_use,
+            require_complete=require_complete,
+        )
+        notes = self.findings.notes
+        if record is not None and not self.closed:
+            notes.append("a raw bundle: no event closes it, and it has no views")
+        if trust_on_first_use and not self.pinned and not found:
+            notes.append(
+                "trusted on first use: nobody vouched for the keys of this ledger"
+            )
+        run = "" if record is None else record.run
+        last = None if record is None else record.last
+        return Report(
+            ok=verdict.ok,
+            exit_code=verdict.exit_code,
+            integrity=verdict.integrity,
+            authenticity=verdict.authenticity,
+            completeness=verdict.completeness,
+            findings=found,
+            notes=tuple(notes),
+            target=self.target,
+            ledger=(record.ledger or None) if record else None,
+            size=0 if last is None else last.seq + 1,
+            head=None if last is None else last.leaf.hex(),
+            counts=counts,
+            events_checked=0 if judged is None else judged.sound,
+            signatures_checked=0 if record is None else record.signatures,
+            erased=0 if record is None else record.blobs.erased,
+            open_runs=(run,) if judged is not None and judged.open else (),
+            anchored=self._covered(proven=proven),
+            seconds=seconds,
+        )
+
+    def _covered(self, *, proven: bool) -> str:
+        """Say what the verdict over completeness is about."""
+        if self.record is None or self.record.record is None:
+            return "no run"
+        events, run = self.record.record.rows, self.record.run
+        if proven:
+            return f"the end of run {run} covers its {events} events"
+        return f"run {run} has no end that covers its {events} events"

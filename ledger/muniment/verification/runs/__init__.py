@@ -1,0 +1,1 @@
+"""One run: the places of its events, and whether it is complete."""

@@ -1,0 +1,63 @@
+"""Recounting the events of each series.
+
+    12 claim.stated   "series":{"claim/c1":{"count":1}}
+    40 claim.stated   "series":{"claim/c1":{"count":2,"prev":"<leaf hash of 12>"}}
+
+Rules:
+
+- An event of a series has the next number in it, and names the leaf hash of the one
+  before. So none is missing, repeated, moved, or taken from another series or ledger.
+- Nothing here knows what a key means. Writers decide which events are in a series.
+- The first event after a break is reported; later ones are compared with that one.
+- Missing or unreadable rows may have been in a series: its next event is believed, and
+  does not count as compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from muniment.formats.series import SeriesLink
+from muniment.verification.report import Findings
+
+__all__ = ["SeriesCheck"]
+
+_ASK = "a writer left events of the series out, or made them up; ask who wrote it"
+
+
+class SeriesCheck:
+    """Follows every series of a log."""
+
+    __slots__ = ("_findings", "_gaps", "_last", "compared", "total")
+
+    def __init__(self, findings: Findings) -> None:
+        self._findings = findings
+        self._last: dict[str, tuple[int, str, int]] = {}
+        """Key → count, leaf hash, and the number of gaps before it."""
+        self._gaps = 0
+        self.compared = self.total = 0
+        """How many places in series were compared, and how many events state one."""
+
+    def lose(self) -> None:
+        """Count rows that may have been in any series."""
+        self._gaps += 1
+
+    def check(self, seq: int, links: Iterable[SeriesLink], leaf: bytes) -> None:
+        """Compare the places in series that the event *seq* states."""
+        for link in links:
+            self.total += 1
+            count, last, gaps = self._last.get(link.key, (0, "", 0))
+            right = link.count == count + 1 and (link.prev or "") == last
+            if not right and gaps == self._gaps:
+                self._add(seq, link, count, last)
+            self.compared += right
+            self._last[link.key] = link.count, leaf.hex(), self._gaps
+
+    def _add(self, seq: int, link: SeriesLink, count: int, last: str) -> None:
+        named = f"series {link.key!a:.80}"
+        if link.count != count + 1:
+            what = f"it says it is number {link.count} of {named}, of which {count} stand before"
+            self._findings.add("series", "series/count", what, seq=seq, remedy=_ASK)
+        if (link.prev or "") != last:
+            what = f"it does not name the event before it in {named}"
+            self._findings.add("series", "series/prev", what, seq=seq, remedy=_ASK)

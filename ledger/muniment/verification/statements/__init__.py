@@ -1,0 +1,1 @@
+"""One row of the log: the statement in it, rule by rule."""

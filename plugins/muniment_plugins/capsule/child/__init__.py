@@ -1,0 +1,1 @@
+"""The process that runs programs, and the world as they see it."""

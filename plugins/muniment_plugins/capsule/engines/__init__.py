@@ -1,0 +1,1 @@
+"""Engines: interpreters other than this one."""

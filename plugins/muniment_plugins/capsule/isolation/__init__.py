@@ -1,0 +1,1 @@
+"""The system's layers around a child: Landlock, seccomp, limits, namespaces."""

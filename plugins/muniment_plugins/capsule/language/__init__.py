@@ -1,0 +1,1 @@
+"""The language layer: reads a program before it runs, and refuses forbidden parts."""

@@ -1,0 +1,1 @@
+"""The parent: starts children, watches them and believes little."""

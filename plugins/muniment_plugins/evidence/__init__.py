@@ -1,0 +1,45 @@
+"""Evidence: what is handed to people who do not have the ledger.
+
+    written = write_bundle(ledger, "01JD3", Path("evidence.zip"))
+
+A bundle is the record of one run, in files, with proofs; `muniment verify` checks it
+offline, and so do other people's tools. The plugin manager loads this module: it offers
+the hooks and knows the other modules by name only.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pluggy
+
+from muniment.lazy import lazy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from muniment.events.types import EventType
+    from muniment_plugins.evidence.bundle import Written, write_bundle
+
+__all__ = ["Written", "event_types", "hookspecs", "write_bundle"]
+
+# The kernel's own marker is equal, but importing it would load the kernel's store.
+hookimpl = pluggy.HookimplMarker("muniment")
+
+__getattr__ = lazy(__name__, {"Written": ".bundle", "write_bundle": ".bundle"})
+
+
+@hookimpl
+def event_types() -> Iterable[EventType]:
+    """Add the event that closes a bundle."""
+    from muniment_plugins.evidence.vocabulary import TYPES  # noqa: PLC0415 - lazy
+
+    return TYPES
+
+
+@hookimpl
+def hookspecs() -> Iterable[type]:
+    """Declare the hook by which plugins say what their runs found."""
+    from muniment_plugins.evidence.hooks import EvidenceHooks  # noqa: PLC0415 - lazy
+
+    return (EvidenceHooks,)

@@ -1,0 +1,108 @@
+"""Writes the evidence bundle of a run.
+
+    write_bundle(ledger, "01JD3", Path("evidence"))       a directory
+    write_bundle(ledger, "01JD3", Path("evidence.zip"))   a zip file
+
+Rules:
+
+- The same run gives the same bytes, unless something was added to it, or erased from it.
+- What was written is verified, as its receiver will, before it gets its name.
+- *raw* needs no key: nothing is appended, and there is neither closing event nor view.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from muniment import verify_bundle
+from muniment.errors import WrongError
+from muniment.formats.evidence import MANIFEST
+from muniment_plugins.evidence.closing import closed_files
+from muniment_plugins.evidence.containers import write_files
+from muniment_plugins.evidence.files import (
+    Files,
+    digest_of,
+    listed_files,
+    own_line,
+    tree_files,
+    views,
+)
+from muniment_plugins.evidence.selection import Selected, size_of
+
+if TYPE_CHECKING:
+    from muniment.ledger import Ledger
+
+__all__ = ["Written", "write_bundle"]
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A bundle as it was written."""
+
+    path: Path
+    run: str
+    manifest: str
+    """``sha256:<hex>`` of MANIFEST: the digest of the whole bundle."""
+    files: int
+    events: int
+    closed_by: int | None
+    """The number of the closing event; None in a raw bundle."""
+    root: str
+    """The key id of the root that signed the genesis; receivers verify with it."""
+
+
+def write_bundle(ledger: Ledger, run: str, path: Path, *, raw: bool = False) -> Written:
+    """Write the evidence bundle of *run* to *path*.
+
+    Args:
+        ledger: open for writing, unless the run's bundle was closed before, or *raw*.
+        run: the run's id, or a unique prefix.
+        path: a new directory, or a new file whose name ends in ``.zip``.
+        raw: whether to leave out the closing event, for somebody without keys.
+
+    Raises:
+        UsageError: there is no such run, or something at *path*.
+        CannotTellError: a blob is gone, or no checkpoint covers the events.
+        WrongError: the ledger's own record of the run does not verify.
+
+    """
+    selected = Selected.of(ledger, ledger.run_id(run))
+    if raw:
+        files, closed_by = _raw_files(selected), None
+    else:
+        closed = closed_files(selected, views(ledger, selected.run))
+        files, closed_by = closed.files, closed.event.seq
+    root = next(one.keyid for one in ledger.keys.entries if "root" in one.roles)
+    write_files(files, path, lambda fresh: _check(fresh, root, ledger))
+    return Written(
+        path,
+        selected.run,
+        f"sha256:{digest_of(files[MANIFEST]).hex()}",
+        len(files),
+        len(selected.events),
+        closed_by,
+        root,
+    )
+
+
+def _raw_files(selected: Selected) -> Files:
+    ledger = selected.ledger
+    note, log = own_line(ledger.first_checkpoint_over(selected.last), ledger)
+    events = selected.with_keys(size_of(note))
+    files = listed_files(selected, events, selected.signer, log, {})
+    return {**files, **tree_files(ledger, events, note)}
+
+
+def _check(path: Path, root: str, ledger: Ledger) -> None:
+    """Refuse a bundle that its receiver would refuse."""
+    report = verify_bundle(path, keys=[root], home=ledger.home)
+    for found in report.findings:
+        raise WrongError(
+            f"the record of the run does not verify: {found.message}",
+            rule=found.rule,
+            seq=found.seq,
+            place=found.place,
+            remedy="`muniment verify` judges the whole ledger; nothing was written",
+        )

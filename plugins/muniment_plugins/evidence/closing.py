@@ -1,0 +1,155 @@
+"""The event that closes a bundle: found again, or appended once.
+
+Rules:
+
+- A bundle of the same content has the same closing event, however often it is written:
+  one that states the digest of this MANIFEST is looked for first.
+- MANIFEST depends on the keys up to the closing event, on its signer and on the log's
+  key. They are known before it is appended; if another writer comes in between, that
+  event closes nothing, and another is appended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from muniment.errors import CannotTellError, KeyRefused
+from muniment.formats.checkpoint import TlogProof
+from muniment.formats.dsse import Envelope
+from muniment.formats.evidence import (
+    CLOSED,
+    CLOSING,
+    CLOSING_CHECKPOINT,
+    CONSISTENCY,
+    HANDED_OVER,
+    MANIFEST,
+    consistency_text,
+)
+from muniment.formats.sigstore import SigstoreBundle
+from muniment.keys.ed25519 import PublicKey
+from muniment_plugins.evidence.files import (
+    Files,
+    digest_of,
+    listed_files,
+    own_line,
+    tree_files,
+)
+from muniment_plugins.evidence.selection import Selected, size_of
+
+if TYPE_CHECKING:
+    from muniment.formats.statement import Event
+    from muniment.ledger import Ledger
+
+__all__ = ["Closed", "closed_files"]
+
+_TRIES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """The files of a bundle, and the event that closes it."""
+
+    files: Files
+    event: Event
+
+
+def closed_files(selected: Selected, views: Mapping[str, bytes]) -> Closed:
+    """Return all files of the bundle; append the closing event unless there is one.
+
+    Raises:
+        KeyRefused: there is none, and no key here signs events.
+        CannotTellError: no checkpoint covers it, and none can be signed here.
+
+    """
+    for event in _earlier(selected):
+        if found := _closed_by(event, selected, views):
+            return found
+    ledger = selected.ledger
+    for _ in range(_TRIES):
+        event = _append(selected, views)
+        if found := _closed_by(event, selected, views):
+            return found
+    raise CannotTellError(
+        "the keys of the ledger changed each time while the bundle was closed",
+        rule="evidence/changing",
+        place=str(ledger.path),
+        remedy="write the bundle again",
+    )
+
+
+def _earlier(selected: Selected) -> Iterator[Event]:
+    """Yield the events that closed bundles of the run, the newest first."""
+    listed = selected.ledger.events(type=CLOSED, order="desc", from_seq=selected.last)
+    return (one for one in listed if one.raw.get("run") == selected.run)
+
+
+def _append(selected: Selected, views: Mapping[str, bytes]) -> Event:
+    ledger = selected.ledger
+    signer, log = ledger.signer, ledger.checkpoint_signer
+    if signer is None:
+        raise KeyRefused(
+            "no key here can sign the event that closes the bundle",
+            rule="evidence/no-key",
+            place=str(ledger.path),
+            remedy="write it where the writer's key is, or without that event: --raw",
+        )
+    if log is None:
+        raise CannotTellError(
+            "there is no checkpoint key here, and the closing event needs a tree head",
+            rule="evidence/no-checkpoint-key",
+            place=str(ledger.path),
+            remedy="write it where the key is, or without that event: --raw",
+        )
+    events = selected.with_keys()
+    files = listed_files(selected, events, signer.raw, log, views)
+    about = _about(files)
+    data = {"run": selected.run, "manifest": dict(about)[MANIFEST]}
+    return ledger.append(CLOSED, data, subject=about)
+
+
+def _about(files: Files) -> list[tuple[str, str]]:
+    """Return the files that a closing event is about, with the tags of their digests."""
+    return [
+        (name, f"sha256:{digest_of(files[name]).hex()}")
+        for name in HANDED_OVER
+        if name in files
+    ]
+
+
+def _closed_by(
+    event: Event, selected: Selected, views: Mapping[str, bytes]
+) -> Closed | None:
+    """Return the files of the bundle that *event* closed; None if they differ."""
+    ledger = selected.ledger
+    note, log = own_line(ledger.first_checkpoint_over(event.seq), ledger)
+    enrolled = {one.public: one.since for one in ledger.keys.entries}
+    if enrolled[log] >= event.seq:
+        return None
+    events = selected.with_keys(event.seq)
+    files = listed_files(selected, events, event.key, log, views)
+    about = _about(files)
+    data = {"run": selected.run, "manifest": dict(about)[MANIFEST]}
+    stated = [(one.name, one.digest) for one in event.subject]
+    if event.raw != data or stated != about or event.run is not None:
+        return None  # it is another's, or nobody's: whatever says it closes a bundle
+    over = ledger.first_checkpoint_over(events[-1].seq)
+    tree = tree_files(ledger, events, over)
+    return Closed({**files, **tree, **_closing(ledger, event, over, note, log)}, event)
+
+
+def _closing(
+    ledger: Ledger, event: Event, over: bytes, note: bytes, log: PublicKey
+) -> Files:
+    signer = PublicKey(event.key)
+    envelope = Envelope(event.payload, signer.keyid, event.signature)
+    proof = TlogProof(event.seq, ledger.prove(event.seq, note).hashes, note)
+    sigstore = SigstoreBundle(envelope, proof).to_json(signer, log)
+    old = size_of(over)
+    grown = consistency_text(old, ledger.prove_growth(old, size_of(note)), note)
+    return {
+        CLOSING: lambda: (sigstore,),
+        CLOSING_CHECKPOINT: lambda: (note,),
+        CONSISTENCY: lambda: (grown,),
+    }

@@ -1,0 +1,320 @@
+"""The last part of the standalone verifier: files, the closing event, the whole."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import stat
+import struct
+import sys
+import zlib
+from pathlib import Path
+from typing import Any, cast
+
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    PublicFormat,
+    load_pem_public_key,
+)
+
+from muniment_plugins.evidence.standalone.events import (
+    BLOB,
+    EVENTS,
+    SPKI,
+    BundleLines,
+    EnvelopedEvent,
+    Files,
+)
+from muniment_plugins.evidence.standalone.formats import (
+    FAULTS,
+    Refused,
+    SignedHead,
+    b64,
+    canonical,
+    grow,
+    keyid,
+    parse,
+    require,
+    sha256,
+    unbase64,
+)
+
+__all__ = ["Unchecked", "main", "verify"]
+
+PROOFS, CLOSING = "proofs.jsonl", "evidence.sigstore.json"
+ALWAYS = {
+    *("MANIFEST", EVENTS, PROOFS, "checkpoint"),
+    *("ledger.pub", "ledger.vkey", "trusted_root.json", "policy"),
+}
+CLOSED = {CLOSING, "closing.checkpoint", "consistency", "run.json"}
+UNLISTED = {
+    *("MANIFEST", PROOFS, "checkpoint"),
+    *(CLOSING, "closing.checkpoint", "consistency"),
+}
+MEMBERS, LARGEST = 65_535, 2 << 30
+"""What a zip without extensions holds: its members, and bytes."""
+HANDED_OVER = ("MANIFEST", EVENTS, "run.json", "bundle.json")
+
+
+class Unchecked(Exception):
+    """Something that is needed is missing: what, and why."""
+
+
+def packed(files: Files) -> bytes:
+    """Return the one zip file that *files* can be in."""
+    data: list[bytes] = []
+    directory: list[bytes] = []
+    end = 0
+    for name in sorted(files):
+        one, told = files[name], name.encode()
+        sizes = struct.pack("<3IH", zlib.crc32(one), len(one), len(one), len(told))
+        head = struct.pack("<5H", 20, 0, 0, 0, 33) + sizes
+        place = struct.pack("<4H2I", 0, 0, 0, 0, 0o100644 << 16, end)
+        directory += b"PK\1\2", struct.pack("<H", 3 << 8 | 20), head, place, told
+        data += b"PK\3\4", head, b"\0\0", told, one
+        end += 30 + len(told) + len(one)
+    count, listing = len(files), b"".join(directory)
+    sizes = struct.pack("<4H2IH", 0, 0, count, count, len(listing), end, 0)
+    return b"".join([*data, listing, b"PK\5\6", sizes])
+
+
+def unpacked(data: bytes) -> Files:
+    """Return the files that stand one behind the other at the beginning of *data*."""
+    files: Files = {}
+    at = 0
+    while data[at : at + 4] == b"PK\3\4" and len(files) < MEMBERS:
+        size, named = struct.unpack_from("<IH", data, at + 22)
+        first = at + 30 + named
+        name = data[at + 30 : first].decode(errors="replace")
+        require(name not in files, name, "it is there twice")
+        files[name] = data[first : first + size]
+        at = first + size
+    return files
+
+
+def regular(path: Path, name: str) -> bytes:
+    """Return the bytes of a file of a bundle."""
+    known = path.lstat()
+    require(stat.S_ISREG(known.st_mode), name, "not a file")
+    require(known.st_size <= LARGEST, name, "too large for a bundle")
+    return path.read_bytes()
+
+
+def read(path: Path) -> Files:
+    """Return the files of the bundle at *path*."""
+    files: Files = {}
+    if path.is_dir():
+        for one in sorted(path.rglob("*")):
+            name = one.relative_to(path).as_posix()
+            if name == "blobs" and one.is_dir() and not one.is_symlink():
+                require(any(one.iterdir()), name, "an empty folder")
+                continue
+            files[name] = regular(one, name)
+        return files
+    data = regular(path.resolve(), path.name)
+    try:
+        files = unpacked(data)
+        same = files and packed(files) == data
+    except (struct.error, UnicodeEncodeError):
+        same = False
+    require(same, path.name, "not a zip of `muniment bundle`")
+    return files
+
+
+def check_names(files: Files) -> bool:
+    """Judge the names and MANIFEST; return whether the bundle is closed."""
+    closed = bool(files.keys() & {*CLOSED, "bundle.json"})
+    known = ALWAYS | CLOSED | {"bundle.json"}
+    for name in sorted(files):
+        require(name in known or BLOB.fullmatch(name), name, "no bundle has this file")
+    for name in sorted(ALWAYS | CLOSED if closed else ALWAYS):
+        require(name in files, name, "the file is missing")
+    listed = sorted(files.keys() - UNLISTED)
+    lines = files["MANIFEST"].decode(errors="replace").split("\n")
+    told = {line[66:]: line[:64] for line in lines if line}
+    for name in sorted({*listed, *told}):
+        good = name in listed and told.get(name) == sha256(files[name]).hex()
+        require(good, name, "not what MANIFEST says")
+    again = "".join(f"{told[name]}  {name}\n" for name in listed)
+    require(again.encode() == files["MANIFEST"], "MANIFEST", "not in its one form")
+    return closed
+
+
+def listed(hashes: object, name: str) -> list[bytes]:
+    """Return the hashes of a list in JSON."""
+    require(type(hashes) is list, name, "no list of hashes")
+    return [unbase64(one, 32, name) for one in cast("list[object]", hashes)]
+
+
+def check_proofs(files: Files, record: BundleLines, head: SignedHead) -> None:
+    """Require a proof of every event."""
+    lines = files[PROOFS].split(b"\n")
+    require(lines.pop() == b"", PROOFS, "the last line has no end")
+    events = record.events
+    require(len(lines) == len(events), PROOFS, f"not one for each event in {EVENTS}")
+    for line, event in zip(lines, events, strict=True):
+        told = parse(line, PROOFS)
+        good = told.keys() == {"hashes", "seq"} and type(told["seq"]) is int
+        good = good and told["seq"] == event.seq
+        require(good, PROOFS, f"not a proof of event {event.seq}")
+        hashes = listed(told["hashes"], PROOFS)
+        head.check(event.leaf, event.seq, hashes, PROOFS)
+
+
+def check_closing(
+    files: Files, record: BundleLines, over: SignedHead
+) -> tuple[EnvelopedEvent, SignedHead]:
+    """Judge the closing event; return it and its tree head."""
+    sigstore = parse(files[CLOSING].removesuffix(b"\n"), CLOSING)
+    (told,) = sigstore["verificationMaterial"]["tlogEntries"]
+    event = EnvelopedEvent(canonical(sigstore["dsseEnvelope"]), record.keys, CLOSING)
+    last = record.events[-1]
+    require(event.kind == "bundle.closed", CLOSING, "not a closing event")
+    require(event.run is None and event.seq > last.seq, CLOSING, "not after all others")
+    require(event.chain["time"] >= last.chain["time"], CLOSING, "its time goes back")
+    chained = event.seq > last.seq + 1 or event.chain["prev"] == last.leaf.hex()
+    require(chained, CLOSING, "another prev")
+    manifest = f"sha256:{sha256(files['MANIFEST']).hex()}"
+    require(event.data.keys() == {"manifest", "run"}, CLOSING, "other members")
+    require(event.data["manifest"] == manifest, "MANIFEST", "not what was signed")
+    require(event.data["run"] == record.run, CLOSING, "it closes another run")
+    about = [
+        {"digest": {"sha256": sha256(files[name]).hex()}, "name": name}
+        for name in HANDED_OVER
+        if name in files
+    ]
+    require(event.statement["subject"] == about, CLOSING, "not about these files")
+    head = SignedHead(files["closing.checkpoint"], record.keys, "closing.checkpoint")
+    hashes = told["inclusionProof"]["hashes"]
+    head.check(event.leaf, event.seq, listed(hashes, CLOSING), CLOSING)
+    same = files[CLOSING] == sigstore_bundle(event, head, hashes)
+    require(same, CLOSING, "not what event, proof and closing.checkpoint give")
+    check_consistency(files["consistency"], over, head)
+    return event, head
+
+
+def sigstore_bundle(event: EnvelopedEvent, head: SignedHead, hashes: Any) -> bytes:
+    """Return ``evidence.sigstore.json``."""
+    envelope = json.loads(event.line)
+    index, size = str(event.seq), str(head.size)
+    note = {"envelope": head.note.decode()}
+    proof = {"checkpoint": note, "hashes": hashes, "logIndex": index}
+    entry = {
+        "canonicalizedBody": b64(event.message_entry()),
+        "inclusionProof": {**proof, "rootHash": b64(head.root), "treeSize": size},
+        "integratedTime": "0",
+        "kindVersion": {"kind": "hashedrekord", "version": "0.0.2"},
+        "logId": {"keyId": b64(head.mark)},
+        "logIndex": index,
+    }
+    hint = {"hint": envelope["signatures"][0]["keyid"]}
+    whole = {
+        "dsseEnvelope": envelope,
+        "mediaType": "application/vnd.dev.sigstore.bundle.v0.3+json",
+        "verificationMaterial": {"publicKey": hint, "tlogEntries": [entry]},
+    }
+    return canonical(whole) + b"\n"
+
+
+def check_consistency(data: bytes, over: SignedHead, head: SignedHead) -> None:
+    """Require that the later tree head continues the earlier one."""
+    name = "consistency"
+    first, *lines = data.removesuffix(b"\n" + head.note).decode().split("\n")
+    hashes = [unbase64(one, 32, name) for one in lines if one]
+    again = f"old {over.size}\n" + "".join(f"{b64(one)}\n" for one in hashes) + "\n"
+    require(again.encode() + head.note == data, name, "not in its one form")
+    require(0 < over.size <= head.size and first, name, "it leads backwards")
+    proof = iter(hashes)
+    roots = grow(over.size, head.size, proof, over.root)
+    good = roots == (over.root, head.root) and next(proof, None) is None
+    require(good, name, "it leads to another tree head")
+
+
+def check_given(files: Files, key: bytes, head: SignedHead) -> None:
+    """Require the files for other tools to be what the keys give."""
+    log = {
+        "baseUrl": f"https://{head.origin}",
+        "hashAlgorithm": "SHA2_256",
+        "logId": {"keyId": b64(head.mark)},
+        "publicKey": {
+            "keyDetails": "PKIX_ED25519",
+            "rawBytes": b64(SPKI + head.log),
+            "validFor": {"start": "2020-01-01T00:00:00Z"},
+        },
+    }
+    kind = "application/vnd.dev.sigstore.trustedroot+json;version=0.1"
+    none: dict[str, Any] = {"certificateAuthorities": [], "ctlogs": []}
+    root = {**none, "mediaType": kind, "timestampAuthorities": [], "tlogs": [log]}
+    pem = f"-----BEGIN PUBLIC KEY-----\n{b64(SPKI + key)}\n-----END PUBLIC KEY-----\n"
+    given = {
+        "ledger.pub": pem.encode(),
+        "ledger.vkey": head.vkey.encode() + b"\n",
+        "policy": f"log {head.vkey}\nquorum none\n".encode(),
+        "trusted_root.json": canonical(root) + b"\n",
+    }
+    for name, data in given.items():
+        require(files[name] == data, name, "not what the keys of this bundle give")
+
+
+def verify(path: Path, key: str | None) -> str:
+    """Verify the bundle at *path*; return what was found.
+
+    Args:
+        path: a directory or a zip file.
+        key: the fingerprint of the ledger's root.
+
+    Raises:
+        Refused: the bundle is wrong; the text names the file.
+        Unchecked: something is missing, or no root of the ledger was given.
+
+    """
+    if not path.exists():
+        raise Unchecked(f"{path}: there is nothing")
+    files = read(path)
+    name = "the bundle"
+    try:
+        closed = check_names(files)
+        record = BundleLines(files)
+        over = SignedHead(files["checkpoint"], record.keys, "checkpoint")
+        check_proofs(files, record, over)
+        signer, head = next(e for e in reversed(record.events) if e.run), over
+        if closed:
+            signer, head = check_closing(files, record, over)
+        check_given(files, signer.key, head)
+    except (ValueError, *FAULTS) as error:
+        raise Refused(f"{name}: of another form ({type(error).__name__})") from error
+    known = record.keys.raw(key) if key else None
+    require(known or not key, "keys", f"{key} is not a key of this ledger")
+    if known is None or "root" not in record.keys.entries[known]["roles"]:
+        raise Unchecked("self-asserted: nobody vouched for a root of this ledger")
+    end = "its end covers them all" if record.complete else "the run is OPEN"
+    seal = f"closed by event {signer.seq}" if closed else "raw, without views"
+    return f"run {record.run}: {len(record.leaves)} events, {end}; {seal}"
+
+
+def given(text: str) -> str:
+    """Return the fingerprint of a key that is given as such, or as a PEM file."""
+    if text.startswith("SHA256:"):
+        return text
+    public = load_pem_public_key(Path(text).read_bytes())
+    return keyid(public.public_bytes(Encoding.Raw, PublicFormat.Raw))
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Verify what the command line names; print one line."""
+    parser = argparse.ArgumentParser(description="Verifies an evidence bundle.")
+    parser.add_argument("bundle", type=Path, help="a directory, or a zip file")
+    parser.add_argument("--key", help="fingerprint or PEM file of the ledger's root")
+    told = parser.parse_args(arguments)
+    try:
+        code, said = 0, f"intact. {verify(told.bundle, told.key and given(told.key))}"
+    except Refused as error:
+        code, said = 1, f"WRONG. {error}"
+    except (Unchecked, OSError, ValueError) as error:
+        code, said = 3, f"cannot tell. {error}"
+    sys.stdout.write(f"{ascii(said)[1:-1]}\n")
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

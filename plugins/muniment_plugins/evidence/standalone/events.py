@@ -1,0 +1,224 @@
+"""The second part of the standalone verifier: envelopes, and the record of a run."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import Any, cast
+
+from muniment_plugins.evidence.standalone.formats import (
+    KEY_TYPES,
+    LedgerKeys,
+    b64,
+    canonical,
+    keyid,
+    parse,
+    require,
+    root_of,
+    sha256,
+    signed,
+    unbase64,
+)
+
+__all__ = ["BLOB", "EVENTS", "SPKI", "BundleLines", "EnvelopedEvent", "Files"]
+
+EVENTS = "events.intoto.jsonl"
+BLOB = re.compile(r"blobs/sha256-([0-9a-f]{64})")
+TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
+AFTER_END = ("decision.", "policy.amended", "replay.judged")
+SPKI = bytes.fromhex("302a300506032b6570032100")
+Files = dict[str, bytes]
+
+
+class EnvelopedEvent:
+    """One event in its envelope: the one form that it has."""
+
+    def __init__(self, line: bytes, keys: LedgerKeys, name: str) -> None:
+        envelope = parse(line, name)
+        (one,) = envelope["signatures"]
+        told = {"payload", "payloadType", "signatures"}
+        require(envelope.keys() == told and one.keys() == {"keyid", "sig"}, name, "odd")
+        kind = envelope["payloadType"]
+        require(kind == "application/vnd.in-toto+json", name, "another payload type")
+        self.payload = unbase64(envelope["payload"], None, name)
+        self.signature = unbase64(one["sig"], 64, name)
+        self.line = line
+        statement = self.statement = parse(self.payload, name)
+        predicate = statement["predicate"]
+        self.data, self.chain = predicate["data"], predicate["muniment"]
+        self.seq, self.kind = self.chain["seq"], self.chain["type"]
+        self.run = self.chain.get("run")
+        if not keys.ledger:
+            keys.ledger = f"sha256:{sha256(self.payload).hex()}"
+        self.place = f"{name}, event {self.seq}"
+        self.shape(keys)
+        self.key = self.signer(keys, one["keyid"])
+        pae = b"DSSEv1 28 application/vnd.in-toto+json %d " % len(self.payload)
+        self.judge(keys, pae + self.payload)
+        self.leaf = sha256(b"\0" + self.entry(pae + self.payload))
+
+    def shape(self, keys: LedgerKeys) -> None:
+        """Require the members of a statement of this ledger."""
+        statement, chain = self.statement, self.chain
+        top = {"_type", "predicate", "predicateType", "subject"}
+        wanted = {"actor", "seq", "tenant", "time", "type", "version"}
+        wanted |= {"ledger", "prev"} if self.seq else set()
+        wanted |= {"run", "scope", "ordinal"} if self.run is not None else set()
+        wanted |= chain.keys() & {"series"} if self.seq else set()
+        urn = f"urn:muniment:event:{self.kind}:v{chain['version']}"
+        own = sha256(canonical(self.data)).hex()
+        about = statement["subject"]
+        good = (
+            statement.keys() == top
+            and statement["_type"] == "https://in-toto.io/Statement/v1"
+            and statement["predicate"].keys() == {"data", "muniment"}
+            and statement["predicateType"] == urn
+            and chain.keys() == wanted
+            and type(self.seq) is int
+            and isinstance(self.data, dict)
+            and chain.get("ledger", keys.ledger) == keys.ledger
+            and TIME.fullmatch(chain["time"])
+            and about
+            and all(one.keys() == {"digest", "name"} for one in about)
+            and all(
+                one["digest"]["sha256"] == own
+                for one in about
+                if one["name"] == "data.json"
+            )
+        )
+        require(good, self.place, "not a statement of this ledger")
+
+    def signer(self, keys: LedgerKeys, name: str) -> bytes:
+        """Return the key whose fingerprint the envelope states."""
+        listed = [self.data.get("new", self.data)] if self.kind in KEY_TYPES else []
+        if self.kind == "ledger.opened":
+            listed = self.data["keys"]
+        for entry in listed:
+            if entry.get("keyid") == name:
+                raw = unbase64(entry["public"], 32, self.place)
+                require(keyid(raw) == name, self.place, "a key has another fingerprint")
+                return raw
+        found = keys.raw(name)
+        require(found, self.place, f"{name} is not a key of this ledger")
+        return found or b""
+
+    def judge(self, keys: LedgerKeys, message: bytes) -> None:
+        """Require the signature, by a key that may sign such an event here."""
+        require(signed(self.key, self.signature, message), self.place, "not signed")
+        if self.kind in KEY_TYPES:
+            keys.fold(self.seq, self.kind, self.data, self.key, self.place)
+        else:
+            writer = keys.holds(self.key, "writer", self.seq)
+            require(writer, self.place, "its key is not a writer here")
+
+    def entry(self, message: bytes) -> bytes:
+        """Return the event's entry in the log."""
+        key = {"rawBytes": b64(SPKI + self.key)}
+        verifier = {"keyDetails": "PKIX_ED25519_PH", "publicKey": key}
+        digest = b64(hashlib.sha512(message).digest())
+        spec = {
+            "data": {"algorithm": "SHA2_512", "digest": digest},
+            "signature": {"content": b64(self.signature), "verifier": verifier},
+        }
+        body = {"hashedRekordV002": spec}
+        return canonical({"apiVersion": "0.0.2", "kind": "hashedrekord", "spec": body})
+
+    def message_entry(self) -> bytes:
+        """Return the entry again, for the Sigstore bundle."""
+        pae = b"DSSEv1 28 application/vnd.in-toto+json %d " % len(self.payload)
+        return self.entry(pae + self.payload)
+
+
+class BundleLines:
+    """The events of the bundle, in order, and what they refer to."""
+
+    def __init__(self, files: Files) -> None:
+        self.keys, self.run = LedgerKeys(), ""
+        self.events: list[EnvelopedEvent] = []
+        self.blobs: dict[str, tuple[int, int]] = {}
+        self.erased: dict[str, int] = {}
+        self.asked: set[str] = set()
+        self.counts: dict[str, int] = {}
+        self.leaves: list[bytes] = []
+        self.complete = self.final = False
+        lines = files[EVENTS].split(b"\n")
+        require(lines.pop() == b"", EVENTS, "the last line has no end")
+        for at, line in enumerate(lines, 1):
+            self.add(EnvelopedEvent(line, self.keys, f"{EVENTS}:{at}"))
+        require(self.run, EVENTS, "no event of a run")
+        self.compare_blobs(files)
+
+    def add(self, event: EnvelopedEvent) -> None:
+        """Take the next event."""
+        place, last = event.place, self.events[-1] if self.events else None
+        if last is None:
+            require(event.kind == "ledger.opened", place, "not the opening of a ledger")
+        else:
+            later = event.seq > last.seq and event.chain["time"] >= last.chain["time"]
+            require(later, place, "it does not come after the event before")
+            chained = event.chain["prev"] == last.leaf.hex()
+            require(chained or event.seq > last.seq + 1, place, "another prev")
+        require(self.belongs(event), place, "not of this run, nor about its keys")
+        self.events.append(event)
+        if event.run is not None:
+            self.follow(event)
+        subjects = {one["digest"]["sha256"] for one in event.statement["subject"]}
+        for value in event.data.values():
+            if isinstance(value, dict) and "$blob" in value:
+                told = cast("dict[str, Any]", value)
+                tag, size = told["$blob"], told["size"]
+                named = tag.removeprefix("sha256:") in subjects
+                good = self.blobs.setdefault(tag, (size, event.seq))[0] == size
+                require(named and good, place, "an odd reference to a blob")
+
+    def belongs(self, event: EnvelopedEvent) -> bool:
+        """Tell whether an event belongs into this bundle."""
+        if event.kind == "blob.erased":
+            for tag in event.data["blobs"]:
+                self.erased.setdefault(tag, event.seq)
+        if event.run is not None:
+            self.run = self.run or event.run
+            return bool(event.run == self.run)
+        if event.kind == "decision.given":
+            about = event.statement["subject"]
+            return any(one["digest"]["sha256"] in self.asked for one in about)
+        if event.kind == "blob.erased":
+            return any(tag in self.blobs for tag in event.data["blobs"])
+        return event.kind in KEY_TYPES
+
+    def follow(self, event: EnvelopedEvent) -> None:
+        """Count an event of the run; compare what its end says."""
+        first = not self.leaves
+        starts = event.kind == "run.started"
+        require(starts == first, event.place, "a run starts once, at its beginning")
+        ends = event.kind in ("run.completed", "run.failed")
+        if self.final:
+            goes_on = event.kind.startswith(AFTER_END) or self.keys.format < 2
+            require(goes_on, event.place, "it follows the end of the run")
+        else:
+            self.complete = ends
+            self.final = event.kind == "run.completed"
+        if ends:
+            rooted = event.data["root"] == root_of(self.leaves).hex()
+            counted = event.data.get("counts", self.counts) == self.counts
+            require(rooted and counted, event.place, "events of the run are missing")
+        if event.kind == "decision.asked":
+            self.asked.add(event.leaf.hex())
+        scope = event.chain["scope"]
+        self.counts[scope] = self.counts.get(scope, 0) + 1
+        self.leaves.append(event.leaf)
+
+    def compare_blobs(self, files: Files) -> None:
+        """Require every blob that was not erased, and no other."""
+        for tag, (size, seq) in self.blobs.items():
+            name = f"blobs/{tag.replace(':', '-')}"
+            if self.erased.get(tag, -1) > seq:
+                require(name not in files, name, "it was erased, and is here")
+                continue
+            data = files.get(name, b"")
+            good = len(data) == size + 32 and f"sha256:{sha256(data).hex()}" == tag
+            require(good, name, "missing, or not what its commitment says")
+        for name in files:
+            match = BLOB.fullmatch(name)
+            known = match is None or f"sha256:{match[1]}" in self.blobs
+            require(known, name, "no event refers to it")

@@ -1,0 +1,1 @@
+"""The files beside an experiment, written from its events."""

@@ -1,0 +1,1 @@
+"""The user's functions: how plans name them, where they run, what they are given."""

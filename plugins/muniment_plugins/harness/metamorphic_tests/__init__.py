@@ -1,0 +1,1 @@
+"""Metamorphic tests: transforms of the data, and relations that must hold."""

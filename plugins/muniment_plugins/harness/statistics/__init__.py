@@ -1,0 +1,1 @@
+"""Statistics: tests, intervals, and the judgement of a claim."""

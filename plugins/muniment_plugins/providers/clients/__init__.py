@@ -1,0 +1,1 @@
+"""HTTP clients whose requests are effects of a run."""

@@ -1,0 +1,238 @@
+"""The bodies of answers, as a program's libraries read them.
+
+Rules:
+
+- A chunk of a stream is sent to the recorder before it is handed on.
+- How an exchange ended is said at the moment when the program sees it, and nobody waits
+  for an answer to that: between the two, no task can be cancelled. What is said names
+  how many chunks the program ``had``, -1 if it did not even have the head: what was under
+  way when it stopped waiting is not in the record.
+- A stream that the program forgets ends with its connection.
+- A known answer gives the recorded chunks, then what ended them. If a program reads on
+  where the recorded one stopped, the recorder ends it.
+- This runs in the program's own interpreter: the standard library only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from muniment_plugins.providers.recorder.inside import unpacked, wire
+    from muniment_plugins.providers.recorder.inside.wire import Came, WireNames
+else:
+    try:
+        import _muniment_unpacked as unpacked
+        import _muniment_wire as wire
+    except ImportError:  # in the recorder's own process
+        from muniment_plugins.providers.recorder.inside import unpacked, wire
+
+__all__ = ["AsyncBody", "Body", "KnownBody", "ended", "is_cancelled"]
+
+_AHEAD = 0.01
+_NEXT = wire.pack({"next": True})
+_CANCELLED = ("Cancelled", "CancelledError")
+
+
+class _Line(Protocol):
+    """What a body needs of the connection of its exchange."""
+
+    def ask(self, data: bytes) -> tuple[dict[str, Any], list[bytes]]: ...
+    def say(self, data: bytes) -> None: ...
+    def last(self, data: bytes) -> None: ...
+    def close(self) -> None: ...
+
+
+class _AsyncLine(Protocol):
+    """The same, on a loop."""
+
+    async def ask(self, data: bytes) -> tuple[dict[str, Any], list[bytes]]: ...
+    def last(self, data: bytes) -> None: ...
+    def close(self) -> None: ...
+
+
+class _Told:
+    """Makes frames of a stream's chunks, with their unpacked form if compressed."""
+
+    def __init__(self, came: Came) -> None:
+        self._unpacking = unpacked.unpacking(came.headers)
+
+    def __call__(self, chunk: bytes) -> bytes:
+        """Return the frame of *chunk*."""
+        if self._unpacking is None:
+            return wire.pack({}, [chunk])
+        said = self._unpacking.add(chunk)
+        frame = {"unpacked": True, "unsearched": self._unpacking.unsearched}
+        return wire.pack(frame, [chunk, said])
+
+
+class Body:
+    """The chunks of a stream; each is recorded before it is handed on."""
+
+    def __init__(self, line: _Line, came: Came, names: WireNames) -> None:
+        self._line: _Line | None = line
+        self._came, self._names = came, names
+        self._told = _Told(came)
+        self._had = 0
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Give each chunk as it comes."""
+        try:
+            for chunk in self._came.more:
+                if chunk and self._line is not None:
+                    self._line.ask(self._told(chunk))
+                    self._had += 1
+                    yield chunk
+        except GeneratorExit:
+            raise
+        except BaseException as error:
+            line, self._line = self._line, None
+            if line is not None:
+                line.last(ended(error, self._names, self._had))
+            raise
+        self._say(ended(None, self._names, self._had))
+
+    def close(self) -> None:
+        """Read no further."""
+        self._say(_left(self._had))
+        self._came.close()
+
+    def _say(self, data: bytes) -> None:
+        line, self._line = self._line, None
+        if line is not None:
+            line.say(data)
+            line.close()
+
+
+class AsyncBody:
+    """The same, on a loop.
+
+    A *pushed* body is not read by the program: somebody reads it ahead, and tells what the
+    program had of it, and how it ended.
+    """
+
+    def __init__(
+        self, line: _AsyncLine, came: Came, names: WireNames, *, pushed: bool = False
+    ) -> None:
+        self._line: _AsyncLine | None = line
+        self._came, self._names = came, names
+        self._told = _Told(came)
+        self._pushed = pushed
+        self.had = -1 if pushed else 0
+        """How many chunks the program had."""
+        self.source = came.more
+        self.unwanted: Any = None
+        """For answers that are known."""
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        """Give each chunk as it comes."""
+        try:
+            async for chunk in self._came.more:
+                if chunk and self._line is not None:
+                    await self._line.ask(self._told(chunk))
+                    self.had += not self._pushed
+                    yield chunk
+        except GeneratorExit:
+            raise
+        except BaseException as error:
+            if not self._pushed:
+                self.end(error)
+            raise
+        if not self._pushed:
+            self.end(None)
+
+    def end(self, error: BaseException | None) -> None:
+        """Say that the program saw the end, or the *error* that came in its place."""
+        line, self._line = self._line, None
+        if line is not None:
+            line.last(ended(error, self._names, self.had))
+
+    def leave(self) -> None:
+        """Say that the program reads no further."""
+        line, self._line = self._line, None
+        if line is not None:
+            line.last(_left(self.had))
+
+    async def aclose(self) -> None:
+        """Read no further."""
+        if not self._pushed:
+            self.leave()
+        await self._came.close()
+
+
+class KnownBody:
+    """The chunks of a known answer, and how it ended."""
+
+    def __init__(
+        self, line: Any, came: Came, names: WireNames, head: dict[str, Any]
+    ) -> None:
+        self._line, self._came, self._names = line, came, names
+        self.is_open = bool(head.get("open"))
+        """Whether the recorded program read no further."""
+        self._in_turns = bool(head.get("in_turns"))
+        """Whether the recorder hands on each chunk when it is due."""
+        self.unwanted: Any = None
+        """Set by a reader that reads ahead: tells whether nobody waits for more."""
+        if not self.is_open and not self._in_turns:
+            line.close()
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Give each chunk, and raise what ended them."""
+        yield from self._came.chunks
+        while self._in_turns:
+            yield from self._next(*self._line.ask(_NEXT))
+        if self._came.fault is not None:
+            raise self._names.again(self._came.fault)
+        if self.is_open:
+            self._line.ask(wire.pack({"more": True}))  # which ends this process
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        """Do the same."""
+        for chunk in self._came.chunks:
+            yield chunk
+        while self._in_turns:
+            for chunk in self._next(*await self._line.ask(_NEXT)):
+                yield chunk
+        if self._came.fault is not None:
+            raise self._names.again(self._came.fault)
+        if self.is_open and self.unwanted is not None:
+            from asyncio import sleep  # noqa: PLC0415 - the program has it
+
+            while self.unwanted():  # noqa: ASYNC110 - nobody else says when
+                await sleep(_AHEAD)
+        if self.is_open:
+            patient = self.unwanted is not None
+            await self._line.ask(wire.pack({"more": True, "patient": patient}))
+
+    def _next(self, frame: dict[str, Any], chunks: list[bytes]) -> list[bytes]:
+        self._in_turns = not frame["last"]
+        if frame["last"] and not self.is_open:
+            self._line.close()
+        return chunks
+
+    def close(self) -> None:
+        """Read no further, as it was recorded or not."""
+        self._line.close()
+
+    async def aclose(self) -> None:
+        """Do the same."""
+        self._line.close()
+
+
+def ended(error: BaseException | None, names: WireNames, had: int) -> bytes:
+    """Return what says that an exchange ended for a program that *had* so many chunks."""
+    if error is None or isinstance(error, Exception):
+        told = None if error is None else names.told(error)
+        return wire.pack({"end": told, "had": had})
+    name = "CancelledError" if is_cancelled(error) else type(error).__name__
+    return wire.pack({"stopped": name, "had": had})
+
+
+def _left(had: int) -> bytes:
+    return wire.pack({"left": True, "had": had})
+
+
+def is_cancelled(error: BaseException) -> bool:
+    """Tell whether *error* is a loop's cancellation of a task."""
+    return not isinstance(error, Exception) and type(error).__name__ in _CANCELLED

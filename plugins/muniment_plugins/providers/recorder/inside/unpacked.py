@@ -1,0 +1,191 @@
+"""Unpacking compressed bodies for the record, which is read and searched for secrets.
+
+    Content-Encoding: gzip      the program gets the bytes that came, and unpacks them as
+                                it does alone; beside them stands what they say
+
+Rules:
+
+- A body unpacks to at most 8 MiB, and sixteen times the bytes that arrived. If there is
+  more, or it breaks in the middle, or the coding is unknown here, the record says that it
+  was not searched; what it said until then was searched, to the byte.
+- A body that is not compressed, or ends too early as such, counts as it is.
+- brotli and zstd are unpacked by the libraries that the program has loaded for them.
+- This runs in the program's own interpreter: the standard library only, loaded late.
+"""
+
+from __future__ import annotations
+
+import sys
+import zlib
+from collections.abc import Iterable
+from typing import Any, Protocol
+
+__all__ = ["Unpacking", "unpacking"]
+
+_ROOM, _TIMES = 1 << 23, 16
+_SLICE = {"br": 16, "zstd": 64}
+_USUAL_SLICE = 1 << 10
+"""Bytes that are unpacked at once: each may become a thousand, of brotli a million."""
+_HEADER = 2
+"""Bytes by which zlib's form is told from the bare one."""
+_GZIP = 31
+
+
+class _Decoder(Protocol):
+    def decompress(self, data: bytes, /) -> bytes: ...
+
+
+class Unpacking:
+    """One body, unpacked as it comes: to each chunk belongs what it added."""
+
+    def __init__(self, codings: list[str]) -> None:
+        self._steps = [_Step(one) for one in reversed(codings)]
+        self._came = self._became = 0
+        unknown = [one.coding for one in self._steps if one.is_unknown]
+        self._is_unknown = bool(unknown)
+        self.unsearched = (
+            f"nothing here unpacks {', '.join(unknown)}" if unknown else ""
+        )
+        """Why not all of the body could be searched; "" where it was."""
+
+    def add(self, chunk: bytes) -> bytes:
+        """Return what *chunk* adds to what the body says."""
+        if self._is_unknown:
+            return chunk
+        if self.unsearched:
+            return b""
+        self._came += len(chunk)
+        said: list[bytes] = []
+        for piece in _slices([chunk], self._steps):
+            said.append(piece)
+            self._became += len(piece)
+            if self._became > _ROOM + _TIMES * self._came:
+                self.unsearched = f"it unpacks to more than {self._became} bytes"
+            if broken := [one.coding for one in self._steps if one.breaks_off]:
+                self.unsearched = f"it breaks off as {', '.join(broken)}"
+            if self.unsearched:
+                break
+        return b"".join(said)
+
+
+class _Step:
+    """One coding: members of a file, one after the other."""
+
+    def __init__(self, coding: str) -> None:
+        self.coding = coding
+        self.size = _SLICE.get(coding, _USUAL_SLICE)
+        self.is_unknown = coding not in ("gzip", "deflate") and _other(coding) is None
+        self.breaks_off = False
+        """Whether a member said something, and then broke."""
+        self._is_broken = False
+        self._decoder: Any = None
+        self._fed: bytearray = bytearray()
+        """What came of this member so far."""
+        self._says = False
+        """Whether something came of that."""
+
+    def add(self, data: bytes) -> bytes:
+        """Return what *data* becomes; as it stands, once something else came."""
+        said: list[bytes] = []
+        while data and not (self._is_broken or self.breaks_off):
+            told, data = self._member(data)
+            said.append(told)
+        return b"".join([*said, b"" if self.breaks_off else data])
+
+    def _member(self, data: bytes) -> tuple[bytes, bytes]:
+        """Return what *data* adds to this member, and what is left for the next one."""
+        if self._decoder is None:
+            self._fed += data
+            if len(self._fed) < _HEADER:
+                return b"", b""
+            data, self._fed = bytes(self._fed), bytearray()
+            self._decoder = self._new(data)
+        try:
+            said = self._decoder.decompress(data)
+            rest: bytes = getattr(self._decoder, "unused_data", b"")
+        except Exception:  # noqa: BLE001 - each library has its own
+            said, rest = self._bytewise(data)
+        self._says = self._says or bool(said)
+        if getattr(self._decoder, "eof", False):
+            self._decoder, self._says = None, False
+            self._fed.clear()
+        elif rest:
+            self.breaks_off, self._is_broken = self._says, not self._says
+            rest = bytes(self._fed) + data
+        else:
+            self._fed += data
+        return said, rest
+
+    def _bytewise(self, data: bytes) -> tuple[bytes, bytes]:
+        """Do the same, where *data* breaks the decoder: as far as it goes."""
+        self._decoder = self._new(bytes(self._fed[:_HEADER]) or data)
+        self._decoder.decompress(bytes(self._fed))
+        said: list[bytes] = []
+        for at in range(len(data)):
+            try:
+                said.append(self._decoder.decompress(data[at : at + 1]))
+            except Exception:  # noqa: BLE001 - each library has its own
+                return b"".join(said), data[at:]
+            if getattr(self._decoder, "eof", False):
+                return b"".join(said), data[at + 1 :]
+        return b"".join(said), b""
+
+    def _new(self, begun: bytes) -> _Decoder:
+        if self.coding == "gzip":
+            return zlib.decompressobj(wbits=_GZIP)
+        if self.coding == "deflate":
+            number = int.from_bytes(begun[:_HEADER], "big")
+            has_header = begun[0] & 15 == zlib.DEFLATED and not number % 31
+            return zlib.decompressobj(wbits=15 if has_header else -15)
+        return _other(self.coding)  # type: ignore[return-value]  # known from the beginning
+
+
+def unpacking(headers: Iterable[tuple[str, str]]) -> Unpacking | None:
+    """Return what unpacks a body with these *headers*; None where it is not packed."""
+    said = ",".join(v for k, v in headers if k.lower() == "content-encoding")
+    codings = [one.strip().lower().removeprefix("x-") for one in said.split(",")]
+    codings = [one for one in codings if one not in ("", "identity")]
+    return Unpacking(codings) if codings else None
+
+
+def _slices(parts: Iterable[bytes], steps: list[_Step]) -> Iterable[bytes]:
+    """Yield what *parts* become by all the *steps*, no more of it than is asked for."""
+    if not steps:
+        yield from parts
+        return
+    first, *others = steps
+    for part in parts:
+        for at in range(0, len(part), first.size):
+            yield from _slices([first.add(part[at : at + first.size])], others)
+
+
+def _other(coding: str) -> _Decoder | None:
+    """Return a decoder of what the program has loaded for *coding*."""
+    if coding == "br":
+        for name in ("brotlicffi", "brotli"):
+            if name in sys.modules:
+                return _Brotli(sys.modules[name])
+    if coding == "zstd":
+        for name in ("compression.zstd", "backports.zstd"):
+            if name in sys.modules:
+                return sys.modules[name].ZstdDecompressor()  # type: ignore[no-any-return]
+        if "zstandard" in sys.modules:
+            return sys.modules["zstandard"].ZstdDecompressor().decompressobj()  # type: ignore[no-any-return]
+    return None
+
+
+class _Brotli:
+    """The decoder of either library for brotli."""
+
+    def __init__(self, module: Any) -> None:
+        self._decoder = module.Decompressor()
+        decoder = self._decoder
+        self.decompress = getattr(decoder, "decompress", None) or decoder.process
+
+    @property
+    def eof(self) -> bool:
+        """Whether the end has come; what follows in one piece with it is an error."""
+        try:
+            return bool(self._decoder.is_finished())
+        except Exception:  # noqa: BLE001 - it broke
+            return False

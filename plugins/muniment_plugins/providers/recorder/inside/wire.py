@@ -1,0 +1,290 @@
+"""The protocol between a program and its recorder.
+
+    → {"token": "…", "ask": {"method": "POST", "url": "…", "headers": […]}}   body
+    ← {"perform": true}                       unless the ledger answers
+    → {"came": {"status": 200, "reason": "OK", "headers": […]}}               chunks
+    ← {}
+    → {"end": null, "had": 3}                 the program has it: three chunks
+
+What the ledger answers, or does not take, is sent in place of that:
+
+    ← {"answer": {"status": 200, "headers": […], "fault": null}}              chunks
+
+A body of unknown length is a stream; each chunk is sent before it is handed on:
+
+    → {"came": {"status": 200, "headers": […], "streams": true}}
+    ← {}
+    → {}                                       ← {}                           chunk
+    → {"end": null, "had": 1}  or {"left": true, "had": 1}
+
+Rules:
+
+- An answer is recorded once the program has it. An exchange that ends otherwise for the
+  program, whatever had come, is recorded as that: it ended by an error, was ``left``, or
+  ``stopped`` by a cancellation or Ctrl-C. Nobody answers to that, and ``had`` is how many
+  chunks the program has; -1, if not even the head.
+- One connection for each exchange: threads, tasks and forked processes share nothing.
+  One that ends early says that nobody waits for the answer any more.
+- A frame is a JSON object after its length (4 bytes, network order); ``parts`` are the
+  lengths of the bytes that follow it.
+- Heads are sent as they arrived: each byte of a header is one character (Latin-1).
+- The body is sent as it arrived. If it is compressed, as many parts follow with each
+  chunk's unpacked form, ``unpacked``.
+- An error is sent as its class and message, with those of its origins, and raised
+  unchanged; a replay raises one of the same class, with origins of the same classes.
+- A program whose recorder is gone makes no calls: they would not be recorded.
+- This runs in the program's own interpreter: the standard library only, loaded late.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import struct
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from contextvars import ContextVar
+from typing import Any, NamedTuple
+
+__all__ = [
+    "FRAMING",
+    "LENGTH",
+    "PERFORMING",
+    "Came",
+    "Fault",
+    "RecorderGone",
+    "WireNames",
+    "WireRequest",
+    "class_name",
+    "cut",
+    "framed",
+    "gone",
+    "in_bytes",
+    "in_text",
+    "is_stream",
+    "made",
+    "origins",
+    "pack",
+]
+
+LENGTH = struct.Struct("!I")
+
+_BODILESS = (204, 304)
+_FIRST_ERROR = 400
+_MOST_ORIGINS = 8
+_LONGEST_TEXT = 2000
+_SYSTEM = ("builtins", "socket", "ssl")
+"""The modules of system errors, which are made of a number and its text."""
+_ERRNO = re.compile(r"\[Errno (-?\d+)\] (.*)", re.DOTALL)
+_TLS = re.compile(r"\[(\w+): (\w+)\]")
+"""How OpenSSL names what went wrong: its library, and the reason."""
+
+FRAMING = ("connection", "content-encoding", "content-length", "transfer-encoding")
+"""Headers that describe an answer's bytes, made again for answers of older records."""
+
+PERFORMING: ContextVar[bool] = ContextVar("muniment_performing", default=False)
+"""Whether a recorded exchange is being sent, which accounts for its connections."""
+
+
+Fault = tuple[Any, ...]
+"""Class and message of an error, and its `origins` if they were sent."""
+
+
+class RecorderGone(ConnectionError):
+    """Nobody records this program any more."""
+
+
+class WireRequest(NamedTuple):
+    """A request, as it goes over the wire."""
+
+    method: str
+    url: str
+    headers: list[tuple[str, str]]
+    body: bytes
+
+
+class Came(NamedTuple):
+    """The outcome of a request: an answer, a fault, or part of an answer and a fault."""
+
+    status: int
+    """0 if there is no answer."""
+    headers: list[tuple[str, str]]
+    chunks: list[bytes]
+    fault: Fault | None
+    """Class and message of the library's error."""
+    more: Any = None
+    """What gives the chunks of a stream; they are not among *chunks*."""
+    close: Any = None
+    """Ends the stream."""
+    reason: str | None = None
+    """The reason phrase after the status; None if unknown."""
+    protocol: str | None = None
+    """Such as ``HTTP/1.1``; None if the head is from an older record: see `framed`."""
+
+
+class WireNames(NamedTuple):
+    """How a library's errors are named, and made again; None for those of others."""
+
+    named: Callable[[BaseException], Fault | None]
+    made: Callable[[Fault], BaseException | None]
+    other: Callable[[Fault], BaseException]
+    """For a class that is not in this process."""
+
+    def told(self, error: BaseException) -> Fault:
+        """Return class, message and origins of *error*."""
+        name, message = self.named(error) or (class_name(error), str(error))
+        return name, message, origins(error)
+
+    def again(self, fault: Fault) -> BaseException:
+        """Return the error that *fault* describes, with its origins.
+
+        The library makes it of class, message, and the error behind it, or None.
+        """
+        name, message, *told = fault
+        behind: Sequence[Sequence[Any]] = told[0] if told else ()
+        origin = _origin(behind)
+        known = (name, message, origin)
+        error = self.made(known) or made(name, message) or self.other(known)
+        return _linked(error, behind, origin)
+
+
+def origins(error: BaseException) -> list[list[Any]]:
+    """Return the origins of *error*, the nearest first.
+
+    Of each: how (``cause``, ``context``, or a context that is ``hidden``), class, text,
+    and number and its text, as the system gives them.
+    """
+    found: list[list[Any]] = []
+    while len(found) < _MOST_ORIGINS:
+        how = "cause" if error.__cause__ is not None else "context"
+        if how == "context" and error.__suppress_context__:
+            how = "hidden"
+        origin = error.__cause__ or error.__context__
+        if origin is None:
+            break
+        error = origin
+        number = getattr(error, "errno", None) if isinstance(error, OSError) else None
+        said = error.strerror if isinstance(error, OSError) else None
+        known = isinstance(number, int) and isinstance(said, str)
+        text = [int(number), said] if known else [None, None]  # type: ignore[arg-type]
+        found.append([how, class_name(error), str(error)[:_LONGEST_TEXT], *text])
+    return found
+
+
+def _origin(behind: Sequence[Sequence[Any]]) -> BaseException | None:
+    """Return the first error of those *behind* another, with the others behind it."""
+    if not behind:
+        return None
+    _, name, message, number, said = behind[0]
+    try:
+        error = made(name, message)
+        if isinstance(error, OSError) and number is not None:
+            if type(error).__module__ in _SYSTEM:
+                error = type(error)(number, said)
+            error.errno, error.strerror = number, said
+            told = _TLS.match(said) if name.startswith("ssl.") else None
+            if told is not None:
+                error.library, error.reason = told.groups()  # type: ignore[attr-defined]
+    except Exception:  # noqa: BLE001 - a class that wants to be made in its own way
+        return None
+    if error is None:  # of a class that nobody loaded here
+        return None
+    return _linked(error, behind[1:], _origin(behind[1:]))
+
+
+def _linked(
+    error: BaseException,
+    behind: Sequence[Sequence[Any]],
+    origin: BaseException | None,
+) -> BaseException:
+    if origin is not None:
+        how = behind[0][0]
+        error.__context__ = origin
+        if how == "cause":
+            error.__cause__ = origin
+        error.__suppress_context__ = how != "context"
+    return error
+
+
+def class_name(error: BaseException) -> str:
+    """Return the name by which the class of *error* is found again."""
+    kind = type(error)
+    where = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
+    return f"{where}{kind.__qualname__}"
+
+
+def pack(frame: dict[str, Any], parts: Sequence[bytes] = ()) -> bytes:
+    """Return *frame* and *parts* as they are sent."""
+    head = json.dumps({**frame, "parts": [len(part) for part in parts]}).encode()
+    return b"".join([LENGTH.pack(len(head)), head, *parts])
+
+
+def cut(sizes: Sequence[int], data: bytes) -> list[bytes]:
+    """Return the parts of *data* that have *sizes*."""
+    parts: list[bytes] = []
+    begin = 0
+    for size in sizes:
+        parts.append(data[begin : begin + size])
+        begin += size
+    return parts
+
+
+def is_stream(came: Came, method: str) -> bool:
+    """Tell whether nobody knows how long the body of *came* will be."""
+    bodiless = method == "HEAD" or came.status in _BODILESS
+    refused = came.status >= _FIRST_ERROR  # errors have an end
+    return not (bodiless or refused) and not any(
+        k.lower() == "content-length" for k, _ in came.headers
+    )
+
+
+def in_text(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[str, str]]:
+    """Return *headers* as they are sent, a character for each byte."""
+    return [(k.decode("latin-1"), v.decode("latin-1")) for k, v in headers]
+
+
+def in_bytes(came: Came, method: str) -> list[tuple[bytes, bytes]]:
+    """Return the headers of the answer *came* as they go over the wire."""
+    coding = "utf-8" if came.protocol is None else "latin-1"
+    return [
+        (
+            name.encode(coding, "surrogateescape"),
+            value.encode(coding, "surrogateescape"),
+        )
+        for name, value in framed(came, method)
+    ]
+
+
+def framed(came: Came, method: str) -> list[tuple[str, str]]:
+    """Return the headers for an answer made from its chunks: those that arrived.
+
+    Older records have none of `FRAMING`, and unpacked bodies: their framing is made anew.
+    """
+    if came.protocol is not None:
+        return came.headers
+    kept = [one for one in came.headers if one[0].lower() not in FRAMING]
+    said = [value for name, value in came.headers if name.lower() == "content-length"]
+    if not said or came.fault is not None:
+        return kept
+    length = said[0] if method == "HEAD" else str(sum(map(len, came.chunks)))
+    return [*kept, ("content-length", length)]
+
+
+def made(name: str, message: str) -> BaseException | None:
+    """Return an error of the class *name*, if this process has loaded it."""
+    module, _, qualname = name.rpartition(".")
+    found: Any = sys.modules.get(module or "builtins")
+    kind = getattr(found, qualname, None)
+    if not isinstance(kind, type) or not issubclass(kind, BaseException):
+        return None
+    numbered = _ERRNO.match(message)
+    if numbered is not None and issubclass(kind, OSError):
+        return kind(int(numbered[1]), numbered[2])
+    error = kind.__new__(kind)
+    error.args = (message,) if message else ()
+    return error
+
+
+def gone() -> RecorderGone:
+    """Return the error of a program whose recorder is gone."""
+    return RecorderGone("muniment does not record this program any more")

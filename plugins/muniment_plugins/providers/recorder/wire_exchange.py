@@ -1,0 +1,270 @@
+"""An exchange that a program asks for over the wire: the effect, and its answer.
+
+Rules: this is loaded while the program starts, which takes as long. When the program
+ends its end of the connection, nobody waits for the answer any more, and the effect is
+cancelled; a stream ends there, with what was handed on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from dataclasses import astuple, replace
+from typing import TYPE_CHECKING, Any
+
+from muniment.errors import EffectFailed
+from muniment_plugins.providers.clients.exchange import Fault, Outcome, Received, Sent
+from muniment_plugins.providers.clients.flow import Flow
+from muniment_plugins.providers.clients.received import ErrorOrigin
+from muniment_plugins.providers.clients.turns import Turns
+from muniment_plugins.providers.recorder.frames import Frame, received
+from muniment_plugins.providers.recorder.inside.wire import pack
+
+if TYPE_CHECKING:
+    from asyncio import StreamReader, StreamWriter
+
+    from muniment.runs.run import Run
+    from muniment_plugins.providers.secrets.names import SecretNames
+
+__all__ = ["Exchanging"]
+
+_LAST_WORDS = 5.0
+"""Seconds in which a program that has ended is heard to the end."""
+
+
+class Exchanging:
+    """Makes effects of a run of what its program sends."""
+
+    def __init__(
+        self,
+        lane: Run,
+        volatile: tuple[str, ...],
+        secrets: tuple[str, ...],
+        names: SecretNames,
+    ) -> None:
+        self._lane = lane
+        self._volatile = volatile
+        self._secrets = secrets
+        self._names = names
+        self.failure: EffectFailed | None = None
+        """What the last exchange failed by, if it did."""
+        self.unsearched: list[tuple[str, str, str]] = []
+        """What was not searched for secrets: part, method and URL, and why."""
+
+    async def exchange(
+        self,
+        ask: Frame,
+        parts: list[bytes],
+        reader: StreamReader,
+        writer: StreamWriter,
+    ) -> None:
+        """Answer *ask* on *writer*, from the ledger or after the program performed it."""
+        sent = Sent(_text(ask["method"]), _text(ask["url"]), _headers(ask), parts[0])
+        line = _Line(reader, writer)
+        try:
+            await self._exchange(sent, line)
+        except EffectFailed as refused:  # by a plugin; the program sees an error
+            self.failure = refused
+            await line.say(_answer(Fault("", str(refused))))
+        finally:
+            line.close()
+
+    async def _exchange(self, sent: Sent, line: _Line) -> None:
+        options = (self._volatile, self._secrets, self._names)
+        flow = await Flow.aof(self._lane, sent, *options)
+        known = await flow.aknown()
+        if known is not None:
+            self.failure = flow.failure
+            await _hand_on(flow, known, line)
+            return
+        try:
+            await self._perform(flow, line)
+        finally:
+            asked = flow.one.request
+            call = f"{asked['method']} {asked['url']}"
+            for part, why in flow.one.unsearched.items():
+                self.unsearched.append((part, call, why))
+
+    async def _perform(self, flow: Flow, line: _Line) -> None:
+        """Let the program perform it, and record what the program had of it."""
+        try:
+            await line.say(pack({"perform": True}))
+            while True:
+                frame, chunks = await line.hear()
+                if self._ends(flow, frame):
+                    break
+                _pass_on(flow, frame, chunks)
+                await line.say(pack({}))
+        except asyncio.CancelledError:  # it is gone, and may have said how
+            if not any(self._ends(flow, one) for one in await line.last_words()):
+                flow.lose()
+            raise
+
+    def _ends(self, flow: Flow, frame: Frame) -> bool:
+        """Record how the exchange ended for the program, if *frame* says so."""
+        if "had" not in frame:
+            return False
+        flow.had(int(frame["had"]))
+        if "stopped" in frame:
+            flow.interrupt(_text(frame["stopped"]))
+        elif "left" in frame:
+            self.failure = flow.leave()
+        else:
+            told = frame["end"]
+            self.failure = flow.end(None if told is None else _fault(told))
+        return True
+
+
+def _pass_on(flow: Flow, frame: Frame, parts: list[bytes]) -> None:
+    """Take in what the program is about to get: a whole answer, a head, or a chunk."""
+    came = frame.get("came")
+    if came is None:
+        chunk, *said = parts
+        why = _text(frame.get("unsearched", ""))
+        flow.hand_on(chunk, said[0] if said else None, why)
+    elif came["streams"]:
+        flow.begin(_received(came, []))
+    else:
+        told = came["fault"]
+        fault = None if told is None else _fault(told)
+        flow.offer(replace(_received(came, parts), fault=fault))
+
+
+async def _hand_on(flow: Flow, known: Outcome, line: _Line) -> None:
+    """Give the program the *known* answer, in turns if there are any."""
+    turns = Turns(flow.effect, known) if isinstance(known, Received) else None
+    if isinstance(known, Received) and turns:
+        await line.say(_answer(known, in_turns=True))
+        try:
+            await line.hear()
+            async for group in turns:
+                await line.say(pack({"last": False}, group))
+                await line.hear()
+            await line.say(pack({"last": True}))
+        except asyncio.CancelledError:
+            if flow.patience is not None:
+                flow.effect.recount()
+            raise
+    else:
+        await line.say(_answer(known))
+    if isinstance(known, Received) and (known.closed or known.waits):
+        await _left(flow, line)
+
+
+async def _left(flow: Flow, line: _Line) -> None:
+    """Wait for the program to go as it went, and diverge where it reads on.
+
+    What reads ahead cannot tell whether the program would have gone while it waited.
+    """
+    try:
+        frame, _ = await line.hear()
+    except asyncio.CancelledError:
+        if flow.patience is not None:
+            flow.effect.recount()
+        raise
+    if flow.patience is not None:
+        await flow.wait()
+    if frame.get("patient"):
+        await asyncio.sleep(flow.effect.took)
+    flow.effect.read_on()
+
+
+class _Line:
+    """The connection of one exchange."""
+
+    def __init__(self, reader: StreamReader, writer: StreamWriter) -> None:
+        self._writer = writer
+        self._frames: asyncio.Queue[tuple[Frame, list[bytes]]] = asyncio.Queue()
+        self._waiting = asyncio.current_task()
+        self._pump = asyncio.create_task(self._read(reader))
+
+    async def _read(self, reader: StreamReader) -> None:
+        """Read on while an effect is under way, to notice when nobody waits for it."""
+        try:
+            while True:
+                self._frames.put_nowait(await received(reader))
+        except (EOFError, OSError, ValueError):
+            if self._waiting is not None:
+                self._waiting.cancel()
+
+    async def hear(self) -> tuple[Frame, list[bytes]]:
+        """Return the program's next message."""
+        return await self._frames.get()
+
+    async def last_words(self) -> list[Frame]:
+        """Return what the program said before it went.
+
+        If it is this process that goes, what was sent may still be on its way.
+        """
+        self._waiting = None
+        await asyncio.wait({self._pump}, timeout=_LAST_WORDS)
+        return [self._frames.get_nowait()[0] for _ in range(self._frames.qsize())]
+
+    async def say(self, data: bytes) -> None:
+        """Answer the program, if it is there."""
+        self._writer.write(data)
+        with suppress(ConnectionError):
+            await self._writer.drain()
+
+    def close(self) -> None:
+        """Stop listening."""
+        self._pump.cancel()
+
+
+def _received(came: Frame, parts: list[bytes]) -> Received:
+    """Return the answer that *came* in *parts*: chunks, and what they say if packed."""
+    known = {
+        one: None if came[one] is None else _text(came[one])
+        for one in ("reason", "protocol")
+    }
+    answer = Received(int(came["status"]), _headers(came), tuple(parts), **known)  # type: ignore[arg-type]
+    if not came.get("unpacked"):
+        return answer
+    half = len(parts) // 2
+    chunks, plain = tuple(parts[:half]), tuple(parts[half:])
+    return replace(
+        answer, chunks=chunks, plain=plain, unsearched=_text(came["unsearched"])
+    )
+
+
+def _fault(told: list[Any]) -> Fault:
+    name, message, *rest = told
+    origins = tuple(map(_origin, rest[0] if rest else ()))
+    return Fault(_text(name), _text(message), origins=origins)
+
+
+def _origin(told: list[Any]) -> ErrorOrigin:
+    relation, name, message, number, said = told
+    known = None if number is None else int(number)
+    text = None if said is None else _text(said)
+    return ErrorOrigin(_text(relation), _text(name), _text(message), known, text)
+
+
+def _told(fault: Fault) -> list[object]:
+    return [fault.name, fault.message, [[*astuple(one)] for one in fault.origins]]
+
+
+def _headers(head: Frame) -> tuple[tuple[str, str], ...]:
+    return tuple((_text(name), _text(value)) for name, value in head["headers"])
+
+
+def _text(value: object) -> str:
+    """Return *value* as a text that can be written: without lone surrogates."""
+    return str(value).encode("utf-8", "replace").decode()
+
+
+def _answer(outcome: Outcome, *, in_turns: bool = False) -> bytes:
+    if isinstance(outcome, Fault):
+        fault = _told(outcome)
+        return pack({"answer": {"status": 0, "headers": [], "fault": fault}})
+    cut_off = outcome.fault
+    head = {
+        "status": outcome.status,
+        "reason": outcome.reason,
+        "protocol": outcome.protocol,
+        "headers": [list(one) for one in outcome.headers],
+        "fault": None if cut_off is None else _told(cut_off),
+        "open": outcome.closed or outcome.waits,
+        "in_turns": in_turns,
+    }
+    return pack({"answer": head}, () if in_turns else outcome.chunks)

@@ -1,0 +1,1 @@
+"""The formats of model APIs: bodies out, answers in."""

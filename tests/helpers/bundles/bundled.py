@@ -1,0 +1,44 @@
+"""A small run with blobs, and bundles that were made of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import muniment_plugins.evidence
+from muniment.ledger import Ledger
+from muniment.plugins import Plugins
+from muniment.runs.run import Run
+
+__all__ = ["Bundles", "evidence_plugins", "program"]
+
+
+@dataclass(frozen=True)
+class Bundles:
+    """A ledger with two runs, their bundles, and its root."""
+
+    ledger: Ledger
+    run: str
+    other_run: str
+    folder: Path
+    """The bundle of `run`."""
+    raw: Path
+    other: Path
+    """The bundle of `other_run`."""
+    home: Path
+    root: str
+
+
+def program(run: Run, name: str = "a") -> str:
+    """State a claim, ask twice, in a scope too."""
+    run.record("claim.stated", {"id": "c1", "text": "it holds"})
+    run.record("synthesis.attempted", {"code": "def f(): ...", "accepted": True})
+    run.effect("llm", {"prompt": name}, lambda request: {"said": request})
+    with run.scope("map/0") as lane:
+        lane.effect("tool", {"name": name}, lambda request: [request, 1.5])
+    return name
+
+
+def evidence_plugins() -> Plugins:
+    """Return the evidence plugin alone."""
+    return Plugins([], {"evidence": muniment_plugins.evidence})
