@@ -2,7 +2,8 @@
 
 Rules: this is loaded while the program starts, which takes as long. When the program
 ends its end of the connection, nobody waits for the answer any more, and the effect is
-cancelled; a stream ends there, with what was handed on.
+cancelled; a stream ends there, with what was handed on. What it said before it went is
+heard to the end, although it can be told nothing more.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from muniment_plugins.providers.recorder.inside.wire import pack
 
 if TYPE_CHECKING:
     from asyncio import StreamReader, StreamWriter
+    from socket import socket
 
     from muniment.runs.run import Run
     from muniment_plugins.providers.secrets.names import SecretNames
@@ -173,7 +175,8 @@ class _Line:
     """The connection of one exchange."""
 
     def __init__(self, reader: StreamReader, writer: StreamWriter) -> None:
-        self._writer = writer
+        # A write that fails ends its transport, with what was not read from it yet.
+        self._out: socket = writer.get_extra_info("socket").dup()
         self._frames: asyncio.Queue[tuple[Frame, list[bytes]]] = asyncio.Queue()
         self._waiting = asyncio.current_task()
         self._pump = asyncio.create_task(self._read(reader))
@@ -202,13 +205,13 @@ class _Line:
 
     async def say(self, data: bytes) -> None:
         """Answer the program, if it is there."""
-        self._writer.write(data)
         with suppress(ConnectionError):
-            await self._writer.drain()
+            await asyncio.get_running_loop().sock_sendall(self._out, data)
 
     def close(self) -> None:
         """Stop listening."""
         self._pump.cancel()
+        self._out.close()
 
 
 def _received(came: Frame, parts: list[bytes]) -> Received:
