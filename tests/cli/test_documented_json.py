@@ -70,7 +70,7 @@ def answers(made: Path, shell: Any, work: Path, tmp_path: Path) -> dict[str, Any
     ask("forget", "forget", other)
     for name in ("status", "runs", "runs stats", "events", "verify", "checkpoint"):
         ask(name)
-    for name in ("keys", "rebuild", "plugins", "doctor"):
+    for name in ("claims", "keys", "rebuild", "plugins", "doctor"):
         ask(name)
     return told
 
@@ -98,11 +98,15 @@ def _asking(run: muniment.Run) -> str:
 
 
 def _stopped(run: muniment.Run) -> None:
-    del run
+    run.record("claim.stated", {"id": "c1", "text": "it holds"})
     raise KeyboardInterrupt
 
 
-_GOES_ON = "def main(run):\n    return 1\n"
+_GOES_ON = """
+def main(run):
+    run.record("claim.stated", {"id": "c1", "text": "it holds"})
+    return 1
+"""
 
 
 def test_the_documents_are_as_documented(answers: dict[str, Any]) -> None:

@@ -13,7 +13,6 @@ number in the first table is the mean over the measured replicates.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import isfinite
 from typing import TYPE_CHECKING, cast
@@ -26,7 +25,17 @@ if TYPE_CHECKING:
     from muniment.formats.statement import Event
     from muniment.ledger import Ledger
 
-__all__ = ["Measured", "Study", "StudyVerdict", "show_study", "study_of", "verdicts_of"]
+__all__ = [
+    "Measured",
+    "Study",
+    "StudyVerdict",
+    "figure",
+    "integrity_word",
+    "show_study",
+    "study_of",
+    "verdict_word",
+    "verdicts_of",
+]
 
 _COLUMNS = 6
 """How many metrics the table of conditions shows."""
@@ -132,7 +141,7 @@ def verdicts_of(ledger: Ledger, run: str) -> tuple[StudyVerdict, ...]:
     left = unjudged_of(ledger, list(ledger.events(run=run)))
     for pair, why in left.items():
         found[pair] = StudyVerdict(*pair, None, judged=False, why=why)
-    order = {pair: found[pair] for pair in planned(ledger.resolve(stated))}
+    order = {pair: found[pair] for pair in planned(ledger, stated)}
     return tuple({**order, **found}.values())
 
 
@@ -235,7 +244,7 @@ def _show_conditions(study: Study) -> None:
         text = f"{one.measured} of {one.planned}"
         whole: Cell = text if one.measured == one.planned else (text, "red")
         means = (one.means.get(name) for name in shown)
-        rows.append([one.condition, whole, *(_figure(mean) for mean in means)])
+        rows.append([one.condition, whole, *(figure(mean) for mean in means)])
     headings = ["condition", "replicates", *(f"mean {name}" for name in shown)]
     table(headings, rows, right=headings[2:], upright=True, sparse=True)
     if len(names) > len(shown):
@@ -246,11 +255,11 @@ def _show_verdicts(verdicts: tuple[StudyVerdict, ...]) -> None:
     columns: dict[str, list[Cell]] = {
         "hypothesis": [one.hypothesis for one in verdicts],
         "condition": [one.condition for one in verdicts],
-        "verdict": [_word(one) for one in verdicts],
-        "p-value": [_figure(one.p_value) for one in verdicts],
+        "verdict": [verdict_word(one) for one in verdicts],
+        "p-value": [figure(one.p_value) for one in verdicts],
         "improvement": [_percent(one.improvement) for one in verdicts],
         "95 % interval": [_interval(one.interval) for one in verdicts],
-        "integrity": list(_integrities(verdicts)),
+        "integrity": [integrity_word(one) for one in verdicts],
         "run of its claim": [_count(one.runs) for one in verdicts],
     }
     kept = {name: cells for name, cells in columns.items() if any(cells)}
@@ -260,7 +269,8 @@ def _show_verdicts(verdicts: tuple[StudyVerdict, ...]) -> None:
             prose(f"{one}: {one.why}", "yellow")
 
 
-def _word(verdict: StudyVerdict) -> Cell:
+def verdict_word(verdict: StudyVerdict) -> Cell:
+    """Return what it says, in a word."""
     if not verdict.judged:
         return ("not judged", "yellow")
     open_still = verdict.passed is None and verdict.why is not None
@@ -273,19 +283,20 @@ def _count(runs: dict[str, int] | None) -> str:
     return "" if number <= 1 else f"no. {number}"
 
 
-def _integrities(verdicts: tuple[StudyVerdict, ...]) -> Iterator[Cell]:
-    for one in verdicts:
-        told = one.integrity or "valid"
-        yield "" if told == "valid" else (told.replace("_", " "), "yellow")
+def integrity_word(verdict: StudyVerdict) -> Cell:
+    """Return which goalpost was moved; nothing if none was."""
+    told = verdict.integrity or "valid"
+    return "" if told == "valid" else (told.replace("_", " "), "yellow")
 
 
-def _figure(value: float | None) -> str:
+def figure(value: float | None) -> str:
+    """Return *value* in four digits; nothing for None."""
     return "" if value is None else f"{value:.4g}"
 
 
 def _percent(value: float | None) -> str:
-    return "" if value is None else f"{_figure(value)} %"
+    return "" if value is None else f"{figure(value)} %"
 
 
 def _interval(value: tuple[float, float] | None) -> str:
-    return "" if value is None else f"{_figure(value[0])} … {_figure(value[1])} %"
+    return "" if value is None else f"{figure(value[0])} … {figure(value[1])} %"

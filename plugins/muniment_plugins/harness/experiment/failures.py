@@ -17,14 +17,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
+from muniment_plugins.harness.erasure import left_of
 from muniment_plugins.harness.experiment.remedies import remedy_of
 
 if TYPE_CHECKING:
     from muniment.formats.statement import Event
     from muniment.ledger import Ledger
 
-__all__ = ["LACKING", "Failure", "failures_of", "place_in", "summed_up"]
+__all__ = ["ERASED", "LACKING", "Failure", "failures_of", "place_in", "summed_up"]
 
+ERASED = "what was said was erased"
 LACKING = "harness/replicates"
 """The rule that leaves a hypothesis unjudged when replicates were not measured."""
 
@@ -100,7 +102,7 @@ def failures_of(ledger: Ledger, events: Iterable[Event]) -> tuple[Failure, ...]:
         if event.type in ("replicate.failed", "hypothesis.unjudged"):
             # If a verdict lacks replicates, their own failures are listed instead.
             if event.raw.get("rule") != LACKING:
-                found.append(_stated(event, ledger.resolve(event)))
+                found.append(_stated(event, _told(ledger, event)))
         elif event.type == "run.failed":
             causes = cast("list[object]", event.raw.get("cause") or [])
         elif (
@@ -110,8 +112,13 @@ def failures_of(ledger: Ledger, events: Iterable[Event]) -> tuple[Failure, ...]:
     for event in last_attempts.values():
         named = [event.scope, event.ordinal] in causes
         if named and event.type.endswith(".failed") and "@" not in (event.scope or ""):
-            found.append(_of_effect(event, ledger.resolve(event)))
+            found.append(_of_effect(event, _told(ledger, event)))
     return tuple(one for _, one in sorted(found, key=lambda pair: pair[0]))
+
+
+def _told(ledger: Ledger, event: Event) -> Mapping[str, object]:
+    """Return what *event* says of a failure; the words may have been erased."""
+    return {"message": ERASED, **left_of(ledger, event)}
 
 
 def _stated(

@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
-from muniment.errors import ErasedError
-from muniment_plugins.harness.experiment.failures import failures_of
+from muniment_plugins.harness.erasure import left_of
+from muniment_plugins.harness.experiment.failures import ERASED, failures_of
 from muniment_plugins.harness.experiment.treatments import BASELINE
 from muniment_plugins.harness.preregistration.registration import KIND
 from muniment_plugins.harness.statistics.verifiers import judged_by
@@ -31,12 +31,11 @@ Pair = tuple[str, str]
 """Hypothesis and condition."""
 
 
-def planned(registered: Row) -> Iterator[Pair]:
-    """Yield the pairs that a registration says will be judged."""
-    conditions = [
-        str(one) for one in cast("Sequence[object]", registered["conditions"])
-    ]
-    for one in cast("Sequence[Row]", registered["hypotheses"]):
+def planned(ledger: Ledger, registered: Event) -> Iterator[Pair]:
+    """Yield the pairs that a registration says will be judged; none if it was erased."""
+    told = left_of(ledger, registered)
+    conditions = [str(one) for one in cast("Sequence[object]", told["conditions"])]
+    for one in cast("Sequence[Row]", told.get("hypotheses", ())):
         compares = cast("Row", one["verifier"]).get("compares")
         for condition in judged_by(compares, conditions):
             yield str(one["name"]), condition
@@ -53,7 +52,7 @@ def unjudged_of(ledger: Ledger, events: Sequence[Event]) -> dict[Pair, str]:
         for one in events
         if one.type == "verdict.reached"
     }
-    open_still = [one for one in planned(ledger.resolve(stated)) if one not in judged]
+    open_still = [one for one in planned(ledger, stated) if one not in judged]
     if not open_still:
         return {}
     failed = _first_failures(ledger, events)
@@ -70,11 +69,8 @@ def _said(ledger: Ledger, events: Iterable[Event]) -> Iterator[tuple[Pair, str]]
     """Yield each pair with the reason that a fact gives; the last fact counts."""
     for event in events:
         if event.type == "hypothesis.unjudged":
-            try:
-                why = str(ledger.resolve(event)["message"])
-            except ErasedError:
-                why = "what was said was erased"
-            yield (str(event.raw["hypothesis"]), event.scope or ""), why
+            why = left_of(ledger, event).get("message", ERASED)
+            yield (str(event.raw["hypothesis"]), event.scope or ""), str(why)
 
 
 def _first_failures(ledger: Ledger, events: Sequence[Event]) -> dict[str, str]:

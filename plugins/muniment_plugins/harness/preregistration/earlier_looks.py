@@ -25,6 +25,7 @@ from muniment.encoding.canonical import canonical, sha256_tag
 from muniment.encoding.codec import encode
 from muniment.errors import ErasedError
 from muniment.formats.statement import BlobRef, Event
+from muniment_plugins.harness.erasure import left_of
 from muniment_plugins.harness.preregistration.data_likeness import rows_alike, rows_in
 from muniment_plugins.harness.preregistration.moves import claim_ids
 from muniment_plugins.harness.preregistration.registration import (
@@ -39,7 +40,7 @@ from muniment_plugins.harness.steps.synthesis import without_remedies
 if TYPE_CHECKING:
     from muniment.ledger import Ledger
 
-__all__ = ["Look", "Looks", "older", "resolved", "runs_counted"]
+__all__ = ["Look", "Looks", "older", "runs_counted"]
 
 _LARGEST = 2**20
 _COMPARED = 16
@@ -100,7 +101,7 @@ class Look:
         """Digests of the code that was accepted in its run."""
         found: set[str] = set()
         for event in self.ledger.events(run=self.run, type="synthesis.attempted"):
-            data = resolved(self.ledger, event)
+            data = left_of(self.ledger, event)
             if data.get("accepted") and isinstance(data.get("code"), str):
                 text = cast("str", data["code"]).encode("utf-8", "surrogatepass")
                 found.add(sha256_tag(text))
@@ -170,7 +171,7 @@ class Looks:
         for event in older(ledger, own.seq):
             found.setdefault(event.seq, event)
         for event in found.values():
-            look = Look(ledger, event, self._as_now(resolved(ledger, event)))
+            look = Look(ledger, event, self._as_now(left_of(ledger, event)))
             if is_found(event) or self.is_kin(look):
                 yield look
 
@@ -240,12 +241,3 @@ def older(ledger: Ledger, before: int | None = None) -> Iterator[Event]:
         if is_found(event):
             return
         yield event
-
-
-def resolved(ledger: Ledger, event: Event) -> Row:
-    """Return the data of *event*, without erased members."""
-    try:
-        return ledger.resolve(event)
-    except ErasedError:
-        inline = event.data.items()
-        return {name: one for name, one in inline if not isinstance(one, BlobRef)}

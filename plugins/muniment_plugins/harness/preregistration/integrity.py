@@ -28,10 +28,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
 from muniment.encoding.canonical import sha256_tag
+from muniment_plugins.harness.erasure import left_of
 from muniment_plugins.harness.preregistration.earlier_looks import (
     Look,
     Looks,
-    resolved,
     runs_counted,
 )
 from muniment_plugins.harness.preregistration.moves import (
@@ -75,7 +75,7 @@ def integrity_of(ledger: Ledger, events: Sequence[Event]) -> Integrity:
     executed = next((one for one in events if one.type == "execution.requested"), None)
     if own is None or (executed is not None and executed.seq < own.seq):
         return Integrity("no_registration", ("nothing was stated before it ran",))
-    looks = Looks(ledger, own, resolved(ledger, own))
+    looks = Looks(ledger, own, left_of(ledger, own))
     moves = list(dict.fromkeys(_Judge(looks, events).moves()))
     status = min((name for name, _ in moves), key=MOVES.index, default="valid")
     ranked = sorted(moves, key=lambda move: MOVES.index(move[0]))
@@ -131,7 +131,7 @@ class _Judge:
         known = cast("list[str]", self.own.said["code"])
         for event in self.events:
             if event.type == "synthesis.attempted":
-                data = resolved(self.own.ledger, event)
+                data = left_of(self.own.ledger, event)
                 code = str(data.get("code")).encode("utf-8", "surrogatepass")
                 if data.get("origin") == "code" and sha256_tag(code) not in known:
                     yield "changed_code", f"the code of event {event.seq} is another"

@@ -1,0 +1,108 @@
+"""The claims of a ledger, with every run that was made for each of them.
+
+    for one in claim_histories(ledger):
+        print(one.id, [run.id for run in one.runs])
+
+Rules:
+
+- A claim is known by its id, never by its text: two texts under one id are one claim
+  that was changed, and both are told, in the order of the log.
+- A run is made for the claims that its registration names and for those that it states,
+  whether it came to an end or not. A run that only answers from another's record, as a
+  replay does, states nothing and is none.
+- It reads events, and verifies nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, cast
+
+from muniment.errors import ErasedError
+from muniment.formats.lifecycle import STARTED
+from muniment.formats.series import series_key
+from muniment.formats.statement import BlobRef
+from muniment_plugins.harness.preregistration.registration import KIND, OF_CLAIM
+
+if TYPE_CHECKING:
+    from muniment.formats.statement import Event
+    from muniment.ledger import Ledger
+
+__all__ = ["ClaimHistory", "ClaimRun", "claim_histories"]
+
+_STATED = "claim.stated"
+Told = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimRun:
+    """A run that was made for a claim."""
+
+    id: str
+    name: str
+    started: str
+    """RFC 3339, as its writer claims."""
+    number: int | None
+    """Which run of the claim it is, by the signed series of its start; None without."""
+
+
+@dataclass(slots=True)
+class ClaimHistory:
+    """What a ledger holds about one claim."""
+
+    id: str
+    texts: list[str] = field(default_factory=list[str])
+    """Each text that the claim had, first to last."""
+    runs: list[ClaimRun] = field(default_factory=list[ClaimRun])
+    """In the order in which they named it."""
+    registrations: int = 0
+    """How often it was registered apart from a run."""
+
+
+def claim_histories(ledger: Ledger) -> list[ClaimHistory]:
+    """Return the claims of *ledger*, in the order in which they were first named."""
+    found: dict[str, ClaimHistory] = {}
+    seen: set[tuple[str, str]] = set()
+    for event in ledger.events(type=f"{KIND},{_STATED}"):
+        for said in _claims(ledger, event):
+            name = said.get("id")
+            if not isinstance(name, str):
+                continue
+            history = found.setdefault(name, ClaimHistory(name))
+            text = _there(ledger, said.get("text"))
+            if isinstance(text, str) and text not in history.texts:
+                history.texts.append(text)
+            if event.run is None:
+                history.registrations += event.type == KIND
+            elif (name, event.run) not in seen:
+                seen.add((name, event.run))
+                history.runs += _run(ledger, event.run, name)
+    return list(found.values())
+
+
+def _claims(ledger: Ledger, event: Event) -> Iterator[Told]:
+    """Yield the claims that *event* names; none if they were erased."""
+    if event.type == _STATED:
+        yield event.data
+        return
+    claims = _there(ledger, event.data.get("claims"))
+    for one in cast("list[object]", claims) if isinstance(claims, list) else []:
+        if isinstance(one, Mapping):
+            yield cast("Told", one)
+
+
+def _run(ledger: Ledger, run: str, claim: str) -> Iterator[ClaimRun]:
+    key = series_key(OF_CLAIM, claim)
+    for event in ledger.events(run=run, type=STARTED, limit=1):
+        numbers = [one.count for one in event.series if one.key == key]
+        number = numbers[0] if numbers else None
+        yield ClaimRun(run, str(event.raw.get("name", "")), event.time, number)
+
+
+def _there(ledger: Ledger, value: object) -> object:
+    """Return a *value* of an event, read if it is a blob; None if it was erased."""
+    try:
+        return ledger.value(value) if isinstance(value, BlobRef) else value
+    except ErasedError:
+        return None

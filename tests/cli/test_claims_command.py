@@ -1,0 +1,148 @@
+"""`muniment claims`: no try is left out, and every verdict stands beside its claim."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from muniment import Run
+from muniment.ledger import Ledger
+from muniment_plugins.harness import (
+    Claim,
+    Experiment,
+    Spec,
+    bounded_synthesis,
+    execute_capsule,
+    generate_spec,
+    metamorphic,
+    run_metamorphic_tests,
+    specify_claim,
+)
+
+PERM = {"name": "perm", "transform": "permute_rows", "metric": "total"}
+RIGHT = "def fit_and_eval(data): return {'total': sum(data)}"
+WRONG = "def fit_and_eval(data): return {'total': data[0] + sum(data)}"
+FAILS = "def fit_and_eval(data): return {'total': 1 / 0}"
+
+
+def rows(ctx: Any) -> list[int]:
+    """Return different data for each seed."""
+    return [ctx["seed"] % 97, ctx["seed"] % 89, 1]
+
+
+def experiment(
+    code: str, claim: str = "sum", text: str = "any order", name: str = "e"
+) -> Any:
+    """Return an experiment that claims *text*."""
+    return (
+        Experiment.builder(name)
+        .datasource(rows)
+        .add_step(specify_claim(claim=Claim(claim, text)))
+        .add_step(generate_spec(spec=Spec(properties=[PERM])))
+        .add_step(bounded_synthesis(code=code))
+        .add_step(execute_capsule())
+        .add_step(run_metamorphic_tests())
+        .hypothesis("m", verifier=metamorphic)
+        .build()
+    )
+
+
+def states(run: Run) -> None:
+    """State a claim without an experiment, twice."""
+    for text in ("plain", "plain"):
+        run.record("claim.stated", {"id": "by hand", "text": text})
+
+
+@pytest.fixture
+def tried(work: Path) -> list[str]:
+    """Try a claim four times, the last under other words; return the ids of its runs."""
+    with Ledger.create(work / ".muniment" / "ledger.db") as ledger:
+        experiment(RIGHT, claim="other", name="f").register(ledger=ledger)
+        for code in (WRONG, RIGHT, FAILS):
+            experiment(code).run(replicates=1, ledger=ledger)
+        experiment(RIGHT, text="most orders").run(replicates=1, ledger=ledger)
+        ledger.execute(states)
+        started = ledger.events(type="run.started")
+        return [str(one.run) for one in started if one.raw["name"] == "e"]
+
+
+def test_every_try_is_counted_with_what_came_of_it(
+    shell: Any, tried: list[str]
+) -> None:
+    """Refuted, failed and reworded runs stand beside those that hold."""
+    claims = {one["claim"]: one for one in shell("claims", "--json").json}
+
+    assert [*claims] == ["other", "sum", "by hand"]
+    told = claims["sum"]
+    assert told["texts"] == ["any order", "most orders"]
+    assert [one["run"] for one in told["runs"]] == tried
+    assert [one["number"] for one in told["runs"]] == [1, 2, 3, 4]
+    assert [one["status"] for one in told["runs"]].count("failed") <= 1
+    verdicts = [one["verdicts"] for one in told["runs"]]
+    assert [(one["passed"], one["judged"]) for (one,) in verdicts] == [
+        (False, True),
+        (True, True),
+        (None, False),
+        (True, True),
+    ]
+    (last,) = verdicts[-1]
+    assert last["integrity"] == "changed_claim"
+    assert (claims["other"]["registrations"], claims["other"]["runs"]) == (1, [])
+    (by_hand,) = claims["by hand"]["runs"]
+    assert (by_hand["number"], by_hand["verdicts"]) == (None, [])
+
+
+def test_people_see_it_in_a_line_for_each(shell: Any, tried: list[str]) -> None:
+    """One line for a claim; a line for a verdict of one; the older text is told."""
+    lines = {one.split()[0]: one for one in shell("claims").out.splitlines()}
+    one = shell("claims", "sum").out
+
+    assert lines["sum"].split()[1:5] == ["4", "2", "1", "1"]
+    assert "changed claim" in lines["sum"]
+    assert lines["sum"].endswith("most orders")
+    assert all(run in one for run in tried)
+    assert "before, its text was: any order" in one
+    assert [word in one for word in ("refuted", "holds", "not judged")] == [True] * 3
+    assert "registered  1 time" in shell("claims", "other").out
+
+
+def test_what_is_not_there_is_named(shell: Any, tried: list[str], work: Path) -> None:
+    """A misspelt claim is refused with the nearest; a ledger without any says so."""
+    assert tried
+    misspelt = shell("claims", "sun")
+    with Ledger.create(work / "empty.db"):
+        pass
+    nothing = shell("claims", "--ledger", "empty.db")
+
+    assert (misspelt.code, misspelt.out) == (2, "")
+    assert "[claim/unknown]; did you mean 'sum'?" in misspelt.err
+    assert (nothing.code, nothing.out) == (0, "")
+    assert "nothing was claimed yet" in nothing.err
+
+
+def test_erased_words_are_left_out_and_nothing_else(
+    shell: Any, tried: list[str]
+) -> None:
+    """After an erasure runs and verdicts are as before; why there is none may be gone."""
+
+    def said() -> list[tuple[Any, ...]]:
+        names = ("hypothesis", "passed", "judged", "integrity", "denominator")
+        (told,) = (one for one in claims() if one["claim"] == "sum")
+        runs = [(one["run"], one["number"], one["verdicts"]) for one in told["runs"]]
+        return [
+            (run, number, *(one[name] for name in names for one in verdicts))
+            for run, number, verdicts in runs
+        ]
+
+    def claims() -> Any:
+        return shell("claims", "--json").json
+
+    before = said()
+    for run in tried:
+        assert shell("erase", run, "--reason", "asked for").code == 0
+
+    assert [run for run, *_ in before] == tried
+    assert said() == before
+    assert "was erased" in shell("claims", "--json").out
