@@ -58,9 +58,8 @@ lint: $(VENV)/.dev
 	$(BIN)/lint-imports
 
 cover: $(VENV)/.dev
-	$(PYTHON) -m coverage erase
-	$(PYTHON) -m coverage run -m pytest -q -n 0 -m 'not slow' tests/ledger tests/plugins/evidence
-	$(PYTHON) -m coverage report
+	$(PYTHON) -m pytest -q -n $(WORKERS) --dist worksteal -m 'not slow' \
+	  --cov --cov-report=term-missing:skip-covered tests/ledger tests/plugins/evidence
 
 bench: $(VENV)/.dev
 	$(PYTHON) tools/bench.py
