@@ -91,6 +91,14 @@ SITUATIONS = {
         files={"nightly.py": "def main(run): return 1\n"},
         hands=("ci.json", "last.note"),
     ),
+    "hand-over-to-an-auditor.md": Situation(
+        places=("owner", "auditor"),
+        hands=(
+            "work.py",
+            *("end-of-november.note", "end-of-december.note", "december.zip"),
+            *("november.db", "november.db.blobs", "december.db", "december.db.blobs"),
+        ),
+    ),
     "decisions.md": Situation(
         places=("here", "ann"),
         hands=("ann.json", "yes.json"),

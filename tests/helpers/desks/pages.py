@@ -21,6 +21,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Mapping
@@ -197,7 +198,14 @@ class Desk:
             file = self.root / place / name
             for other in self.situation.places if file.exists() else ():
                 if other != place:
-                    self.write(name, file.read_text(), other)
+                    self._copy(file, self.root / other / name)
+        self._give_away()
+
+    def _copy(self, file: Path, to: Path) -> None:
+        if file.is_dir():
+            shutil.copytree(file, to, dirs_exist_ok=True)
+        else:
+            shutil.copyfile(file, to)
 
 
 @dataclass
