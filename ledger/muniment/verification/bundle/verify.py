@@ -67,10 +67,9 @@ __all__ = ["verify_bundle"]
 
 Progress = Callable[[int, int], None]
 
-_ALWAYS = frozenset(
-    {MANIFEST, EVENTS, PROOFS, CHECKPOINT}
-    | {LEDGER_PUB, LEDGER_VKEY, TRUSTED_ROOT, POLICY}
-)
+_GIVEN_OUT = (LEDGER_PUB, LEDGER_VKEY, TRUSTED_ROOT, POLICY)
+"""Small files that follow from keys."""
+_ALWAYS = frozenset({MANIFEST, EVENTS, PROOFS, CHECKPOINT, *_GIVEN_OUT})
 _LONGEST_LINE = 8192
 _SMALL = 1 << 20
 _ASK = "ask its sender for the bundle as `muniment bundle` wrote it"
@@ -180,6 +179,10 @@ class _State:
         wanted = _ALWAYS | CLOSING_FILES if self.closed else _ALWAYS
         for name in sorted(wanted - members.sizes.keys()):
             self._add("missing", "bundle/missing", "the file is missing", name)
+        for name in _GIVEN_OUT:
+            if (size := members.sizes.get(name, 0)) > _SMALL:
+                what = f"it has {size} bytes, more than any such file"
+                self._add("edited", "bundle/size", what, name)
 
     def _compare_manifest(self, members: Members) -> None:
         listed: dict[str, bytes] = {}
@@ -198,6 +201,8 @@ class _State:
             what = f"{MANIFEST} does not list the file"
             self._add("inserted", "bundle/unlisted", what, name)
         for name in sorted(covered & listed.keys()):
+            if name in _GIVEN_OUT and members.sizes[name] > _SMALL:
+                continue  # its size is a finding, and it is not read
             if members.digest(name) == listed[name]:
                 self.matching += 1
             else:
@@ -252,8 +257,8 @@ class _State:
         if signed is None or not self.heads:
             return  # without a key there is nothing to compare, and a finding says why
         for name, data in trust_files(signed.signer, self.heads[-1]).items():
-            if name not in members.sizes:
-                continue
+            if members.sizes.get(name, _SMALL + 1) > _SMALL:
+                continue  # it is missing or too large, which is a finding
             with self.tried():
                 if members.read(name, _SMALL) == data:
                     self.given += 1
