@@ -19,6 +19,7 @@ __all__ = [
     "FORMATS",
     "KERNEL_DATA",
     "OWN_PLACES",
+    "RESERVED",
     "SERIES",
     "WAITS",
 ]
@@ -52,3 +53,7 @@ no plugin's kind has such a name."""
 DECISIONS = 4
 """From this version of ``event`` on, runs ask people: ``decision.asked``, ``.given``,
 ``.reached`` and ``.refused`` are the kernel's, and a verifier judges every decision."""
+
+RESERVED = 4
+"""From this version of ``event`` on, no segment of a scope begins with ``$``, and no event
+about keys is in a run."""

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
-from dataclasses import replace
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from forge import RUN, Forge, entry, keyid, leaf_hash, pae
+from forge import RUN, Forge, keyid
 from muniment.formats.statement import BlobRef
 from muniment.ledger import Ledger
 from muniment.trust.home import TrustHome
+from muniment.verification.snapshot import open_snapshot
 from muniment.verification.verify import verify
 from muniment_cli import main
-from normative import judged, rules
 
 
 def noted() -> Forge:
@@ -26,46 +26,65 @@ def noted() -> Forge:
     return forge
 
 
-def test_a_signature_of_a_digest_is_none(tmp_path: Path) -> None:
-    """Nothing is concluded from a label that says that a digest was signed."""
-    forge = noted()
-    row = forge.rows[-1]
-    hashed = hashlib.sha512(pae(row.payload)).digest()
-    mark = forge.key("writer").sign(hashed)
-    leaf = leaf_hash(row.payload, mark, row.key)
-    forge.rows[-1] = replace(row, signature=mark, hash=leaf)
-    assert rules(forge, tmp_path) == {"event/signature"}
+def test_no_function_of_a_schema_is_called(tmp_path: Path) -> None:
+    """A view that calls a function of the process finds none that it may call."""
+    called: list[int] = []
+    for trusted in (False, True):
+        place = noted().write(tmp_path / f"{trusted}.db")
+        with closing(sqlite3.connect(place)) as connection:
+            connection.execute("CREATE VIEW planted AS SELECT spy() AS seq")
+        with open_snapshot(place) as snapshot:
+            snapshot.connection.create_function("spy", 0, lambda: called.append(1))
+            if trusted:
+                snapshot.connection.execute("PRAGMA trusted_schema=ON")
+                snapshot.connection.execute("SELECT * FROM planted").fetchall()
+                continue
+            with pytest.raises(sqlite3.OperationalError, match="unsafe use of spy"):
+                snapshot.connection.execute("SELECT * FROM planted")
+            assert not called
+    assert called, "the view would have called it"
 
 
-def test_an_entry_from_elsewhere_counts_for_nothing(tmp_path: Path) -> None:
-    """The leaf is that of what is stored, not one that is sound on its own."""
-    forge = noted()
-    row = forge.rows[-1]
-    forge.append("note.added", {"text": "another"})
-    forge.rows[-2:] = [replace(row, hash=forge.rows[-1].hash)]
-    assert "event/leaf-hash" in rules(forge, tmp_path)
+def test_a_checkpoint_syncs_the_head(
+    ledger: Ledger, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The head of the last event under a checkpoint is on the disk, not in memory only."""
+    (head,) = home.rglob("head")
+    synced: list[bytes] = []
+    sync = os.fsync
+
+    def spy(fd: int) -> None:
+        sync(fd)
+        if os.fstat(fd).st_ino == head.stat().st_ino:
+            synced.append(head.read_bytes())
+
+    monkeypatch.setattr(os, "fsync", spy)
+    event = ledger.append("note.added", {"text": "x"})
+    assert not synced
+    ledger.checkpoint()
+    assert [bytes.fromhex(event.hash) in one for one in synced] == [True]
 
 
-def test_an_actor_has_no_rights(tmp_path: Path) -> None:
-    """Who an event says it is by decides nothing: a writer stays one."""
-    forge = noted()
-    forge.append("note.added", {"text": "x"}, actor="root")
-    (sound := tmp_path / "sound").mkdir()
-    assert judged(forge, sound).ok
-    data = entry(forge.key("third"), ["writer"], forge.ledger)
-    forge.append("key.enrolled", data, actor=keyid(forge.key("root")))
-    assert "key/role" in rules(forge, tmp_path)
+def test_a_checkpoint_is_in_the_file_before_anybody_has_it(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever reads the file while it is handed on finds it, with the events under it."""
+    ledger.append("note.added", {"text": "x"})
+    found: list[tuple[int, int, bytes]] = []
+    anchor = TrustHome.anchor
 
+    def spy(self: TrustHome, ledger_id: str, note: bytes) -> None:
+        with closing(
+            sqlite3.connect(f"file:{ledger.path}?mode=ro", uri=True)
+        ) as reader:
+            query = "SELECT size, (SELECT count(*) FROM event), note FROM checkpoint"
+            found.append(reader.execute(f"{query} ORDER BY size DESC").fetchone())
+        assert found[-1][2] == note
+        anchor(self, ledger_id, note)
 
-def test_unknown_types_are_judged_like_all_others(tmp_path: Path) -> None:
-    """An event of a type that nobody knows is kept, and its faults are found."""
-    forge = noted()
-    forge.append("acme.future", {"from": "2030"})
-    (sound := tmp_path / "sound").mkdir()
-    assert judged(forge, sound).size == len(forge.rows)
-    about = [{"digest": {"sha256": "ab" * 32}, "name": "data.json"}]
-    forge.append("acme.future", {"from": "2030"}, subject=about)
-    assert rules(forge, tmp_path) == {"event/subject"}
+    monkeypatch.setattr(TrustHome, "anchor", spy)
+    ledger.checkpoint()
+    assert [(size, events) for size, events, _ in found] == [(2, 2)]
 
 
 def test_no_blob_is_shared_by_two_runs(ledger: Ledger) -> None:

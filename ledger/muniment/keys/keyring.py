@@ -47,9 +47,10 @@ from muniment.keys.enrolment import (
     wrong,
 )
 
-__all__ = ["Keyring"]
+__all__ = ["KEY_EVENTS", "Keyring"]
 
-_ROOT_TYPES = frozenset({"ledger.opened", "key.enrolled", "key.revoked", "key.rotated"})
+KEY_EVENTS = frozenset({"ledger.opened", "key.enrolled", "key.revoked", "key.rotated"})
+"""The types that roots sign: they say which keys count."""
 _NONCE = re.compile(r"[0-9a-f]{64}")
 _TAG = re.compile(r"sha256:[0-9a-f]{64}")
 
@@ -138,7 +139,7 @@ class Keyring:
 
     def may_sign(self, public_raw: bytes, event_type: str) -> bool:
         """Tell whether this key may sign the next event, if it is of *event_type*."""
-        if event_type not in _ROOT_TYPES:
+        if event_type not in KEY_EVENTS:
             return public_raw in self._writers
         return public_raw in self._roots or (
             event_type == "key.rotated" and sha256_tag(public_raw) == self._next_root
@@ -171,7 +172,7 @@ class Keyring:
         entry = None if public is None else self._entries[public.keyid]
         if entry is None or (entry.until is not None and seq > entry.until):
             return False
-        if event_type not in _ROOT_TYPES:
+        if event_type not in KEY_EVENTS:
             return "writer" in entry.roles and entry.since < seq
         itself = event_type in ("ledger.opened", "key.rotated")
         return "root" in entry.roles and entry.since < seq + itself
@@ -196,7 +197,7 @@ class Keyring:
             WrongError: the event breaks a rule of keys; nothing was folded.
 
         """
-        if event_type not in _ROOT_TYPES:
+        if event_type not in KEY_EVENTS:
             return
         with _event(seq):
             if event_type == "key.enrolled":

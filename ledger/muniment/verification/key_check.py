@@ -17,13 +17,12 @@ from muniment.errors import KeyRefused, WrongError
 from muniment.formats.checkpoint import check_quoted
 from muniment.formats.dsse import pae, spki_base64
 from muniment.keys.ed25519 import PublicKey
-from muniment.keys.keyring import Keyring
+from muniment.keys.keyring import KEY_EVENTS, Keyring
 from muniment.verification.report import Findings
 from muniment.verification.signatures import SignatureCheck
 
 __all__ = ["KeyCheck"]
 
-_KEY_TYPES = frozenset({"key.enrolled", "key.revoked", "key.rotated", "ledger.opened"})
 _ASK = "compare with a copy or an anchor; trust nothing from here on"
 
 
@@ -89,7 +88,7 @@ class KeyCheck:
 
         """
         key, signature, payload = row
-        if seq == 0 or kind in _KEY_TYPES:
+        if seq == 0 or kind in KEY_EVENTS:
             self._judge_key_event(seq, kind, data, row)
             return
         if (key, kind) not in self.allowed:

@@ -62,11 +62,13 @@ def pae(payload: bytes) -> bytes:
     return b"DSSEv1 %d %b %d %b" % (len(kind), kind, len(payload), payload)
 
 
-def leaf_hash(payload: bytes, signature: bytes, public: bytes) -> bytes:
+def leaf_hash(
+    payload: bytes, signature: bytes, public: bytes, details: str = "PKIX_ED25519_PH"
+) -> bytes:
     """Return the RFC 6962 hash of the Rekor v2 entry."""
     spki = bytes.fromhex("302a300506032b6570032100") + public
     verifier: dict[str, Any] = {
-        "keyDetails": "PKIX_ED25519_PH",
+        "keyDetails": details,
         "publicKey": {"rawBytes": b64(spki)},
     }
     digest = b64(hashlib.sha512(pae(payload)).digest())

@@ -13,7 +13,9 @@ Rules:
 - Parts and an outcome belong to an attempt that was requested and has not ended.
   Without a request, only those of the kernel's kinds are recognised: a fact of a plugin
   may have a type that ends in ``.completed``.
-- A scope below an effect belongs to one that was requested before.
+- A scope below an effect belongs to one that was requested before. No segment of a scope
+  begins with ``$``.
+- Events about keys concern the whole ledger, and are in no run.
 - An event that may follow an end is in the run's own scope, at a new ordinal: it
   answers nothing, and changes nothing in the record. So is ``run.canceled``, which
   comes from outside, wherever it is.
@@ -32,8 +34,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from muniment.format_versions import OWN_PLACES, WAITS
+from muniment.format_versions import OWN_PLACES, RESERVED, WAITS
 from muniment.formats.lifecycle import CANCELED, ENDS, LIFE, RESUMED, STARTED
+from muniment.keys.keyring import KEY_EVENTS
 
 __all__ = ["AFTER_END", "KERNEL_ANSWERS", "OF_RUNS", "Places"]
 
@@ -110,6 +113,8 @@ class Places:
             version: that of the events, as the genesis states it.
 
         """
+        if kind in KEY_EVENTS and version >= RESERVED:
+            return [("run/order", f"{kind} is in a run, and no run has keys")]
         scope, found = chain["scope"], list[tuple[str, str]]()
         if self.seen == (kind == STARTED):
             what = "begins again" if self.seen else f"begins with {kind}"
@@ -123,7 +128,7 @@ class Places:
         if kind in ENDS or kind == RESUMED:
             self._ended = kind in ENDS
         if version >= OWN_PLACES and scope not in self._next:
-            found += self._unperformed(scope)
+            found += self._misnamed(scope, version)
         broken = self._taken((scope, chain["ordinal"]), kind, data, version)
         if broken and (version >= OWN_PLACES or broken[0] == "run/ordinal"):
             found.append(broken)
@@ -141,10 +146,12 @@ class Places:
             return "run/ordinal", what
         return None
 
-    def _unperformed(self, scope: str) -> list[tuple[str, str]]:
-        """Refuse a new *scope* below an effect that was not requested."""
+    def _misnamed(self, scope: str, version: int) -> list[tuple[str, str]]:
+        """Refuse a new *scope* of a reserved name, or of an effect not requested."""
         segments = scope.split("/")
         for number, segment in enumerate(segments, 1):
+            if segment.startswith("$") and version >= RESERVED:
+                return [("run/scope", f"the scope {scope!r:.80} has a reserved name")]
             effect = "/".join(segments[:number])
             if segment.startswith("@") and effect not in self._performed:
                 what = f"the scope {scope!r:.80} is of an effect that was not requested"
