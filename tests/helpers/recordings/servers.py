@@ -13,7 +13,7 @@ from __future__ import annotations
 import socket
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Self
@@ -52,10 +52,16 @@ class Answering:
     """Sends the bytes that the last part of a path names, in pieces, and then the end."""
 
     def __init__(
-        self, answers: Mapping[str, bytes | Sequence[bytes]], pause: float = 0
+        self,
+        answers: Mapping[str, bytes | Sequence[bytes]],
+        pause: float = 0,
+        held: Collection[str] = (),
     ) -> None:
-        """Wait for *pause* seconds after each piece of *answers*."""
-        self._answers, self._pause = answers, pause
+        """Wait for *pause* seconds after each piece of *answers*.
+
+        After those that are *held*, no end comes before the client goes.
+        """
+        self._answers, self._pause, self._held = answers, pause, held
         self._socket = socket.create_server(("127.0.0.1", 0), backlog=64)
 
     @property
@@ -87,10 +93,12 @@ class Answering:
                     return
                 asked += more
             stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            answer = self._answers[asked.split(b" ")[1].rpartition(b"/")[2].decode()]
+            name = asked.split(b" ")[1].rpartition(b"/")[2].decode()
+            answer = self._answers[name]
             for piece in [answer] if isinstance(answer, bytes) else answer:
                 stream.sendall(piece)
                 time.sleep(self._pause)
-            stream.shutdown(socket.SHUT_WR)
+            if name not in self._held:
+                stream.shutdown(socket.SHUT_WR)
             while stream.recv(65536):  # or what it got would be reset
                 pass

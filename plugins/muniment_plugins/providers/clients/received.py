@@ -39,6 +39,7 @@ __all__ = [
 _FRAMING = frozenset({"connection", "content-encoding", "transfer-encoding"})
 """Headers of answers that describe the bytes before they were decoded."""
 _PACKING = frozenset({"content-encoding"})
+_TRANSFER = "transfer-encoding"
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,10 +130,23 @@ def reframed(
     """Return *headers* as they describe the decoded body of *size* bytes."""
     packed = received.is_packed
     kept = [one for one in headers if not packed or one[0].lower() not in _PACKING]
+    if packed:
+        kept = _transferred(kept)
     if received.fault is not None and not packed:
         return kept  # what is missing stays missing
     length = "content-length"
     return [[k, str(size) if k.lower() == length else v] for k, v in kept]
+
+
+def _transferred(headers: list[list[str]]) -> list[list[str]]:
+    """Return *headers* with no transfer coding but chunks."""
+    found: list[list[str]] = []
+    for name, value in headers:
+        if name.lower() != _TRANSFER:
+            found.append([name, value])
+        elif not any(one[0].lower() == _TRANSFER for one in found):
+            found.append([name, "chunked"])
+    return found
 
 
 def _number(text: str) -> int | None:

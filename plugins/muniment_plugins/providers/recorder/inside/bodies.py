@@ -56,7 +56,12 @@ class _Told:
     """Makes frames of a stream's chunks, with their unpacked form if compressed."""
 
     def __init__(self, came: Came) -> None:
-        self._unpacking = unpacked.unpacking(came.headers)
+        self._unpacking = unpacked.unpacking(came.headers, is_raw=came.is_raw)
+
+    @property
+    def is_whole(self) -> bool:
+        """Tell whether the chunks say of themselves that no more come."""
+        return self._unpacking is not None and self._unpacking.is_whole
 
     def __call__(self, chunk: bytes) -> bytes:
         """Return the frame of *chunk*."""
@@ -95,7 +100,8 @@ class Body:
 
     def close(self) -> None:
         """Read no further."""
-        self._say(_left(self._had))
+        whole = self._told.is_whole
+        self._say(ended(None, self._names, self._had) if whole else _left(self._had))
         self._came.close()
 
     def _say(self, data: bytes) -> None:

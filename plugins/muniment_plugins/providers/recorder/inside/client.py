@@ -288,8 +288,8 @@ def _told(came: Came) -> bytes:
     if came.more is not None:
         return wire.pack({"came": {**head, "streams": True}})
     parts = came.chunks
-    unpacking = unpacked.unpacking(came.headers) if parts else None
-    if unpacking is not None:
+    unpacking = unpacked.unpacking(came.headers, is_raw=came.is_raw)
+    if parts and unpacking is not None:
         parts = [*parts, *map(unpacking.add, came.chunks)]
         head |= {"unpacked": True, "unsearched": unpacking.unsearched}
     return wire.pack({"came": {**head, "streams": False}}, parts)

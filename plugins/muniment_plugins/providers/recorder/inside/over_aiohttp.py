@@ -156,7 +156,10 @@ async def _sent(wire: Any, conn: Any, req: Any, limits: Any) -> Came:
 
     try:
         await response.start(conn)
-        return _head(wire, response)._replace(more=_Pieces(response), close=close)
+        came = _head(wire, response)
+        chunked = spelled.is_chunked(came)
+        pieces = _Pieces(response, chunked=chunked)
+        return came._replace(more=pieces, close=close, is_raw=not chunked)
     except BaseException:
         response.close()
         raise
@@ -165,22 +168,19 @@ async def _sent(wire: Any, conn: Any, req: Any, limits: Any) -> Came:
 class _Pieces:
     """The pieces of a body."""
 
-    def __init__(self, response: Any) -> None:
+    def __init__(self, response: Any, *, chunked: bool) -> None:
         self._response = response
-        coding = response.headers.get("transfer-encoding", "").strip().lower()
-        self.has_more = coding != "chunked" and bool(
-            getattr(response.content, "_buffer", None)
-        )
+        self.chunked = chunked
+        self.has_more = not chunked and bool(getattr(response.content, "_buffer", None))
         """Whether some of it came with the head, which may say that it is wrong."""
 
     def __aiter__(self) -> AsyncIterator[bytes]:
-        return _pieces(self._response)
+        return _pieces(self._response, chunked=self.chunked)
 
 
-async def _pieces(response: Any) -> AsyncIterator[bytes]:
+async def _pieces(response: Any, *, chunked: bool) -> AsyncIterator[bytes]:
     """Yield the pieces of a body: whole HTTP chunks, unless they are very large."""
-    coding = response.headers.get("transfer-encoding", "").strip().lower()
-    if coding != "chunked":
+    if not chunked:
         async for data in response.content.iter_any():
             yield data
         return

@@ -95,7 +95,10 @@ def _read(wire: Any, names: Any, answer: Any, method: str) -> Came:
         headers = [(_text(k), _text(v)) for k, v in answer.headers.items()]
         came = wire.Came(answer.status, headers, [], None, protocol="HTTP/1.1")
     if wire.is_stream(came, method):
-        return came._replace(more=_chunks(answer), close=answer.close)
+        more = _chunks(answer)
+        if came.is_raw and getattr(answer, "chunked", False):
+            original.length, more = None, _raw(original)  # the program finds its chunks
+        return came._replace(more=more, close=answer.close)
     chunks: list[bytes] = []
     fault = None
     try:
@@ -104,6 +107,12 @@ def _read(wire: Any, names: Any, answer: Any, method: str) -> Came:
         fault = names.told(error)
     answer.release_conn()
     return came._replace(chunks=chunks, fault=fault)
+
+
+def _raw(answer: Any) -> Iterator[bytes]:
+    """Yield the bytes of a body whose chunks `http.client` does not read."""
+    while data := answer.read1(_AT_ONCE):
+        yield data
 
 
 def _chunks(answer: Any) -> Iterator[bytes]:

@@ -2,7 +2,9 @@ r"""Answers as the bytes that `http.client` reads, as they arrive.
 
     HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked…
 
-Rules: head and body are as they arrived, and a chunked body has chunks. In older records
+Rules: head and body are as they arrived, and a body has chunks if the reader of its head
+says so: of `Transfer-Encoding: gzip, chunked`, `http.client` reads no chunks, and its body
+holds them. In older records
 a body keeps a length if one was given; any other is chunked. A reader gets each chunk
 when it is there. An error that ends the body early is raised where the reader would
 wait; a connection that ended too early just ends. This runs in the program's own
@@ -25,10 +27,9 @@ else:
     except ImportError:  # in the recorder's own process
         from muniment_plugins.providers.recorder.inside import wire
 
-__all__ = ["came_of", "head", "piece", "read_from"]
+__all__ = ["came_of", "head", "is_chunked", "piece", "read_from"]
 
 LAST = b"0\r\n\r\n"
-_FRAMED_BY = b"transfer-encoding"
 _NEWEST = 11
 _BROKEN = "('Connection broken: IncompleteRead("
 """How `urllib3` says that a body of known length ended early."""
@@ -36,15 +37,14 @@ _SPOKEN = ("HTTP/1.1", "HTTP/1.0")
 
 
 def head(came: Came, method: str) -> tuple[bytes, bool]:
-    """Return the head of the answer *came*, and whether its body is chunked."""
+    """Return the head of the answer *came*, and whether its last coding is chunked."""
     headers = wire.in_bytes(came, method)
     if came.protocol is None:
         text = wire.framed(came, method)
         chunked = wire.is_stream(came._replace(headers=text), method)
         headers += [(b"transfer-encoding", b"chunked")] if chunked else []
     else:
-        said = [v.strip().lower() for k, v in headers if k.lower() == _FRAMED_BY]
-        chunked = bool(said) and said[0] == b"chunked"
+        chunked = is_chunked(came)
     reason = came.reason
     if reason is None:
         reason = http.client.responses.get(came.status, "")
@@ -54,12 +54,19 @@ def head(came: Came, method: str) -> tuple[bytes, bool]:
     return b"\r\n".join([*lines, b"", b""]), chunked
 
 
+def is_chunked(came: Came) -> bool:
+    """Tell whether the last transfer coding of *came* is that of HTTP chunks."""
+    said = ",".join(v for k, v in came.headers if k.lower() == "transfer-encoding")
+    return said.rpartition(",")[2].strip().lower() == "chunked"
+
+
 def came_of(answer: http.client.HTTPResponse) -> Came:
     """Return the head of *answer*, as it arrived."""
     headers = [(k, str(v)) for k, v in answer.headers.raw_items()]
     protocol = _SPOKEN[answer.version != _NEWEST]
     known = {"reason": answer.reason, "protocol": protocol}
-    return wire.Came(answer.status, headers, [], None, **known)
+    raw = not answer.chunked
+    return wire.Came(answer.status, headers, [], None, **known, is_raw=raw)
 
 
 def piece(chunk: bytes, *, chunked: bool) -> bytes:
@@ -69,8 +76,10 @@ def piece(chunk: bytes, *, chunked: bool) -> bytes:
 
 def read_from(came: Came, method: str) -> http.client.HTTPResponse:
     """Return a response that reads the answer *came*."""
-    response = http.client.HTTPResponse(_Connection(_File(came, method)), method=method)  # type: ignore[arg-type]
+    file = _File(came, method)
+    response = http.client.HTTPResponse(_Connection(file), method=method)  # type: ignore[arg-type]
     response.begin()
+    file.chunked = response.chunked
     return response
 
 
@@ -93,6 +102,8 @@ class _File(io.RawIOBase):
         self._body = came.more
         self._pieces = self._spelled(came, method)
         self._rest = b""
+        self.chunked = False
+        """Whether who reads the head expects chunks."""
 
     def readable(self) -> bool:
         """Say yes."""
@@ -116,8 +127,8 @@ class _File(io.RawIOBase):
         super().close()
 
     def _spelled(self, came: Came, method: str) -> Iterator[bytes]:
-        begin, chunked = head(came, method)
-        yield begin
+        yield head(came, method)[0]
+        chunked = self.chunked
         try:
             for chunk in self._body:
                 yield piece(chunk, chunked=chunked)

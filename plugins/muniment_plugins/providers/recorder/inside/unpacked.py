@@ -2,6 +2,8 @@
 
     Content-Encoding: gzip      the program gets the bytes that came, and unpacks them as
                                 it does alone; beside them stands what they say
+    Transfer-Encoding: gzip, chunked     the same, with the chunks where a library left
+                                them in the body: `http.client` reads only ``chunked``
 
 Rules:
 
@@ -15,10 +17,19 @@ Rules:
 
 from __future__ import annotations
 
+import re
 import sys
 import zlib
 from collections.abc import Iterable
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from muniment_plugins.providers.recorder.inside import wire
+else:
+    try:
+        import _muniment_wire as wire
+    except ImportError:  # in the recorder's own process
+        from muniment_plugins.providers.recorder.inside import wire
 
 __all__ = ["Unpacking", "unpacking"]
 
@@ -26,6 +37,10 @@ _ROOM, _TIMES = 1 << 23, 16
 _SLICE = {"br": 16, "zstd": 64}
 _USUAL_SLICE = 1 << 10
 """Bytes that are unpacked at once: each may become a thousand, of brotli a million."""
+_CHUNKED = "chunked"
+_LENGTH = re.compile(rb"([0-9A-Fa-f]{0,8})[ \t]{0,8}\r?\n?$")
+"""The line before an HTTP chunk, as far as it came."""
+_END = b"\r\n"
 _HEADER = 2
 """Bytes by which zlib's form is told from the bare one."""
 _GZIP = 31
@@ -35,11 +50,23 @@ class _Decoder(Protocol):
     def decompress(self, data: bytes, /) -> bytes: ...
 
 
+class _Coding(Protocol):
+    coding: str
+    size: int
+    is_unknown: bool
+    breaks_off: bool
+    is_over: bool
+
+    def add(self, data: bytes) -> bytes: ...
+
+
 class Unpacking:
     """One body, unpacked as it comes: to each chunk belongs what it added."""
 
     def __init__(self, codings: list[str]) -> None:
-        self._steps = [_Step(one) for one in reversed(codings)]
+        self._steps: list[_Coding] = [
+            _Chunks() if one == _CHUNKED else _Step(one) for one in reversed(codings)
+        ]
         self._came = self._became = 0
         unknown = [one.coding for one in self._steps if one.is_unknown]
         self._is_unknown = bool(unknown)
@@ -47,6 +74,11 @@ class Unpacking:
             f"nothing here unpacks {', '.join(unknown)}" if unknown else ""
         )
         """Why not all of the body could be searched; "" where it was."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Tell whether the last HTTP chunk came, where they are left in the body."""
+        return self._steps[0].is_over
 
     def add(self, chunk: bytes) -> bytes:
         """Return what *chunk* adds to what the body says."""
@@ -61,15 +93,17 @@ class Unpacking:
             self._became += len(piece)
             if self._became > _ROOM + _TIMES * self._came:
                 self.unsearched = f"it unpacks to more than {self._became} bytes"
-            if broken := [one.coding for one in self._steps if one.breaks_off]:
-                self.unsearched = f"it breaks off as {', '.join(broken)}"
-            if self.unsearched:
                 break
+        if broken := [one.coding for one in self._steps if one.breaks_off]:
+            self.unsearched = f"it breaks off as {', '.join(broken)}"
         return b"".join(said)
 
 
 class _Step:
     """One coding: members of a file, one after the other."""
+
+    is_over = False
+    """No member is known to be the last."""
 
     def __init__(self, coding: str) -> None:
         self.coding = coding
@@ -140,15 +174,66 @@ class _Step:
         return _other(self.coding)  # type: ignore[return-value]  # known from the beginning
 
 
-def unpacking(headers: Iterable[tuple[str, str]]) -> Unpacking | None:
-    """Return what unpacks a body with these *headers*; None where it is not packed."""
-    said = ",".join(v for k, v in headers if k.lower() == "content-encoding")
-    codings = [one.strip().lower().removeprefix("x-") for one in said.split(",")]
-    codings = [one for one in codings if one not in ("", "identity")]
+class _Chunks:
+    """HTTP chunks, and what follows the last of them; what is none counts as it is."""
+
+    coding = _CHUNKED
+    size = _USUAL_SLICE
+    is_unknown = False
+
+    def __init__(self) -> None:
+        self.breaks_off = False
+        """Whether a line says more than the length of a chunk."""
+        self.is_over = self._is_broken = False
+        self._line = b""
+        """The beginning of a line that says how long the next chunk is."""
+        self._left = 0
+        """How much of a chunk is to come, with the end of its line."""
+
+    def add(self, data: bytes) -> bytes:
+        """Return what *data* adds to what the chunks hold."""
+        said: list[bytes] = []
+        while data and not (self._is_broken or self.is_over or self.breaks_off):
+            if self._left:
+                said.append(data[: max(self._left - len(_END), 0)])
+                data, self._left = data[self._left :], max(self._left - len(data), 0)
+            else:
+                data = self._begin(data)
+        return b"".join([*said, data.lstrip(_END) if self.is_over else data])
+
+    def _begin(self, data: bytes) -> bytes:
+        """Read on in the line before a chunk; return what follows it."""
+        line, end, rest = data.partition(b"\n")
+        self._line += line + end
+        found = _LENGTH.match(self._line)
+        if found is None or (end and not found[1]):
+            self.breaks_off = b";" in self._line
+            self._is_broken = not self.breaks_off
+            return b"" if self.breaks_off else self._line + rest
+        if end:
+            length = int(found[1], 16)
+            self.is_over, self._left = not length, length and length + len(_END)
+            self._line = b""
+        return rest
+
+
+def unpacking(
+    headers: Iterable[tuple[str, str]], *, is_raw: bool = False
+) -> Unpacking | None:
+    """Return what unpacks a body with these *headers*; None where it is not packed.
+
+    If the body *is_raw*, it holds the HTTP chunks that the headers name.
+    """
+    known = [*headers]
+    transferred = wire.codings(known, "transfer-encoding")
+    if _CHUNKED in transferred and not is_raw:
+        del transferred[-1 - transferred[::-1].index(_CHUNKED)]
+    said = [*wire.codings(known, "content-encoding"), *transferred]
+    codings = [one.removeprefix("x-") for one in said if one != "identity"]
     return Unpacking(codings) if codings else None
 
 
-def _slices(parts: Iterable[bytes], steps: list[_Step]) -> Iterable[bytes]:
+def _slices(parts: Iterable[bytes], steps: list[_Coding]) -> Iterable[bytes]:
     """Yield what *parts* become by all the *steps*, no more of it than is asked for."""
     if not steps:
         yield from parts

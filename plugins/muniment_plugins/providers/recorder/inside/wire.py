@@ -56,6 +56,7 @@ __all__ = [
     "WireNames",
     "WireRequest",
     "class_name",
+    "codings",
     "cut",
     "framed",
     "gone",
@@ -70,6 +71,7 @@ __all__ = [
 LENGTH = struct.Struct("!I")
 
 _BODILESS = (204, 304)
+_CHUNKED = "chunked"
 _FIRST_ERROR = 400
 _MOST_ORIGINS = 8
 _LONGEST_TEXT = 2000
@@ -120,6 +122,8 @@ class Came(NamedTuple):
     """The reason phrase after the status; None if unknown."""
     protocol: str | None = None
     """Such as ``HTTP/1.1``; None if the head is from an older record: see `framed`."""
+    is_raw: bool = False
+    """Whether the chunks hold all transfer codings that the headers name."""
 
 
 class WireNames(NamedTuple):
@@ -229,9 +233,17 @@ def cut(sizes: Sequence[int], data: bytes) -> list[bytes]:
     return parts
 
 
+def codings(headers: Iterable[tuple[str, str]], name: str) -> list[str]:
+    """Return what the headers *name* list, in the order in which it was applied."""
+    said = ",".join(v for k, v in headers if k.lower() == name)
+    return [one.strip().lower() for one in said.split(",") if one.strip()]
+
+
 def is_stream(came: Came, method: str) -> bool:
     """Tell whether nobody knows how long the body of *came* will be."""
     bodiless = method == "HEAD" or came.status in _BODILESS
+    if came.is_raw and _CHUNKED in codings(came.headers, "transfer-encoding"):
+        return not bodiless  # whoever reads the chunks knows
     refused = came.status >= _FIRST_ERROR  # errors have an end
     return not (bodiless or refused) and not any(
         k.lower() == "content-length" for k, _ in came.headers
