@@ -55,5 +55,5 @@ DECISIONS = 4
 ``.reached`` and ``.refused`` are the kernel's, and a verifier judges every decision."""
 
 RESERVED = 4
-"""From this version of ``event`` on, no segment of a scope begins with ``$``, and no event
-about keys is in a run."""
+"""From this version of ``event`` on, no segment of a scope begins with ``$``, no event
+about keys is in a run, and no two runs share a blob."""

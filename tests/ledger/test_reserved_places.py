@@ -1,4 +1,4 @@
-"""What is in no run, or in no scope, from version 4 of the events on."""
+"""What is in no run, no scope, or no two runs, from version 4 of the events on."""
 
 from __future__ import annotations
 
@@ -56,6 +56,21 @@ def test_no_event_about_keys_is_in_a_run(
     report = check(forged(version, kind=kind), tmp_path / "l.db")
     found = [one.rule for one in report.findings]
     assert found == ([] if version < RESERVED else ["run/order"])
+
+
+@pytest.mark.parametrize("file", [False, True])
+@pytest.mark.parametrize("version", [RESERVED - 1, RESERVED])
+def test_no_two_runs_share_a_blob(file: bool, version: int, tmp_path: Path) -> None:
+    """Each event of the second run that refers to it is named; its own run may again."""
+    forge = Forge("one").open(event=version)
+    for run in (RUN, "OTHER"):
+        forge.append("run.started", {"name": "x", "seed": "0"}, run=run)
+    data = {"text": "x", "details": forge.blob(b"content", file=file)}
+    for run in (RUN, RUN, "OTHER", "OTHER"):
+        forge.append("note.added", data, run=run)
+    report = check(forge, tmp_path / "l.db")
+    found = [(one.rule, one.seq) for one in report.findings]
+    assert found == ([] if version < RESERVED else [("blob/run", 5), ("blob/run", 6)])
 
 
 @pytest.mark.parametrize("broken", [{"scope": "$x"}, {"kind": "key.enrolled"}])

@@ -170,6 +170,8 @@ def test_spellings_of_one_file(
         ("postgresql://me:hu/sh@host/db", "postgresql://me@host/db"),
         ("postgresql://host/db?password=hush", "postgresql://host/db"),
         ("postgresql:///db?host=/run&password=hush", "postgresql:///db?host=/run"),
+        ("postgresql://host/db?sslpassword=hush", "postgresql://host/db"),
+        ("postgresql://host/db?a=b&SSLPassword=hush", "postgresql://host/db?a=b"),
         ("postgresql://host/a@b", "postgresql://host/a@b"),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from attacking import small, tampering
 from forge import Forge, keyid, make_key, raw
 from muniment.keys.ed25519 import PublicKey
+from muniment.ledger import Ledger
 from muniment.trust.home import TrustHome
 from muniment.verification.verify import Report, verify
 
@@ -102,6 +104,18 @@ def test_verify_writes_nothing(path: Path, home: TrustHome) -> None:
     verify(path, home=home, trust_on_first_use=True)
     assert not home.path.exists()
     assert path.read_bytes() == before
+
+
+def test_verify_leaves_what_was_not_yet_in_the_file(tmp_path: Path) -> None:
+    """A write-ahead log that a killed writer left is read, and stays as it is."""
+    with Ledger.create(tmp_path / "written" / "ledger.db", plugins=()) as ledger:
+        ledger.append("note.added", {"text": "x"})
+        copy = Path(shutil.copytree(ledger.path.parent, tmp_path / "copy"))
+    files = [copy / "ledger.db", copy / "ledger.db-wal"]
+    before = [file.read_bytes() for file in files]
+    assert before[1]
+    assert verify(files[0], trust_on_first_use=True).size == 2
+    assert [file.read_bytes() for file in files] == before
 
 
 @pytest.mark.parametrize("spelling", ["id", "object", "pem", "ssh", "file", "text"])

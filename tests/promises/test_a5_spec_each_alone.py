@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,6 +16,8 @@ from forge import RUN, Forge, keyid
 from muniment.formats.statement import BlobRef
 from muniment.ledger import Ledger
 from muniment.trust.home import TrustHome
+from muniment.verification import verify as verifying
+from muniment.verification.memory import Memory, recall
 from muniment.verification.snapshot import open_snapshot
 from muniment.verification.verify import verify
 from muniment_cli import main
@@ -96,6 +100,35 @@ def test_no_blob_is_shared_by_two_runs(ledger: Ledger) -> None:
             held = event.data.values() if event.type == "llm.requested" else ()
             tags += [one.digest for one in held if isinstance(one, BlobRef)]
     assert len(set(tags)) == len(tags) == 2
+
+
+def test_every_blob_has_a_salt_of_its_own(ledger: Ledger) -> None:
+    """One content in three events is there three times, each behind a fresh salt."""
+    for _ in range(3):
+        ledger.append("note.added", {"text": "x", "details": "y"})
+    ledger.close()
+    with closing(sqlite3.connect(ledger.path)) as connection:
+        rows = connection.execute("SELECT digest, data FROM blob").fetchall()
+    assert len(rows) == len({data[:32] for _, data in rows}) == 3
+    assert {data[32:] for _, data in rows} == {b'"y"'}
+    assert all(hashlib.sha256(data).digest() == digest for digest, data in rows)
+
+
+def test_a_snapshot_is_younger_than_the_memory(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An event that comes before, and one after the memory is read, raise no alarm."""
+
+    def beside(*told: Any) -> Memory:
+        ledger.append("note.added", {"text": "before"})
+        memory = recall(*told)
+        ledger.append("note.added", {"text": "after"})
+        return memory
+
+    monkeypatch.setattr(verifying, "recall", beside)
+    for size in (3, 5, 7):
+        report = verify(ledger.path)
+        assert (report.ok, report.size) == (True, size), str(report)
 
 
 def test_a_json_file_is_renamed_into_place(tmp_path: Path) -> None:

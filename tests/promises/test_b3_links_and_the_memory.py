@@ -123,6 +123,7 @@ def test_both_spellings_are_known(place: Path, tmp_path: Path) -> None:
     link.symlink_to(place.parent)
     home = TrustHome()
     assert home.ledger_at(str(link / "ledger.db"))  # where it leads
+    assert home.forget(str(place))
     with Ledger.open(link / "ledger.db", plugins=()) as ledger:
         known = home.locations(ledger.id)
     assert known == sorted([str(link / "ledger.db"), os.path.realpath(place)])

@@ -8,7 +8,8 @@ Rules:
 
 - Both tables are read once, in the order of the log, beside the event pass.
 - ``blob.id`` counts from 1 without gaps; ``blob.seq`` never falls, and is the first
-  event that refers to the digest. The rows of an event agree with its references.
+  event that refers to the digest. The rows of an event agree with its references. No
+  event of another run refers to it.
 - A content is read only if it has the size that its reference states, and only from a
   regular file: anything else in its place is wrong, and not opened.
 - SHA-256 of ``data`` is the digest, its length the size that each reference states. A
@@ -28,6 +29,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, cast
 
 from muniment.files.folder import NotAFile, WrongSize
+from muniment.format_versions import FORMATS, RESERVED
 from muniment.formats.series import SeriesLink, series_digest
 from muniment.formats.tables import BLOB_FILE_THRESHOLD
 from muniment.verification.report import Findings
@@ -132,6 +134,7 @@ class BlobCheck:
         "compared",
         "next",
         "total",
+        "version",
     )
 
     def __init__(self, snapshot: Snapshot, findings: Findings, *, fast: bool) -> None:
@@ -139,6 +142,8 @@ class BlobCheck:
         self._findings = findings
         self._fast = fast
         self._folder = snapshot.blobs
+        self.version = FORMATS["event"]
+        """The version of the events, as the genesis states it."""
         self._erased: dict[bytes, int] = {}
         self._absent: dict[bytes, int] = {}
         self._outside: dict[bytes, int] = {}
@@ -184,10 +189,12 @@ class BlobCheck:
             return False
         return True
 
-    def check(self, seq: int, data: Any, subject: Any = None) -> None:
+    def check(
+        self, seq: int, data: Any, subject: Any = None, run: str | None = None
+    ) -> None:
         """Compare the rows of the event *seq* with the references in its *data*.
 
-        If *subject* is given, it must name each of them.
+        If *subject* is given, it must name each of them; if *run*, no other run does.
         """
 
         def say(rule: str, message: str, digest: bytes | None) -> None:
@@ -207,16 +214,19 @@ class BlobCheck:
                 self._check_content(row, size)
             self._advance()
         for digest, size in found.items():
-            self._check_earlier(seq, digest, size)
+            self._check_earlier(seq, digest, size, run)
 
     def skip(self, seq: int) -> None:
         """Pass over the rows up to the event *seq*, which cannot be judged."""
         while self.next <= seq:
             self._advance()
 
-    def _check_earlier(self, seq: int, digest: bytes, size: int) -> None:
+    def _check_earlier(
+        self, seq: int, digest: bytes, size: int, run: str | None
+    ) -> None:
         row = self._snapshot.connection.execute(
-            "SELECT CASE typeof(seq) WHEN 'integer' THEN seq END, length(data) "
+            "SELECT CASE typeof(seq) WHEN 'integer' THEN seq END, length(data), "
+            "(SELECT run FROM event WHERE event.seq = blob.seq) "
             "FROM blob WHERE digest = ?",
             (digest,),
         ).fetchone()
@@ -227,6 +237,9 @@ class BlobCheck:
         if not isinstance(row[0], int) or row[0] >= seq:
             what = f"its row says that event {row[0]} is the first to refer to it"
             self._add("blob/seq", what, seq, digest)
+        if self.version >= RESERVED and run and row[2] not in (None, run):
+            what = "it is a blob of another run"
+            self._add("blob/run", what, seq, digest)
         known = self._outside.get(digest) if row[1] is None else row[1]
         if known is not None and known != size + SALT:
             self._add("blob/size", f"it has not {size} bytes", seq, digest)

@@ -321,7 +321,7 @@ class EventPass:
         links = read_series(chain["series"]) if "series" in chain else ()
         self.series.check(seq, links, leaf)
         self.subjects.check(seq, statement["subject"], links)
-        self.blobs.check(seq, data, statement["subject"])
+        self.blobs.check(seq, data, statement["subject"], run)
         if kind == "blob.erased":
             self.blobs.erase(seq, data)
         if run is not None and (not self._fast or kind in _FOLLOWED):
@@ -337,6 +337,7 @@ class EventPass:
             if self.keys.keyring is not None:
                 version = self.keys.keyring.event_format
                 self.runs.version = self._rewriter.version = version
+                self.blobs.version = version
                 self._decides = version >= DECISIONS
                 self._described = described(version)
             self._rewriter.expect(self._ledger_id)

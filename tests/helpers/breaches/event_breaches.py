@@ -91,6 +91,16 @@ def a_blob_that_is_gone(world: World, wrong: bool) -> None:
         world.forge.append("blob.erased", erased)
 
 
+@breaks("event", "same run, and MUST NOT from another one", rule="blob/run")
+def a_blob_of_two_runs(world: World, wrong: bool) -> None:
+    """Refer from one run to what another one has."""
+    world.start("OTHER")
+    world.start()
+    data = {"text": "x", "details": world.forge.blob(b"content")}
+    world.forge.append("note.added", data, run=RUN)
+    world.forge.append("note.added", data, run="OTHER" if wrong else RUN)
+
+
 # --- series ---------------------------------------------------------------------------
 
 
