@@ -43,7 +43,8 @@ from muniment_cli import main
 muniment.open("l.db", create=True).close()
 before = set(sys.modules)
 sys.addaudithook(
-    lambda name, _: name == "subprocess.Popen" and print(*set(sys.modules) - before)
+    lambda name, _: name == "subprocess.Popen"
+    and print(*set(sys.modules) - before, flush=True)
 )
 main(["record", "-q", "--ledger", "l.db", "--", sys.executable, "-c", "print('ran')"])
 """

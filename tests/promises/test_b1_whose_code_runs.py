@@ -166,16 +166,48 @@ def test_packages_and_bytecode_are_compared_too(newcomer: Newcomer, above: str) 
     if above == "__init__.py":
         plant(package, above, mark)
     else:
-        code = compile(MARKS.format(mark=str(mark)) + PROGRAM, "jobs.py", "exec")
-        stat = (package / "jobs.py").stat()
-        data = bytecode(code, int(stat.st_mtime), stat.st_size)
-        for one in (package / "__pycache__").glob("jobs.*.pyc"):
-            one.write_bytes(data)
+        plant_bytecode(package / "jobs.py", mark)
 
     said = newcomer.muniment("replay", run, "--no-record")
 
     assert not mark.exists()
     assert said.code == (4 if above == "__init__.py" else 0), said.err
+
+
+def plant_bytecode(file: Path, mark: Path) -> None:
+    """Put bytecode beside *file* that leaves a mark, and is as old as the text."""
+    code = compile(MARKS.format(mark=str(mark)) + PROGRAM, file.name, "exec")
+    stat = file.stat()
+    place = Path(importlib.util.cache_from_source(str(file)))
+    place.parent.mkdir(exist_ok=True)
+    place.write_bytes(bytecode(code, int(stat.st_mtime), stat.st_size))
+
+
+def test_the_text_of_a_named_file_runs(newcomer: Newcomer) -> None:
+    """And not its bytecode: that is older where a text was changed within a second."""
+    file, mark = newcomer.folder / "jobs.py", newcomer.folder / "mark"
+    file.write_text(PROGRAM)
+    plant_bytecode(file, mark)
+    control = newcomer.python("-c", "import jobs")
+    assert (control.code, mark.exists()) == (0, True), control.err
+    mark.unlink()
+    newcomer.begin()
+    ran = newcomer.muniment("run", "jobs.py", "--json")
+    run = json.loads(ran.out)["run"]
+
+    again = newcomer.muniment("replay", run, "--program", "jobs.py:main", "--no-record")
+
+    assert (ran.code, again.code, mark.exists()) == (0, 0, False), again.err
+
+
+def test_a_named_file_hides_no_module_of_python(newcomer: Newcomer) -> None:
+    """A file by such a name is refused, and does not run."""
+    mark = newcomer.folder / "mark"
+    plant(newcomer.folder, "math.py", mark)
+    newcomer.begin()
+    said = newcomer.muniment("run", "math.py")
+    assert (said.code, "[run/module-name]" in said.err) == (2, True), said.err
+    assert not mark.exists()
 
 
 @strong

@@ -14,7 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from first_hour import Newcomer
 from muniment_plugins.capsule.machine import machine
+from processes import soon
 
 MUNIMENT = str(Path(sys.executable).with_name("muniment"))
 PROGRAM = """
@@ -126,11 +128,7 @@ def left(scratch: Path) -> list[int]:
 
 def all_gone(scratch: Path) -> bool:
     """Wait for the processes that are ending."""
-    for _ in range(200):
-        if not left(scratch):
-            return True
-        time.sleep(0.05)
-    return False
+    return soon(lambda: not left(scratch))
 
 
 def told(replay: subprocess.Popen[str], signals: Sequence[int], group: bool) -> int:
@@ -217,3 +215,29 @@ def test_it_ends_in_time(desk: Path, scratch: Path, what: str) -> None:
     assert "[replay/timeout]" in done.stderr
     assert all_gone(scratch)
     assert list(scratch.iterdir()) == []
+
+
+PRINTS = """
+import atexit, os, sys, time
+
+def main(run):
+    if "LATE" in os.environ:
+        atexit.register(time.sleep, 3600)
+    print("thinking")
+    if os.environ.get("LATE") == "raises":
+        raise LookupError
+    return 1
+"""
+
+
+@pytest.mark.parametrize(("late", "code"), [("returns", 0), ("raises", 1)])
+def test_what_was_printed_is_not_lost(newcomer: Newcomer, late: str, code: int) -> None:
+    """The process of a program that ended is ended: not before its output is written."""
+    (newcomer.folder / "prints.py").write_text(PRINTS)
+    newcomer.begin()
+    ran = newcomer.muniment("run", "prints.py", "--json")
+    run = json.loads(ran.out)["run"]
+
+    again = newcomer.muniment("replay", run, "--no-record", "--env", f"LATE={late}")
+
+    assert (again.code, again.err.count("thinking")) == (code, 1), again

@@ -23,6 +23,7 @@ import os
 import sys
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypedDict, cast
 
@@ -84,6 +85,7 @@ def main(heard: int, told: int) -> None:
         from muniment_cli.replay.memory import named
         from muniment_cli.replay.refusals import said
 
+        _flush()
         send(told, ["refused", said(named(error, order["memory"], order["run"]))])
 
 
@@ -202,7 +204,14 @@ def _run(order: Order, record: bytes, pipe: _Pipe) -> None:
         if order["memory"] and is_lack((ended or {}).get("error_type")):
             guard.denied.append(beyond(order["memory"]))
         guards = judge.held.guards
+        _flush()  # the parent ends this process once it has heard all
         pipe.tell(["end", ended, guard.attempts, guard.denied, guards])
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(AttributeError, OSError, ValueError):
+            stream.flush()
 
 
 def _recalled(order: Order, ledger: Ledger, guard: Guard) -> Program:

@@ -3,7 +3,8 @@
 Rules:
 
 - A file is imported under its own module name, from its own directory, never as
-  ``__main__``: so a replay finds the program again by its record.
+  ``__main__``: so a replay finds the program again by its record. What is compiled is its
+  text, whatever bytecode is beside it.
 - Without a name the program is ``main``; else the only one that the file makes: a
   function of its own that takes a run, or an object that can run itself on a ledger.
 - Such an object has a method ``run`` that takes ``ledger``; so this module runs an
@@ -17,12 +18,14 @@ import inspect
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from importlib.machinery import BuiltinImporter, FrozenImporter
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Protocol, cast
 
 from muniment.errors import CannotTellError, RefusedError, UsageError
-from muniment.programs.files import module_name, root_of
+from muniment.programs.files import Found
 from muniment.programs.import_guard import RULE
 
 if TYPE_CHECKING:
@@ -139,7 +142,8 @@ def load_source(text: str) -> Source:
         )
     if str(Path.cwd()) not in sys.path:
         sys.path.append(str(Path.cwd()))
-    return Source(place, name, _import(place, place))
+    load = partial(importlib.import_module, place)
+    return Source(place, name, _import(load, place, place))
 
 
 def _split(text: str) -> tuple[str, str]:
@@ -157,8 +161,8 @@ def _import_file(file: Path) -> ModuleType:
             place=str(file),
             remedy=_FILE_OR_MODULE,
         )
-    root = root_of(file)
-    name = module_name(file, root)
+    there = Found.named(file)
+    name = there.module
     if not all(part.isidentifier() for part in name.split(".")):
         raise UsageError(
             f"{name!r} is not the name of a module",
@@ -166,8 +170,10 @@ def _import_file(file: Path) -> ModuleType:
             place=str(file),
             remedy="call the file by letters, digits and underscores, as in triage.py",
         )
-    sys.path.insert(0, str(root))
-    module = _import(name, str(file))
+    sys.path.insert(0, str(there.root))
+    standard = any(one.find_spec(name) for one in (BuiltinImporter, FrozenImporter))
+    load = partial(importlib.import_module, name) if standard else there.load
+    module = _import(load, name, str(file))
     found = getattr(module, "__file__", None)
     if found is None or not Path(found).samefile(file):
         raise UsageError(
@@ -179,9 +185,9 @@ def _import_file(file: Path) -> ModuleType:
     return module
 
 
-def _import(name: str, place: str) -> ModuleType:
+def _import(load: Callable[[], ModuleType], name: str, place: str) -> ModuleType:
     try:
-        return importlib.import_module(name)
+        return load()
     except ModuleNotFoundError as error:
         if error.name is not None and f"{name}.".startswith(f"{error.name}."):
             raise UsageError(

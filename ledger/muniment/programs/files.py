@@ -11,7 +11,9 @@ Rules:
 - Code that is not installed must equal the record: the bytes of its file and of the
   packages above it (``files``), or, in a record without them, the text of the program
   (``source``). They are compared without importing anything, not even packages.
-- The very bytes that were compared are compiled: no bytecode beside them is read.
+- The very bytes that were compared are compiled: no bytecode beside them is read. So are
+  those of a file that somebody names: bytecode may be older than a text of the same
+  second and size.
 - If the code imports another file that the run recorded (``functions``), that is compared
   as well. Files that the run did not record are not.
 """
@@ -26,6 +28,7 @@ from importlib.machinery import (
     SOURCE_SUFFIXES,
     FileFinder,
     ModuleSpec,
+    PathFinder,
     SourceFileLoader,
 )
 from pathlib import Path
@@ -94,6 +97,12 @@ class Found:
     contents: Mapping[str, bytes] | None = None
     """The bytes of it and of its packages, by path from *root*."""
 
+    @classmethod
+    def named(cls, file: Path) -> Found:
+        """Return the module of a *file* that somebody named, with what is in it now."""
+        file, root = file.absolute(), root_of(file)
+        return cls(module_name(file, root), file, root, _contents(file, root))
+
     def matches(self, described: Mapping[str, JsonValue]) -> bool:
         """Tell whether it is what a run *described*; installed code always is."""
         if self.file is None or self.root is None or self.contents is None:
@@ -120,6 +129,9 @@ class Found:
             return importlib.import_module(self.module)
         if str(self.root) not in sys.path:
             sys.path.append(str(self.root))
+        for folder in {str((self.root / name).parent) for name in self.contents}:
+            # Its finder lists it now, as it would for an import: later a replay may not.
+            PathFinder.find_spec(self.module, [folder])
         with READ.asked(self.root, self.contents, recorded):
             return importlib.import_module(self.module)
 

@@ -179,7 +179,7 @@ def test_streams_and_exit_code_are_the_programs(desk: Desk) -> None:
     desk.write(
         "agent.py",
         "import sys\n"
-        "print(sys.stdin.read().upper(), end='')\n"
+        "print(sys.stdin.read().upper(), end='', flush=True)\n"
         "print('aside', file=sys.stderr)\n"
         "sys.exit(7)\n",
     )
