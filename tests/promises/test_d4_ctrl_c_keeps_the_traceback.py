@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from model_server import Trouble
-from processes import soon
+from processes import children_of, soon, waiting_signals
 from recording import MUNIMENT, Desk
 
 PROGRAM = """
@@ -39,9 +39,8 @@ got = []
 for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
     signal.signal(one, lambda number, _: got.append(number))
 pathlib.Path("began").touch()
-for _ in range(3000):
-    if len(got) >= int(sys.argv[1]):
-        break
+while len(got) < int(sys.argv[1]):
+    pathlib.Path(f"got {len(got)}").touch()
     time.sleep(0.01)
 time.sleep(1)
 print(*got, file=open("got", "w"))
@@ -110,12 +109,12 @@ def test_a_signal_reaches_the_program_once(
     desk.write("agent.py", COUNTING)
     recorder = desk.started("record", "--", sys.executable, "agent.py", "2")
     assert soon((desk.place / "began").exists)
-    for _ in range(2):
-        if to == "group":
-            os.killpg(recorder.pid, number)
-        else:
-            os.kill(recorder.pid, number)
-        time.sleep(0.5)  # the same signal twice at once is one to the system
+    send = os.killpg if to == "group" else os.kill
+    send(recorder.pid, number)
+    # The same signal twice at once is one to the system: all have to have had the first.
+    assert soon((desk.place / "got 1").exists)
+    assert soon(lambda: not any(map(waiting_signals, children_of(recorder.pid))))
+    send(recorder.pid, number)
     _, err = recorder.communicate(timeout=300)
     assert (desk.place / "got").read_text().split() == [str(int(number))] * 2, err
     assert recorder.returncode == 0

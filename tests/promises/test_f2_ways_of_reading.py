@@ -145,7 +145,12 @@ def test_each_way_of_reading_gives_the_same(desk: Desk, pause: float) -> None:
     with Answering(BODIES, pause) as server:
         line = (PYTHON, "agent.py", server.url, *BODIES)
         alone = subprocess.run(
-            line, cwd=desk.place, capture_output=True, text=True, timeout=60, check=True
+            line,
+            cwd=desk.place,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=True,
         )
         done = desk.record(*line)
     assert done.code == 0, done.err

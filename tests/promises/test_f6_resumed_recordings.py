@@ -34,7 +34,7 @@ class Shop(BaseHTTPRequestHandler):
         asked.append(f"{self.command} {self.path}")
         if self.path == "/never" and not Path("asked").exists():
             Path("asked").touch()
-            time.sleep(0.5)
+            self.rfile.read(1)  # until the one who asked is gone
             self.close_connection = True
             return
         if self.path.startswith("/stream"):

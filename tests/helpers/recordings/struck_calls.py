@@ -108,9 +108,10 @@ def live():
 async def all_of(calls, arrivals):
     saw = [[] for _ in calls]
     tasks = [asyncio.ensure_future(struck(key, mine)) for (key, _, _), mine in zip(calls, saw)]
+    def has_all(seen, mine):  # what struck it is still to come
+        return len(mine) >= (seen.index("end") + 1 if "end" in seen else len(seen) - 1)
     def are_there():
-        pairs = zip(calls, saw)
-        return asked == len(calls) and all(len(mine) >= len(seen) - 1 for (_, seen, _), mine in pairs)
+        return asked == len(calls) and all(has_all(seen, mine) for (_, seen, _), mine in zip(calls, saw))
     while not are_there():
         await asyncio.sleep(0.01)
     await asyncio.sleep(0.3)  # what comes now, no call had

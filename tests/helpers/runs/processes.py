@@ -12,7 +12,14 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-__all__ = ["children_of", "is_running", "is_worker", "soon", "state_of"]
+__all__ = [
+    "children_of",
+    "is_running",
+    "is_worker",
+    "soon",
+    "state_of",
+    "waiting_signals",
+]
 
 
 def soon(condition: Callable[[], object], seconds: float = 60) -> bool:
@@ -48,6 +55,15 @@ def state_of(pid: int) -> str:
     except (FileNotFoundError, ProcessLookupError):
         return "X"
     return text.rpartition(")")[2].split()[0]
+
+
+def waiting_signals(pid: int) -> int:
+    """Return the signals that *pid* was sent and has not taken yet, as bits."""
+    try:
+        text = Path(f"/proc/{pid}/status").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+    return int(text.partition("ShdPnd:")[2].split()[0], 16)
 
 
 def is_worker(pid: int) -> bool:

@@ -46,10 +46,12 @@ ENDS = (
     "os.abort()", "ctypes.string_at(0)", "time.sleep(3600)", "data.missing",
     "return {{'n': 1}}",
 )
-short = Unread(dataclasses.replace(POLICY, time_s=0.5))
+def within(seconds):
+    return Unread(dataclasses.replace(POLICY, time_s=seconds))
+
 honest = Capsule().run("def fit_and_eval(data): return {{'n': 1}}", None)
-shown = run(OPEN, short)
-ended = [run(ANSWER + end, short) for end in ENDS]
+shown = run(OPEN, within(60))
+ended = [run(ANSWER + end, within(0.5 if "sleep" in end else 60)) for end in ENDS]
 before = len(os.listdir("/proc/self/fd"))
 for _ in range(20):
     Capsule().run("def fit_and_eval(data): return {{'n': 1}}", None)

@@ -188,18 +188,24 @@ def sleeping(host: int) -> list[int]:
 
 
 FLOODING = """
+heard, said = os.pipe()
 if os.fork() == 0:
+    os.dup2(said, 0)
     os.closerange(3, 1024)
     os.setsid()
     if os.fork() == 0:
         try:
+            for _ in range(4000):
+                os.write(1, bytes(1000))
+            os.write(0, b'x')
             while True:
                 os.write(1, bytes(1000))
         finally:
             os.abort()
     os.abort()
-time.sleep(0.2)
+os.read(heard, 1)
 return {'n': 1}"""
+"""Ends when more was written than a pipe holds and a host keeps."""
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="others may not start a process")
