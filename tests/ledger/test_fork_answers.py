@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -10,6 +11,8 @@ from deciding import answer, approver, asks
 from forking_programs import ends_of, outcome
 from muniment import hookimpl
 from muniment.errors import AppendRefused, EffectFailed, RefusedError
+from muniment.events.effect_kinds import EffectKind
+from muniment.formats.statement import BlobRef
 from muniment.ledger import Ledger
 from muniment.plugins import Plugins
 from muniment.queries.effect_stats import EffectTally
@@ -225,4 +228,66 @@ def test_a_run_that_failed_and_went_on(ledger: Ledger) -> None:
             assert len(stage.performed) == ends_of(ledger, fork.run_id).get(
                 "performer", 0
             )
+    assert verify(ledger.path, home=ledger.home).ok
+
+
+class Sensors:
+    """A plugin with a kind that says more of its effects in each version."""
+
+    def __init__(self) -> None:
+        self.version = "1"
+
+    def say(self, _: object) -> dict[str, object]:
+        """Say the version, and much beside it."""
+        return {f"v{self.version}": "x" * 5_000}
+
+    @hookimpl
+    def effect_kinds(self) -> list[EffectKind]:
+        """Declare it."""
+        return [
+            EffectKind("sensor.read", about_request=self.say, about_response=self.say)
+        ]
+
+
+def test_what_an_answer_says_about_itself(tmp_path: Path) -> None:
+    """It is copied as the origin said it, whatever the kind says today."""
+    sensors = Sensors()
+    place, plugins = tmp_path / "w" / "ledger.db", Plugins((), extra={"s": sensors})
+    with Ledger.create(place, plugins=plugins) as ledger:
+
+        def program(run: Run) -> object:
+            return run.effect("sensor.read", "hall", echo)
+
+        done = ledger.execute(program)
+        sensors.version = "2"
+        at = outcome(ledger, done.run_id, "sensor.read.completed")
+        for changes in ({}, {at.seq: "colder"}):
+            fork = ledger.fork(done.run_id, at=at.seq, changes=changes, program=program)
+            asked, told = (
+                ledger.value(cast("BlobRef", about)) if about else None
+                for about in (
+                    outcome(ledger, fork.run_id, f"sensor.read.{verb}").data.get(
+                        "about"
+                    )
+                    for verb in ("requested", "completed")
+                )
+            )
+            assert asked == {"v1": "x" * 5_000}
+            assert told == (None if changes else asked)
+        assert verify(ledger.path, home=ledger.home).ok
+
+
+def test_a_changed_answer_with_secrets(ledger: Ledger) -> None:
+    """It says so, as the answer of a model does: a resume asks for it again."""
+    done = ledger.execute(lambda run: run.effect("llm", "q", lambda _: "plain"))
+    at = outcome(ledger, done.run_id, "llm.completed").seq
+    secret = {"secrets": ["token"], "usage": {"input_tokens": 9}}
+    fork = ledger.fork(
+        done.run_id,
+        at=at,
+        changes={at: secret},
+        program=lambda run: run.effect("llm", "q", echo),
+    )
+    told = outcome(ledger, fork.run_id, "llm.completed")
+    assert told.raw["about"] == {"secrets": True}
     assert verify(ledger.path, home=ledger.home).ok

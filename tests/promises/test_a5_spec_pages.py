@@ -55,7 +55,14 @@ VALUES = {
     ),
 }
 
+COPIES = "ledger/test_forged_copies::test_each_lie_is_found"
 EVENT = {
+    "the n-th of the fork MUST be answered by the outcome of the n-th": COPIES,
+    "a further attempt MUST follow a `run.resumed` after the answer": COPIES,
+    "the n-th of the fork MUST name the n-th of the origin up to `at`": COPIES,
+    "and a fork that completes MUST have all outcomes and readings": (
+        "ledger/test_forged_copies::test_an_answer_that_is_left_out"
+    ),
     "a reader that meets one MUST keep the first end": (
         "promises/test_a5_spec_each_alone::test_readers_keep_the_first_end"
     ),

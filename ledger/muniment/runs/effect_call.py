@@ -244,7 +244,8 @@ class Call(EffectState):
         """
         try:
             self.kind.check_response(value)
-            about = {**(self.kind.about_answer(value) or {}), **self.about} or None
+            said = {} if self.is_copied else self.kind.about_answer(value) or {}
+            about = {**said, **self.about} or None
             fields: dict[str, object] = {"value": value, "about": about}
             prepared = self._outcome("completed", fields)
             # At once: later changes to the value are not in the record.

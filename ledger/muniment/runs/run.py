@@ -30,6 +30,7 @@ from uuid import UUID
 
 from muniment.encoding.registry import ValueTypes
 from muniment.errors import UsageError
+from muniment.formats.answers import refuse_answer
 from muniment.formats.statement import SubjectLike, about, is_name, timestamp, when
 from muniment.programs.import_guard import refuse_importing
 from muniment.recorded.compare import PLUGIN_SCOPE
@@ -209,6 +210,7 @@ class Run(WaitingLane):
 
         """
         self._recording.port.refuse_reserved(kind)
+        refuse_answer(kind, data)
         return self._recording.record(self._here(), kind, data, about(subject), series)
 
     def effect(

@@ -160,6 +160,8 @@ class EffectState:
     """Whether it was performed for comparison and its outcome differs."""
     about: Mapping[str, object] = field(default_factory=dict[str, object])
     """What the performer says about its value, in addition to what the kind says."""
+    is_copied: bool = False
+    """Whether `about` is all that the outcome says: another run's record says it."""
     started: float = field(default_factory=time.monotonic)
 
     @property

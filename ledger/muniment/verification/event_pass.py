@@ -102,7 +102,7 @@ class EventPass:
         self.series = SeriesCheck(findings)
         self.decisions = Decisions(ledger, whole=not fast)
         self._decides = True
-        self.across = AcrossRuns(snapshot, findings, fast=fast)
+        self.across = AcrossRuns(snapshot, findings, self.runs.asked, fast=fast)
         self.subjects = Subjects(snapshot, findings)
         self.blobs = BlobCheck(snapshot, findings, fast=fast)
         self._public = Public(snapshot, findings, fast=fast)
@@ -150,6 +150,7 @@ class EventPass:
                     progress(self.events, total)
                     last = now
         self.subjects.finish()
+        self.across.forks.finish()
         self.tree.finish(self.size)
         if progress is not None:
             progress(self.events, total)

@@ -107,6 +107,7 @@ class ForkedWorld:
             "message": self.blob(b'"down"', "fm"),
         }
         self.end("fork told 4", FORK, "tool.failed", failed)
+        self.add("last", FORK, "note.added", {"text": "the end"})
 
 
 Spoil = Callable[[ForkedWorld, dict[str, Any]], None]
@@ -182,12 +183,17 @@ LEAF = "MUST have that leaf hash, and the fork MUST be about it"
 CHANGE = "each change MUST name an outcome of the origin up to `at`"
 IN_FORK = "an answer from a record MUST be in a fork"
 ANSWER = "MUST name an outcome of its origin up to `at`, in the same scope"
-REQUEST = "its request MUST have the content that the origin's request has"
-CONTENT = "its type and content MUST be those of the outcome that it names"
+FACT = "no other event of a run MUST have an `answered_by` with these four members"
+NAME = "its name, params, labels and tenant MUST be those of the origin"
+REQUEST = "its request MUST repeat the origin's request"
+FIRST = "it MUST answer the first attempt, of which nothing MUST have been streamed"
+CONTENT = "it MUST repeat the outcome that it names"
+MORE = "its data MUST NOT have other members"
+PERFORMED = "an effect that the origin answers MUST NOT be performed"
 DECLARED = "where `who` is `change`, a change MUST name that outcome"
 VALUE = "the value MUST be the declared one"
 OTHERWISE = "an outcome that is changed MUST NOT answer otherwise"
-CLOCK = "a `clock.read` MUST have the time of the one that it names"
+CLOCK = "a `clock.read` MUST repeat the one that it names"
 OTHER = "ab" * 32
 
 BREACHES: dict[str, tuple[str, str, Spoil, str]] = {
@@ -209,6 +215,21 @@ BREACHES: dict[str, tuple[str, str, Spoil, str]] = {
         "fork",
         _change("told 3", leaf=OTHER),
         "origin",
+    ),
+    "a fact with an answer": (FACT, "last", _named("told 2"), "answer"),
+    "a fork of another name": (NAME, "fork", _put(name="y"), "origin"),
+    "an answer to a further attempt": (
+        FIRST,
+        "fork asked 2",
+        _put(attempt=2),
+        "answer",
+    ),
+    "a change with a reason": (MORE, "fork told 3", _put(reason="x"), "answer"),
+    "an answer that was performed": (
+        PERFORMED,
+        "fork told 2",
+        _put(answered_by={"who": "performer"}),
+        "answer",
     ),
     "an answer in no fork": (
         IN_FORK,

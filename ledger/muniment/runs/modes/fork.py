@@ -208,20 +208,45 @@ def _give(origin: Origin, call: EffectState, item: Item | None) -> bool:
     outcome = None if item is None else item.outcome
     if item is None or outcome is None or item.cancelled:
         return False
-    if _is_changed(origin, item):
-        origin.loosen(item.scope)
-        by = origin.by(outcome, "change")
-        call.given = GateAnswer(origin.values[outcome.seq], by)
-        return True
+    call.is_copied = True
     try:
-        call.given = _answer(origin, call, outcome)
+        _copy_about(origin, call, item.event)
+        if _is_changed(origin, item):
+            origin.loosen(item.scope)
+            by, value = origin.by(outcome, "change"), origin.values[outcome.seq]
+            call.given = GateAnswer(value, by)
+            told = {"value": cast("JsonValue", value)}
+            call.about = {"secrets": True} if call.kind.holds_secret(told) else {}
+        else:
+            call.given = _answer(origin, call, outcome)
+            call.about = _about(origin, call, outcome)
     except MunimentError as error:
         call.recording.halt(error)
         raise
-    about = outcome.raw.get("about")
-    if isinstance(about, dict):
-        call.about = cast("Mapping[str, object]", about)
     return True
+
+
+def _about(origin: Origin, call: EffectState, event: Event) -> Mapping[str, object]:
+    """Return what the origin's *event* says about its content."""
+    told = event.raw.get("about")
+    if isinstance(told, dict) and "$blob" in told:
+        told = origin.record.content(event, "about")
+    about = decode(told, call.recording.port.values)
+    return cast("Mapping[str, object]", about) if isinstance(about, dict) else {}
+
+
+def _copy_about(origin: Origin, call: EffectState, event: Event) -> None:
+    """Let the request say what the origin's request *event* says about it.
+
+    The kind may say something else today.
+    """
+    about = _about(origin, call, event) or None
+    asked = call.asked
+    told = call.recording.port.validate(asked.type.name, {"about": about})
+    asked.inline.pop("about", None)
+    asked.contents.pop("about", None)
+    asked.inline.update({k: v for k, v in told.inline.items() if k == "about"})
+    asked.contents.update({k: v for k, v in told.contents.items() if k == "about"})
 
 
 def _answer(origin: Origin, call: EffectState, outcome: Event) -> GateAnswer:

@@ -6,7 +6,7 @@ from typing import Any
 
 from muniment.verification.report import Findings
 from muniment.verification.runs.descent import Descent
-from muniment.verification.runs.forks import Forks
+from muniment.verification.runs.forks import Forks, IsAsked
 from muniment.verification.snapshot import Snapshot
 
 __all__ = ["AcrossRuns"]
@@ -17,8 +17,10 @@ class AcrossRuns:
 
     __slots__ = ("descent", "forks")
 
-    def __init__(self, snapshot: Snapshot, findings: Findings, *, fast: bool) -> None:
-        self.forks = Forks(snapshot, findings, fast=fast)
+    def __init__(
+        self, snapshot: Snapshot, findings: Findings, asked: IsAsked, *, fast: bool
+    ) -> None:
+        self.forks = Forks(snapshot, findings, asked, fast=fast)
         self.descent = Descent(snapshot, findings, fast=fast)
 
     def check(

@@ -125,6 +125,11 @@ class Runs:
         if done is not None:
             self._done[run] = places.free, done[1]
 
+    def asked(self, run: str, place: tuple[str, int], kind: str) -> bool:
+        """Tell whether an effect of that *kind* of outcome was requested at *place*."""
+        state = self._runs.get(run)
+        return state is not None and state.places.asked(place, kind)
+
     def outside(self, seq: int, kind: str) -> None:
         """Report an event of a run that is in none: nothing of it could be compared."""
         if not self._fast and self.version >= OF_RUNS[kind]:

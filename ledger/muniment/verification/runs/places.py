@@ -101,6 +101,11 @@ class Places:
         """The least ordinal of the run's own scope that no event has."""
         return self._next.get("", 0)
 
+    def asked(self, place: tuple[str, int], kind: str) -> bool:
+        """Tell whether *kind* may be an outcome of what was requested at *place*."""
+        stem = self._asked.get(place)
+        return stem is not None and stem == kind.rpartition(".")[0]
+
     def broken(
         self, chain: Any, kind: str, data: Any, version: int
     ) -> list[tuple[str, str]]:

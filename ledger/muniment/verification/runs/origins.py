@@ -1,0 +1,136 @@
+"""The record that answers a fork, as a verifier reads it.
+
+Rules:
+
+- Only events up to ``at`` answer; of an effect, its last outcome, unless it was
+  requested again after it, or the program had stopped waiting.
+- The n-th request for a content, in a scope and of a kind, is answered by the n-th there.
+  Where a content is gone, nobody knows which one is the n-th.
+- What followed a failure that was performed again is superseded: readings of the clock
+  do not answer, and effects need not be asked for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias, cast
+
+from orjson import loads
+
+from muniment.formats.answers import CLOCK
+from muniment.formats.lifecycle import RESUMED, STARTED
+from muniment.verification.report import MALFORMED
+from muniment.verification.runs.copies import Copies, EventCopy
+from muniment.verification.snapshot import MAX_PAYLOAD, Snapshot
+
+__all__ = ["OUTCOMES", "Asked", "Key", "OriginRecord", "is_around", "is_of_program"]
+
+OUTCOMES = ("completed", "failed")
+Key: TypeAlias = tuple[str, str, bytes | None]
+"""Scope, kind and digest of a request; without digest, its content is gone."""
+
+_ROWS = (
+    "SELECT seq, type, CASE WHEN typeof(payload) = 'blob' AND length(payload) <= ? "
+    "THEN payload END, hash FROM event WHERE run = ? AND seq <= ? ORDER BY seq"
+)
+
+
+@dataclass(slots=True)
+class Asked:
+    """One effect of an origin."""
+
+    request: EventCopy
+    key: Key
+    nth: int
+    """How many before it have the same key."""
+    outcome: EventCopy | None = None
+    superseded: bool = False
+
+    @property
+    def answer(self) -> EventCopy | None:
+        """The outcome, if it answers a fork."""
+        if self.outcome is None or self.outcome.data.get("reason") == "cancelled":
+            return None
+        return self.outcome
+
+
+class OriginRecord:
+    """The events of one run that can answer a fork."""
+
+    __slots__ = ("_copies", "_open", "clocks", "effects", "outcomes", "start", "unsure")
+
+    def __init__(self, snapshot: Snapshot, copies: Copies, run: str, at: int) -> None:
+        self._copies = copies
+        self._open: dict[tuple[str, int], Asked] = {}
+        self.start: EventCopy | None = None
+        self.clocks: dict[str, list[EventCopy]] = {}
+        """The readings of the clock, by scope."""
+        self.effects: dict[Key, list[Asked]] = {}
+        self.outcomes: dict[int, Asked] = {}
+        """The effects that ended, by the number of their last outcome."""
+        self.unsure: set[tuple[str, str]] = set()
+        """Scopes and kinds where the content of a request is gone."""
+        rows = snapshot.connection.execute(_ROWS, (MAX_PAYLOAD, run, at))
+        for seq, kind, payload, leaf in rows:
+            try:
+                self._take(EventCopy.of(seq, kind, leaf.hex(), loads(payload)))
+            except MALFORMED:
+                continue  # the row itself is a finding
+        for asked in self._open.values():
+            if asked.outcome is not None:
+                self.outcomes[asked.outcome.seq] = asked
+
+    def key(self, request: EventCopy) -> Key:
+        """Return what a *request* is found by."""
+        stem = request.kind.rpartition(".")[0]
+        return request.place[0], stem, self._copies.digest(request.data, "request")
+
+    def find(self, key: Key, nth: int) -> Asked | None:
+        """Return the *nth* effect with that *key*, if there is one for certain."""
+        found = [] if key[:2] in self.unsure else self.effects.get(key, [])
+        return found[nth] if nth < len(found) else None
+
+    def _take(self, event: EventCopy) -> None:
+        stem, _, verb = event.kind.rpartition(".")
+        known = self._open.get(event.place)
+        if event.kind == STARTED:
+            self.start = self.start or event
+        elif event.kind == CLOCK:
+            self.clocks.setdefault(event.place[0], []).append(event)
+        elif event.kind == RESUMED:
+            self._supersede(event.data.get("supersedes", []))
+        elif verb == "requested" and known is not None:
+            known.outcome = None
+        elif verb == "requested":
+            key = self.key(event)
+            if key[2] is None:
+                self.unsure.add(key[:2])
+            equal = self.effects.setdefault(key, [])
+            equal.append(Asked(event, key, len(equal)))
+            self._open[event.place] = equal[-1]
+        elif verb in OUTCOMES and known is not None and known.key[1] == stem:
+            known.outcome = event
+
+    def _supersede(self, named: Any) -> None:
+        for scope, ordinal in cast("list[tuple[str, int]]", named):
+            failed = self._open.get((scope, ordinal))
+            if failed is None or failed.outcome is None:
+                continue
+            seq = failed.outcome.seq
+            for asked in self._open.values():
+                if is_around(asked.key[0], scope) and asked.request.seq > seq:
+                    asked.superseded = True
+            for name, read in self.clocks.items():
+                if is_around(name, scope):
+                    self.clocks[name] = [one for one in read if one.seq < seq]
+
+
+def is_around(scope: str, other: str) -> bool:
+    """Tell whether *scope* is *other*, or around it."""
+    return not scope or f"{other}/".startswith(f"{scope}/")
+
+
+def is_of_program(scope: str) -> bool:
+    """Tell whether a program states *scope* itself, and no performer or plugin."""
+    segments = scope.split("/")
+    return segments[0] != "plugin" and not any(one[:1] == "@" for one in segments)
