@@ -81,3 +81,17 @@ def test_no_bundle_at_all(shell: Any, work: Path) -> None:
 
     assert shell("verify", "other.zip").code == 1
     assert shell("verify", "missing.zip").code == 3
+
+
+def test_what_was_not_compared_is_said(shell: Any, run: str, work: Path) -> None:
+    """A bundle of a fork is not called intact without saying what it could not show."""
+    with Ledger.open(work / ".muniment" / "ledger.db") as ledger:
+        last = list(ledger.events(run=run))[-1].seq
+        fork = ledger.fork(run, at=last, program=program).run_id
+    root = shell("bundle", fork, "-o", "fork", "--json").json["root"]
+    told = shell("verify", "fork", "--key", root)
+    assert told.code == 0
+    assert "2 answers of forks unchecked" in " ".join((told.out + told.err).split())
+    counted = shell("verify", "fork", "--key", root, "--json").json["counts"]
+    known = {one["what"]: (one["compared"], one["unchecked"]) for one in counted}
+    assert known["answers of forks"] == (0, 2)

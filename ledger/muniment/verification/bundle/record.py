@@ -34,6 +34,7 @@ from muniment.formats.evidence import EVENTS, blob_name
 from muniment.keys.ed25519 import PublicKey
 from muniment.keys.keyring import Keyring
 from muniment.verification.bundle.blobs import BundleBlobs
+from muniment.verification.bundle.elsewhere import Elsewhere
 from muniment.verification.bundle.members import Members
 from muniment.verification.public_digests import FIELDS as PUBLIC
 from muniment.verification.public_digests import misstated
@@ -78,6 +79,7 @@ class BundleRecord:
         """Rows from before the run, whose id is not known yet."""
         self._asked: set[str] = set()
         self.blobs = BundleBlobs(members, findings)
+        self.elsewhere = Elsewhere()
         self.ledger = ""
         self.run = ""
         self.lines = 0
@@ -271,6 +273,7 @@ class BundleRecord:
         if chain["version"] == 1 and one.kind in described(version):
             for rule, what in self._wrong_data(one.kind, data, one.statement):
                 self._add("edited", rule, what, place, one.seq)
+        self.elsewhere.take(one.kind, data)
         self.blobs.refer(one.seq, data, one.statement["subject"])
         if one.kind == _ERASED:
             self.blobs.erase(one.seq, data["blobs"])

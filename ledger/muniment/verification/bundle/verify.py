@@ -15,7 +15,8 @@ Rules:
   given root signed the genesis that the bundle begins with.
 - *Completeness* is that of the run: *checked* if its end states root and counts of all
   events before it. Nothing is said about other runs, nor about events that follow the
-  last one here.
+  last one here. What the run says of its origin, its parent and its children is counted
+  as unchecked.
 - Pinned keys, anchors and remembered states of the same ledger are compared where they
   are of a size that the bundle has a tree head for.
 """
@@ -326,6 +327,7 @@ class _State:
             Count("run ends", *ends),
             Count("decisions", *decisions),
             Count("trust files", self.given, 4),
+            *record.elsewhere.counts,
         )
 
     def report(
@@ -348,6 +350,8 @@ class _State:
         notes = self.findings.notes
         if record is not None and not self.closed:
             notes.append("a raw bundle: no event closes it, and it has no views")
+        if record is not None:
+            notes += record.elsewhere.notes
         if trust_on_first_use and not self.pinned and not found:
             notes.append(
                 "trusted on first use: nobody vouched for the keys of this ledger"

@@ -27,9 +27,10 @@ from muniment.verification.report import MALFORMED, Findings
 from muniment.verification.runs.references import same
 from muniment.verification.snapshot import MAX_PAYLOAD, Snapshot
 
-__all__ = ["Descent"]
+__all__ = ["CALLED", "Descent", "is_performed"]
 
-_CALLED = "child.completed"
+CALLED = "child.completed"
+"""The outcome of a call."""
 _ASKED = "child.requested"
 _ELSEWHERE = ("record", "change", "plugin")
 _MEMBERS = {"key", "root", "run"}
@@ -74,7 +75,7 @@ class Descent:
         predicate = statement["predicate"]
         data = predicate["data"]
         child = kind == STARTED and "parent" in data
-        if child or (kind == _CALLED and _is_performed(data)):
+        if child or (kind == CALLED and is_performed(data)):
             if version < WAITS or self._fast:
                 self.unchecked += self._fast and version >= WAITS
                 return
@@ -151,7 +152,7 @@ class Descent:
         return None if row is None else (row[0], row[1])
 
 
-def _is_performed(data: Any) -> bool:
+def is_performed(data: Any) -> bool:
     """Tell whether an outcome says that the call was performed in its own run."""
     by = data.get("answered_by")
     told = cast("dict[str, Any]", by) if isinstance(by, dict) else {}

@@ -141,6 +141,7 @@ class BundleLines:
         self.counts: dict[str, int] = {}
         self.leaves: list[bytes] = []
         self.complete = self.final = False
+        self.answers = self.calls = 0
         lines = files[EVENTS].split(b"\n")
         require(lines.pop() == b"", EVENTS, "the last line has no end")
         for at, line in enumerate(lines, 1):
@@ -204,9 +205,19 @@ class BundleLines:
             require(rooted and counted, event.place, "events of the run are missing")
         if event.kind == "decision.asked":
             self.asked.add(event.leaf.hex())
+        self.look_elsewhere(event)
         scope = event.chain["scope"]
         self.counts[scope] = self.counts.get(scope, 0) + 1
         self.leaves.append(event.leaf)
+
+    def look_elsewhere(self, event: EnvelopedEvent) -> None:
+        """Count what an event says of another run, which nothing here can show."""
+        by = event.data.get("answered_by")
+        who = cast("dict[str, Any]", by).get("who") if isinstance(by, dict) else None
+        starts, given = event.kind == "run.started", ("record", "change")
+        self.answers += who in given or (starts and "fork" in event.data)
+        called = event.kind == "child.completed" and who not in (*given, "plugin")
+        self.calls += called or (starts and "parent" in event.data)
 
     def compare_blobs(self, files: Files) -> None:
         """Require every blob that was not erased, and no other."""

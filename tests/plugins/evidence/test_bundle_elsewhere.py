@@ -1,0 +1,89 @@
+"""What a run says of other runs is not compared in a bundle, and both verifiers say so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bundled import evidence_plugins
+from muniment import verify_bundle
+from muniment.ledger import Ledger
+from muniment.runs.run import Run
+from muniment_plugins.evidence import write_bundle
+from standalone_program import exit_code_of
+
+
+def called(run: Run) -> object:
+    """Answer a call."""
+    return run.effect("data", 7, lambda request: request)
+
+
+def alone(run: Run) -> object:
+    """Ask twice, and name no other run."""
+    return [run.effect("tool", n, lambda request: request) for n in (1, 2)]
+
+
+def timed(run: Run) -> object:
+    """Read the clock, ask, and call."""
+    return [str(run.now()), run.effect("tool", 1, str), run.call(called)]
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """Return where the ledger is."""
+    return tmp_path / "work" / "ledger.db"
+
+
+def both(ledger: Ledger, run: str, at: Path) -> tuple[str, str]:
+    """Return what both verifiers say of the bundle of *run*; both call it sound."""
+    written = write_bundle(ledger, run, at)
+    report = verify_bundle(written.path, keys=[written.root])
+    assert report.ok, str(report)
+    code, said = exit_code_of(written.path, written.root)
+    assert code == 0, said
+    return str(report), said
+
+
+@pytest.mark.parametrize(
+    ("kind", "counts"),
+    [
+        ("alone", {}),
+        ("parent", {"calls and children": 1}),
+        ("child", {"calls and children": 1}),
+        ("fork", {"answers of forks": 4}),
+        ("changed", {"answers of forks": 4}),
+        ("forked child", {"answers of forks": 2}),
+    ],
+)
+def test_what_names_other_runs_is_counted(
+    place: Path, tmp_path: Path, kind: str, counts: dict[str, int]
+) -> None:
+    """Starts, answers, readings and calls: each by its number, and none as compared."""
+    with Ledger.create(place, plugins=evidence_plugins()) as ledger:
+        done = ledger.execute(alone if kind == "alone" else timed)
+        run, events = done.run_id, list(ledger.events(run=done.run_id))
+        if kind in ("child", "forked child"):
+            (run,) = (
+                str(one.run)
+                for one in ledger.events(type="run.started")
+                if "parent" in one.raw
+            )
+        if kind == "forked child":
+            last = list(ledger.events(run=run))[-1].seq
+            run = ledger.fork(run, at=last, program=called).run_id
+        if kind in ("fork", "changed"):
+            told = next(one.seq for one in events if one.type == "tool.completed")
+            changes = {told: "other"} if kind == "changed" else {}
+            at = events[-1].seq
+            run = ledger.fork(run, at=at, changes=changes, program=timed).run_id
+        ours, theirs = both(ledger, run, tmp_path / "bundle")
+    for name in ("answers of forks", "calls and children"):
+        number = counts.get(name)
+        assert (name in ours) == (name in theirs) == (number is not None)
+        if number is not None:
+            assert f"{number} {name} unchecked" in ours
+            assert f"{name} 0 of {number}" in ours
+            assert f"note: {number} {name} name runs that are not in" in ours
+            assert f"NOT COMPARED with other runs: {number} {name}" in theirs
+    assert ("intact, but" in ours) == bool(counts)
