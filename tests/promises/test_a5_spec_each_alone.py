@@ -131,16 +131,32 @@ def test_a_snapshot_is_younger_than_the_memory(
         assert (report.ok, report.size) == (True, size), str(report)
 
 
-def test_a_json_file_is_renamed_into_place(tmp_path: Path) -> None:
-    """A change makes a new file; who has the old one open reads it whole."""
+def test_a_json_file_is_renamed_into_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A change makes a new file, synced; who has the old one open reads it whole."""
     home, forge = TrustHome(tmp_path / "home"), Forge("one").open()
     home.pin(forge.ledger, keyid(forge.key("root")))
     file = next((tmp_path / "home").rglob("pins.json"))
+    synced: dict[int, int] = {}
+    sync, rename = os.fsync, os.replace
+
+    def spy(fd: int) -> None:
+        sync(fd)
+        synced[os.fstat(fd).st_ino] = os.fstat(fd).st_size
+
+    def renamed(*places: Any, **folders: Any) -> None:
+        assert synced, "it has the old name before it is on the disk"
+        rename(*places, **folders)
+
+    monkeypatch.setattr(os, "fsync", spy)
+    monkeypatch.setattr(os, "replace", renamed)
     with file.open("rb") as old:
         home.pin(forge.ledger, keyid(forge.key("next")))
         assert len(json.loads(old.read())) == 1
         assert os.fstat(old.fileno()).st_ino != file.stat().st_ino
     assert len(json.loads(file.read_bytes())) == 2
+    assert synced[file.stat().st_ino] == file.stat().st_size
 
 
 def test_what_was_seen_is_not_replaced_by_less(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ VALUES = {
         "ledger/test_value_forms::test_refusals_name_rule_and_place"
     ),
     "included, MUST NOT be nested deeper": (
-        "ledger/test_value_forms::test_sixty_four_levels_are_enough"
+        "ledger/test_value_forms::test_refusals_name_rule_and_place"
     ),
     "It MUST have a [canonical form]": (
         "ledger/test_value_forms::test_refusals_name_rule_and_place"

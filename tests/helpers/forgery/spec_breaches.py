@@ -45,8 +45,8 @@ def two_sizes_in_one(forge: Forge) -> None:
 def two_sizes(forge: Forge) -> None:
     """Refer to one blob with another size later."""
     first = forge.blob(b"content")
-    forge.append("note.added", {"text": "x", "a": first}, run=RUN)
-    forge.append("note.added", {"text": "x", "a": first | {"size": 9}}, run=RUN)
+    forge.append("note.added", {"text": "x", "a": first})
+    forge.append("note.added", {"text": "x", "a": first | {"size": 9}})
 
 
 def two_sizes_of_an_erased_one(forge: Forge) -> None:
@@ -60,8 +60,8 @@ def two_sizes_of_an_erased_one(forge: Forge) -> None:
 def two_sizes_of_a_file(forge: Forge) -> None:
     """Do so with a content that stands in a file."""
     first = forge.blob(b"content", file=True)
-    forge.append("note.added", {"text": "x", "a": first}, run=RUN)
-    forge.append("note.added", {"text": "x", "a": first | {"size": 9}}, run=RUN)
+    forge.append("note.added", {"text": "x", "a": first})
+    forge.append("note.added", {"text": "x", "a": first | {"size": 9}})
 
 
 def no_subject(forge: Forge) -> None:
