@@ -42,6 +42,10 @@ async def _aopen(run: Run) -> object:
     return await run.aopen("asked", {"a": 1})
 
 
+async def _adecide(run: Run) -> object:
+    return await run.adecide("x")
+
+
 async def _asleep(run: Run) -> None:
     await run.asleep(0)
 
@@ -59,6 +63,7 @@ def _own_run(ledger: Ledger) -> None:
 
 ON_A_RUN: dict[str, Callable[[Run], object]] = {
     "acall": lambda run: asyncio.run(_acall(run)),
+    "adecide": lambda run: asyncio.run(_adecide(run)),
     "aeffect": lambda run: asyncio.run(_aeffect(run)),
     "aopen": lambda run: asyncio.run(_aopen(run)),
     "asleep": lambda run: asyncio.run(_asleep(run)),

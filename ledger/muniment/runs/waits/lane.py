@@ -92,6 +92,24 @@ class WaitingLane(ABC):
         asked = asking(subject, prompt, quorum, of)
         return decide(self._recording, self.scope_path, asked)
 
+    async def adecide(
+        self,
+        subject: object,
+        prompt: str = "",
+        quorum: int = 1,
+        of: Iterable[str] = (),
+    ) -> Decision:
+        """Ask people as `decide` does, once the tasks that are ready have run.
+
+        Nothing waits in the process, so neither does its event loop. A task that is
+        cancelled before it asks has asked nobody.
+        """
+        from asyncio import sleep  # noqa: PLC0415 - sync code needs none
+
+        self._refuse_inside("decide")
+        await sleep(0)
+        return self.decide(subject, prompt, quorum, of)
+
     def _refuse_inside(self, what: str) -> None:
         self._recording.owner.require()
         if self._performing() is not None:
