@@ -70,6 +70,7 @@ MODULES = [
     "encoding.native",
     "encoding.registry",
     "encoding.scalars",
+    "encoding.visible",
     "errors",
     "events.effect_kinds",
     "events.types",

@@ -15,11 +15,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from muniment.encoding.visible import clean, escaped_json
 from muniment.events.effect_kinds import EffectKind
 from muniment.ledger import Ledger
 from muniment.runs.run import Run
 from muniment_cli import main
-from muniment_cli.terminal.escapes import clean, escaped_json
 
 ACTING = {"Cc", "Cf", "Zl", "Zp", "Co", "Cs"}
 INVISIBLE = [

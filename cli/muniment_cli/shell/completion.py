@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from muniment_cli.terminal.escapes import clean
+from muniment.encoding.visible import clean
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem

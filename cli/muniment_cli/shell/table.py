@@ -65,6 +65,7 @@ SECTIONS: tuple[tuple[str, tuple[Entry, ...]], ...] = (
         verify="Check a ledger, a proof or a bundle from first principles.",
         prove="Prove that an event is in the signed tree.",
         bundle="Write the evidence of a run, for people without the ledger.",
+        report="Write a page about a run, for people to read.",
         checkpoint="Sign the tree head, and anchor it.",
         compare="Show that two ledgers agree, or prove a fork.",
     ),

@@ -33,7 +33,7 @@ class DoubtPrompt:
     def __call__(self, kind: str, request: object) -> str:
         """Return ``repeat`` or ``refuse``."""
         from muniment.encoding.codec import encode
-        from muniment_cli.terminal.escapes import clean
+        from muniment.encoding.visible import clean
         from muniment_cli.views.event_view import short
 
         with self._pause():

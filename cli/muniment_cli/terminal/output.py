@@ -8,7 +8,7 @@ Rules:
 - On a terminal nothing that has words or cells is longer than a line. Without one
   tables are plain columns, never cut.
 - The contents of a ledger are data: anything that a terminal would act on is escaped
-  (`muniment_cli.terminal.escapes`), in JSON always, and no markup in it is interpreted.
+  (`muniment.encoding.visible`), in JSON always, and no markup in it is interpreted.
 - rich is imported only for a terminal.
 """
 
@@ -25,9 +25,9 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
+from muniment.encoding.visible import clean, escaped_json
 from muniment_cli.shell.context import Session
 from muniment_cli.terminal.advice import advised
-from muniment_cli.terminal.escapes import clean, escaped_json
 from muniment_cli.terminal.fitting import Give, breaks, columns, ending, shares
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ import codecs
 import os
 import threading
 
-from muniment_cli.terminal.escapes import clean
+from muniment.encoding.visible import clean
 
 __all__ = ["Relay"]
 

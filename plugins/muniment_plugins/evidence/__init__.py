@@ -1,8 +1,9 @@
 """Evidence: what is handed to people who do not have the ledger.
 
     written = write_bundle(ledger, "01JD3", Path("evidence.zip"))
+    write_report(ledger, "01JD3", Path("report.html"))
 
-A bundle is the record of one run, in files, with proofs; `muniment verify` checks it
+A report is a page about one run, for people to read. A bundle is the record of one run, in files, with proofs; `muniment verify` checks it
 offline, and so do other people's tools. The plugin manager loads this module: it offers
 the hooks and knows the other modules by name only.
 """
@@ -20,13 +21,34 @@ if TYPE_CHECKING:
 
     from muniment.events.types import EventType
     from muniment_plugins.evidence.bundle import Written, write_bundle
+    from muniment_plugins.evidence.report.check import Checked, check_report
+    from muniment_plugins.evidence.report.write import Reported, write_report
 
-__all__ = ["Written", "event_types", "hookspecs", "write_bundle"]
+__all__ = [
+    "Checked",
+    "Reported",
+    "Written",
+    "check_report",
+    "event_types",
+    "hookspecs",
+    "write_bundle",
+    "write_report",
+]
 
 # The kernel's own marker is equal, but importing it would load the kernel's store.
 hookimpl = pluggy.HookimplMarker("muniment")
 
-__getattr__ = lazy(__name__, {"Written": ".bundle", "write_bundle": ".bundle"})
+__getattr__ = lazy(
+    __name__,
+    {
+        "Checked": ".report.check",
+        "Reported": ".report.write",
+        "Written": ".bundle",
+        "check_report": ".report.check",
+        "write_bundle": ".bundle",
+        "write_report": ".report.write",
+    },
+)
 
 
 @hookimpl
@@ -39,7 +61,7 @@ def event_types() -> Iterable[EventType]:
 
 @hookimpl
 def hookspecs() -> Iterable[type]:
-    """Declare the hook by which plugins say what their runs found."""
+    """Declare the hooks by which plugins say what their runs found."""
     from muniment_plugins.evidence.hooks import EvidenceHooks  # noqa: PLC0415 - lazy
 
     return (EvidenceHooks,)

@@ -12,6 +12,7 @@ Rules:
 
 from __future__ import annotations
 
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,8 +34,9 @@ from muniment_plugins.evidence.selection import Selected, size_of
 
 if TYPE_CHECKING:
     from muniment.ledger import Ledger
+    from muniment.verification.report import Report
 
-__all__ = ["Written", "write_bundle"]
+__all__ = ["Written", "verified_record", "write_bundle"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,7 @@ def write_bundle(ledger: Ledger, run: str, path: Path, *, raw: bool = False) -> 
     else:
         closed = closed_files(selected, views(ledger, selected.run))
         files, closed_by = closed.files, closed.event.seq
-    root = next(one.keyid for one in ledger.keys.entries if "root" in one.roles)
+    root = _root_of(ledger)
     write_files(files, path, lambda fresh: _check(fresh, root, ledger))
     return Written(
         path,
@@ -87,6 +89,28 @@ def write_bundle(ledger: Ledger, run: str, path: Path, *, raw: bool = False) -> 
     )
 
 
+def verified_record(ledger: Ledger, run: str) -> Report:
+    """Return what `muniment verify` says of the raw bundle of *run*.
+
+    The root of the ledger counts as given: that it is the right one is for others to say.
+
+    Raises:
+        CannotTellError: a blob is gone, or no checkpoint covers the events.
+        WrongError: the record does not verify.
+
+    """
+    root = _root_of(ledger)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "raw"
+        write_files(_raw_files(Selected.of(ledger, run)), path, lambda _: None)
+        return _check(path, root, ledger)
+
+
+def _root_of(ledger: Ledger) -> str:
+    """Return the id of the root key that signed the genesis."""
+    return next(one.keyid for one in ledger.keys.entries if "root" in one.roles)
+
+
 def _raw_files(selected: Selected) -> Files:
     ledger = selected.ledger
     note, log = own_line(ledger.first_checkpoint_over(selected.last), ledger)
@@ -95,8 +119,8 @@ def _raw_files(selected: Selected) -> Files:
     return {**files, **tree_files(ledger, events, note)}
 
 
-def _check(path: Path, root: str, ledger: Ledger) -> None:
-    """Refuse a bundle that its receiver would refuse."""
+def _check(path: Path, root: str, ledger: Ledger) -> Report:
+    """Return the verdict on a bundle; refuse one that its receiver would refuse."""
     report = verify_bundle(path, keys=[root], home=ledger.home)
     for found in report.findings:
         raise WrongError(
@@ -106,3 +130,4 @@ def _check(path: Path, root: str, ledger: Ledger) -> None:
             place=found.place,
             remedy="`muniment verify` judges the whole ledger; nothing was written",
         )
+    return report

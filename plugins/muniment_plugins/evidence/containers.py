@@ -31,7 +31,7 @@ from muniment_plugins.evidence.files import Files, Source
 
 __all__ = ["write_files"]
 
-Check = Callable[[Path], None]
+Check = Callable[[Path], object]
 
 
 def write_files(files: Files, path: Path, check: Check) -> None:

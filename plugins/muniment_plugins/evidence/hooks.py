@@ -1,4 +1,4 @@
-"""The hook that this plugin declares for others."""
+"""The hooks that this plugin declares for others."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["EvidenceHooks"]
 
 
 class EvidenceHooks:
-    """What plugins may say about a run of theirs in an evidence bundle."""
+    """What plugins may say about a run of theirs, in a bundle and in a report."""
 
     @hookspec
     def evidence_view(self, ledger: Ledger, run: str) -> JsonValue:
@@ -23,4 +23,14 @@ class EvidenceHooks:
         The first plugin that answers writes it. It says the same whenever it is asked,
         and reads nothing but the ledger; nothing verifies it except the signature of
         the event that closes the bundle.
+        """
+
+    @hookspec
+    def report_sections(self, ledger: Ledger, run: str, size: int) -> JsonValue:
+        """Return the sections that this plugin adds to the report about *run*, or None.
+
+        A section is ``{"title": …, "blocks": […]}``; a block is one of ``title``,
+        ``say``, ``facts``, ``table`` and ``dots``. Whatever the record says is cited,
+        never copied: ``{"event": 45, "path": "/metrics/total"}``. Nothing from event
+        *size* on is used, so that the page stays the same while the ledger grows.
         """

@@ -80,6 +80,7 @@ __all__ = [
     "metamorphic",
     "pipeline_step",
     "rebuild_program",
+    "report_sections",
     "run_metamorphic_tests",
     "specify_claim",
     "stable_names",
@@ -151,3 +152,13 @@ def evidence_view(ledger: Ledger, run: str) -> JsonValue:
     from muniment_plugins.harness.experiment.results import view_of  # noqa: PLC0415 - lazy
 
     return view_of(ledger, run)
+
+
+@hookimpl(optionalhook=True)
+def report_sections(ledger: Ledger, run: str, size: int) -> JsonValue:
+    """Say how often a run's claims were tried, and what an experiment measured."""
+    from muniment_plugins.harness.evidence_files.report_sections import (  # noqa: PLC0415 - lazy
+        report_sections as sections,
+    )
+
+    return sections(ledger, run, size)

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Literal, TypedDict, TypeVar, Unpack
 
 import click
 
+from muniment.encoding.visible import escaped_json
 from muniment_cli.shell.completion import complete_runs, complete_types
 from muniment_cli.shell.context import Session, pass_session
 from muniment_cli.shell.group import DefaultGroup
 from muniment_cli.shell.options import examples, json_option, jsonl_option
-from muniment_cli.terminal.escapes import escaped_json
 from muniment_cli.terminal.output import (
     Cell,
     fields,

@@ -60,11 +60,17 @@ class ClaimHistory:
     """How often it was registered apart from a run."""
 
 
-def claim_histories(ledger: Ledger) -> list[ClaimHistory]:
-    """Return the claims of *ledger*, in the order in which they were first named."""
+def claim_histories(ledger: Ledger, size: int | None = None) -> list[ClaimHistory]:
+    """Return the claims of *ledger*, in the order in which they were first named.
+
+    Args:
+        ledger: what is read.
+        size: how many events are; all if not given.
+
+    """
     found: dict[str, ClaimHistory] = {}
     seen: set[tuple[str, str]] = set()
-    for event in ledger.events(type=f"{KIND},{_STATED}"):
+    for event in ledger.events(type=f"{KIND},{_STATED}", to_seq=size):
         for said in _claims(ledger, event):
             name = said.get("id")
             if not isinstance(name, str):

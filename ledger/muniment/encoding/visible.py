@@ -1,4 +1,4 @@
-"""Escaping characters that a terminal would act on, or not show.
+"""Escaping characters that a terminal or a page would act on, or not show.
 
     U+009B in a text is shown as Python escapes it, in JSON as JSON escapes it, so that
     its value stays the same.

@@ -1,0 +1,240 @@
+"""The sections that a report about any run has, from the kernel's own events.
+
+Rules: each section says what is there, or that nothing is; a section without content is
+left out where nobody would look for it. What belongs to one plugin's events is said by
+that plugin, through the hook ``report_sections``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from muniment.formats.lifecycle import ENDS
+from muniment_plugins.evidence.report.blocks import (
+    Block,
+    Piece,
+    Row,
+    Section,
+    at,
+    head,
+    leaves,
+    limited,
+)
+
+if TYPE_CHECKING:
+    from muniment.formats.statement import Event
+    from muniment_plugins.evidence.report.record import Record
+
+__all__ = ["after", "before"]
+
+Events = list["Event"]
+
+_MORE = "`muniment events list --run` shows the whole of it."
+_CALLS = 12
+"""How many calls of models, and how many programs, are shown."""
+_LLM = ("llm.requested", "llm.completed", "llm.failed")
+_TOKENS = ("input_tokens", "output_tokens", "prompt_tokens", "completion_tokens")
+_BAD = (".failed", ".refused", ".unjudged", "run.interrupted", "run.canceled")
+_SAID = ("rule", "error_type", "message", "reason", "hypothesis", "plugin")
+
+
+def before(record: Record, events: Events) -> Iterator[Section]:
+    """Yield what readers want first: what was claimed, and what came of it."""
+    yield {"title": "What was claimed", "blocks": [*_claims(record, events)]}
+    yield {"title": "Verdicts", "blocks": [*_verdicts(record, events)]}
+
+
+def after(record: Record, events: Events) -> Iterator[Section]:
+    """Yield the rest of the run: code, calls, decisions, failures, costs, result."""
+    sections = {
+        "Code": _code(record, events),
+        "What models were asked, and said": _models(record, events),
+        "Decisions": _decisions(record, events),
+        "Failures": _failures(events),
+        "Effects and costs": _effects(record, events),
+        "The run": _run(record, events),
+    }
+    for title, blocks in sections.items():
+        if held := list(blocks):
+            yield {"title": title, "blocks": held}
+
+
+def _claims(record: Record, events: Events) -> Iterator[Block]:
+    stated = _distinct(events, "claim.stated")
+    if not stated:
+        yield {"say": "The run states no claim."}
+    for one in stated[:_CALLS]:
+        yield {"title": ["Claim ", at(one.seq, "id")]}
+        rows: list[Row] = []
+        if "text" in one.raw:
+            rows.append(["claim", at(one.seq, "text", form="block")])
+        if one.raw.get("acceptance"):
+            rows += leaves(record, one.seq, "acceptance")
+        yield from limited(rows, _MORE)
+
+
+def _verdicts(record: Record, events: Events) -> Iterator[Block]:
+    reached = _of(events, "verdict.reached")
+    if not reached:
+        yield {"say": "The run reached no verdict."}
+    for one in reached[:_CALLS]:
+        where = [" under ", head(one.seq, "scope")] if one.scope else []
+        said = (
+            at(one.seq, "passed", form="verdict") if "passed" in one.raw else "unsaid"
+        )
+        yield {"title": [at(one.seq, "hypothesis"), *where, ": ", said]}
+        names = ("p_value", "p_adjusted", "integrity", "level", "verifier", "source")
+        rows: list[Row] = [
+            [name.replace("_", " "), at(one.seq, name)]
+            for name in names
+            if one.raw.get(name) is not None
+        ]
+        for name in ("denominator", "result", "settings"):
+            if one.raw.get(name):
+                rows += leaves(record, one.seq, name)
+        yield from limited(rows, _MORE)
+    if len(reached) > _CALLS:
+        yield {"say": f"There are more verdicts: {_MORE}"}
+
+
+def _code(record: Record, events: Events) -> Iterator[Block]:
+    attempts = _distinct(events, "synthesis.attempted")
+    for one in _distinct(events, "spec.issued")[:_CALLS]:
+        yield {"title": "What code was allowed"}
+        rows = [row for name in one.raw for row in leaves(record, one.seq, name)]
+        yield from limited(rows, _MORE)
+    for one in attempts[:_CALLS]:
+        yield {"title": ["A program of event ", head(one.seq, "seq")]}
+        names = ("accepted", "origin", "rule", "message", "line")
+        rows = [[name, at(one.seq, name)] for name in names if name in one.raw]
+        yield {"facts": [*rows, ["code", at(one.seq, "code", form="block")]]}
+    if len(attempts) > _CALLS:
+        yield {"say": f"There are more programs: {_MORE}"}
+
+
+def _models(record: Record, events: Events) -> Iterator[Block]:
+    calls = _of(events, *_LLM)
+    for one in calls[: 2 * _CALLS]:
+        asked = one.type == _LLM[0]
+        words = "Asked" if asked else "Answered"
+        yield {"title": [words, ", event ", head(one.seq, "seq"), " ", *_place(one)]}
+        names = ("request", "value", "error_type", "message", "about")
+        rows = [
+            row
+            for name in names
+            if one.raw.get(name) is not None
+            for row in leaves(record, one.seq, name)
+        ]
+        yield from limited(rows, _MORE)
+    if len(calls) > 2 * _CALLS:
+        count = _count(record, _LLM[0])
+        yield {"say": ["These are the first of ", count, f" calls. {_MORE}"]}
+
+
+def _decisions(record: Record, events: Events) -> Iterator[Block]:
+    for one in _of(events, "decision.asked", "decision.reached"):
+        yield {"title": [head(one.seq, "type"), " ", *_place(one)]}
+        rows = [row for name in one.raw for row in leaves(record, one.seq, name)]
+        yield from limited(rows, _MORE)
+
+
+def _failures(events: Events) -> Iterator[Block]:
+    bad = [one for one in events if one.type.endswith(_BAD)]
+    rows: list[Row] = []
+    for one in bad:
+        said: list[Piece] = []
+        for name in (name for name in _SAID if one.raw.get(name) is not None):
+            said += [
+                ", " if said else "",
+                name.replace("_", " "),
+                " ",
+                at(one.seq, name),
+            ]
+        rows.append([[head(one.seq, "type"), " ", *_place(one)], said])
+    yield from limited(rows, _MORE)
+    if not rows:
+        yield {"say": "No event of the run says that something failed."}
+
+
+def _effects(record: Record, events: Events) -> Iterator[Block]:
+    kinds = Counter(
+        one.type.removesuffix(".requested")
+        for one in events
+        if one.type.endswith(".requested")
+    )
+    first = {one.type: one for one in reversed(events)}
+    ends = ("requested", "completed", "failed")
+    rows = [
+        [
+            head(first[f"{kind}.requested"].seq, "type"),
+            *(_count(record, f"{kind}.{end}") for end in ends),
+            _sum(record, f"{kind}.completed", "duration_us"),
+        ]
+        for kind in sorted(kinds)
+    ]
+    if rows:
+        yield {"table": {"head": ["first as", *ends, "microseconds"], "rows": rows}}
+    told = {
+        (one.type, name)
+        for one in events
+        if isinstance(about := one.raw.get("about"), dict)
+        and isinstance(usage := about.get("usage"), dict)
+        for name in _TOKENS
+        if name in usage
+    }
+    tokens: list[Row] = [
+        [name.replace("_", " "), _sum(record, kind, "about", "usage", name)]
+        for kind, name in sorted(told)
+    ]
+    yield from limited(tokens, _MORE)
+    if rows and not tokens:
+        yield {"say": "No outcome states how many tokens it took."}
+
+
+def _run(record: Record, events: Events) -> Iterator[Block]:
+    started, last = events[0].seq, events[-1].seq
+    rows: list[Row] = [
+        ["run", head(started, "run")],
+        ["name", at(started, "name")],
+        ["started, as its writer claims", head(started, "time")],
+        ["last event", [head(last, "type"), ", ", head(last, "time")]],
+        ["events", {"rule": "count", "run": record.run}],
+    ]
+    for name in ("replay_of", "parent", "fork", "program", "params", "labels"):
+        if events[0].raw.get(name):
+            rows += leaves(record, started, name)
+    rows += leaves(record, started, "environment")
+    for one in events:
+        if one.type in ENDS and one.raw.get("result") is not None:
+            rows += leaves(record, one.seq, "result")
+    yield from limited(rows, _MORE)
+    if not any(one.type in ENDS for one in events):
+        yield {"say": "The run has no end: it was cut off, or still runs."}
+
+
+def _of(events: Iterable[Event], *types: str) -> Events:
+    return [one for one in events if one.type in types]
+
+
+def _distinct(events: Events, kind: str) -> Events:
+    """Return the events of a type, each content once, at its first place."""
+    found: dict[str, Event] = {}
+    for one in _of(events, kind):
+        data = {**one.raw, "attempt": None}
+        found.setdefault(repr(sorted(data.items())), one)
+    return list(found.values())
+
+
+def _place(event: Event) -> list[Piece]:
+    return ["in ", head(event.seq, "scope")] if event.scope else []
+
+
+def _count(record: Record, kind: str) -> Piece:
+    return {"rule": "count", "run": record.run, "type": kind}
+
+
+def _sum(record: Record, kind: str, *names: str) -> Piece:
+    path = "".join(f"/{one}" for one in names)
+    return {"rule": "sum", "run": record.run, "type": kind, "path": path}

@@ -1,0 +1,150 @@
+"""A report as one HTML file that needs nothing else: no script, no font, no image.
+
+Rules:
+
+- A value of the record is an element that carries its citation: ``<data>`` with ``value``
+  and ``data-event``, ``data-path``; a dot of a picture has the same on ``<circle>``.
+- Its policy forbids everything but the one style sheet inside.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from html import escape
+from typing import TYPE_CHECKING, cast
+
+from muniment.encoding.visible import clean
+from muniment.errors import UsageError
+from muniment_plugins.evidence.report.record import as_ascii, plain
+from muniment_plugins.evidence.report.style import STYLE
+
+if TYPE_CHECKING:
+    from muniment.encoding.canonical import JsonValue
+    from muniment_plugins.evidence.report.blocks import Block, Piece, Section
+    from muniment_plugins.evidence.report.record import Citation, Record
+
+__all__ = ["TITLE", "as_html", "left"]
+
+TITLE = "Evidence report"
+WIDTH, _EDGE = 360, 8
+
+
+def as_html(record: Record, sections: Iterable[Section]) -> Iterator[str]:
+    """Yield the page, part by part."""
+    digest = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
+    policy = (
+        f"default-src 'none'; style-src 'sha256-{digest}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    yield (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="referrer" content="no-referrer">\n'
+        '<meta name="color-scheme" content="light dark">\n'
+        f"<title>{TITLE}</title>\n<style>{STYLE}</style>\n</head>\n"
+        f'<body data-run="{escape(record.run)}" data-size="{record.size}">\n<main>\n'
+        f"<h1>{TITLE}</h1>\n"
+    )
+    for section in sections:
+        yield f"<section>\n<h2>{escape(clean(section['title']))}</h2>\n"
+        for block in cast("list[Block]", section["blocks"]):
+            yield from _block(record, block)
+        yield "</section>\n"
+    yield "</main>\n</body>\n</html>\n"
+
+
+def left(value: float, low: float, high: float) -> str:
+    """Return how far from the left edge of a picture the dot of *value* is."""
+    share = 0.5 if high <= low else (value - low) / (high - low)
+    return f"{_EDGE + share * (WIDTH - 2 * _EDGE):.1f}"
+
+
+def _block(record: Record, block: Block) -> Iterator[str]:
+    ((kind, content),) = block.items()
+    if kind == "title":
+        yield f"<h3>{_inline(record, cast('Piece', content))}</h3>\n"
+    elif kind == "say":
+        yield f"<p>{_inline(record, cast('Piece', content))}</p>\n"
+    elif kind == "facts":
+        yield "<dl>\n"
+        for label, value in cast("list[tuple[Piece, Piece]]", content):
+            yield f"<dt>{_inline(record, label)}</dt><dd>{_inline(record, value)}</dd>\n"
+        yield "</dl>\n"
+    elif kind == "table":
+        yield from _table(record, cast("Mapping[str, list[list[Piece]]]", content))
+    elif kind == "dots":
+        yield from _dots(record, cast("list[Mapping[str, object]]", content))
+    else:
+        raise UsageError(
+            "a section of a report holds a block that there is not",
+            rule="report/block",
+            place=clean(kind),
+            remedy="say it with title, say, facts, table or dots",
+        )
+
+
+def _table(record: Record, table: Mapping[str, list[list[Piece]]]) -> Iterator[str]:
+    yield '<div class="wide"><table>\n<tr>'
+    for name in table["head"]:
+        yield f"<th>{_inline(record, name)}</th>"
+    for row in table["rows"]:
+        yield "</tr>\n<tr>"
+        for cell in row:
+            yield f"<td>{_inline(record, cell)}</td>"
+    yield "</tr>\n</table></div>\n"
+
+
+def _dots(record: Record, rows: list[Mapping[str, object]]) -> Iterator[str]:
+    """Yield a line for each row, with a dot for each of its numbers, on one scale."""
+    points = [list(_points(record, row)) for row in rows]
+    numbers = [number for row in points for number, _ in row]
+    if not numbers:
+        return
+    low, high = min(numbers), max(numbers)
+    yield "<figure>\n"
+    for row, dots in zip(rows, points, strict=True):
+        yield f"<div>{_inline(record, cast('Piece', row['name']))}</div>\n"
+        yield f'<svg viewBox="0 0 {WIDTH} 20" role="img" aria-label="one dot each">'
+        yield f'<line x1="0" x2="{WIDTH}" y1="10" y2="10"/>'
+        for number, one in dots:
+            quote = record.quote(one)
+            marks = _marks({"data-value": quote.value, **quote.marks})
+            yield f'<circle cx="{left(number, low, high)}" cy="10" r="5"{marks}>'
+            yield f"<title>{escape(quote.text)}</title></circle>"
+        yield "</svg>\n"
+    cited = [one for row in points for _, one in row]
+    ends = (_inline(record, cited[numbers.index(one)]) for one in (low, high))
+    yield f"<figcaption>{'<span>to</span>'.join(ends)}</figcaption>\n</figure>\n"
+
+
+def _points(
+    record: Record, row: Mapping[str, object]
+) -> Iterator[tuple[float, Citation]]:
+    """Yield the numbers of *row* that have a place on a line; others have none."""
+    for one in cast("list[Citation]", row["points"]):
+        value = plain(record.look(cast("int", one["event"]), str(one["path"])))
+        if is_on_a_line(value):
+            yield float(cast("float", value)), one
+
+
+def is_on_a_line(value: JsonValue) -> bool:
+    """Tell whether *value* is a finite number."""
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return number and abs(cast("float", value)) < 1e300  # noqa: PLR2004 - a difference of two is finite
+
+
+def _inline(record: Record, piece: Piece) -> str:
+    if isinstance(piece, str):
+        return escape(clean(piece))
+    if not isinstance(piece, Mapping):
+        return "".join(_inline(record, one) for one in piece)
+    quote = record.quote(piece)
+    marks = _marks({"value": quote.value, **quote.marks, "title": quote.reference})
+    return f"<data{marks}>{escape(quote.text)}</data>"
+
+
+def _marks(marks: Mapping[str, str]) -> str:
+    return "".join(f' {name}="{escape(as_ascii(one))}"' for name, one in marks.items())

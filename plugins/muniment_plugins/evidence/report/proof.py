@@ -1,0 +1,76 @@
+"""What a report says of its own proof, and how to check it without its sender."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, cast
+
+from muniment_plugins.evidence.report.blocks import Block, Piece, Row, Section, at, head
+
+if TYPE_CHECKING:
+    from muniment.encoding.canonical import JsonValue
+    from muniment.formats.statement import Event
+    from muniment_plugins.evidence.report.record import Record
+
+__all__ = ["proof"]
+
+
+def proof(record: Record, events: list[Event]) -> Iterator[Section]:
+    """Yield what was verified when this was written, and what a reader can verify."""
+    genesis = record.event(0)
+    keys = cast("list[JsonValue]", genesis.raw["keys"])
+    roots: list[Piece] = [
+        at(0, "keys", number, "keyid")
+        for number, one in enumerate(keys)
+        if isinstance(one, dict) and "root" in str(one.get("roles"))
+    ]
+    signers: dict[bytes, Event] = {}
+    for one in events:
+        signers.setdefault(one.key, one)
+    rows: list[Row] = [
+        ["integrity of the run", {"rule": "verify", "of": "integrity"}],
+        ["completeness of the run", {"rule": "verify", "of": "completeness"}],
+        ["signatures checked", {"rule": "verify", "of": "signatures_checked"}],
+        ["ledger", head(events[0].seq, "ledger")],
+        ["checkpoint over", [{"rule": "checkpoint", "of": "size"}, " events"]],
+        ["root of their tree", {"rule": "checkpoint", "of": "root"}],
+    ]
+    rows.extend(
+        ["key that signed the run", head(one.seq, "key")] for one in signers.values()
+    )
+    rows.extend(["fingerprint of the root", root] for root in roots)
+    yield {"title": "Proof", "blocks": [{"facts": rows}, *_meaning()]}
+    yield {"title": "Check it without its sender", "blocks": [*_check(roots)]}
+
+
+def _meaning() -> Iterator[Block]:
+    yield {
+        "say": "Whether the root belongs to whom you think is not for this page to say: "
+        "ask its keeper for the fingerprint, by another way than this page came."
+    }
+    yield {
+        "say": "The writer of a ledger can write anything into it. Signatures show that it "
+        "was not changed afterwards; a checkpoint in other hands shows that nothing was "
+        "left out since then."
+    }
+
+
+def _check(roots: list[Piece]) -> Iterator[Block]:
+    yield {
+        "say": "This page proves nothing. Ask its sender for the evidence bundle of the "
+        "run, and verify that, with the fingerprint of the root from its keeper:"
+    }
+    for root in roots[:1]:
+        yield {
+            "say": ["pip install muniment; muniment verify evidence.zip --key ", root]
+        }
+    yield {
+        "say": "A verifier that came with the evidence proves nothing against its sender. "
+        "Take the published one, or other people's tools: the page Verify without "
+        "muniment of its documentation names them."
+    }
+    yield {
+        "say": "Each value from the record names its event, and its place in there. With "
+        "the ledger, muniment events show NUMBER prints it. Words without a number are "
+        "those of the program that wrote this page, or of whoever changed it since."
+    }

@@ -1,0 +1,51 @@
+"""The style sheet of a report: light and dark, for screens, phones and paper."""
+
+from __future__ import annotations
+
+__all__ = ["STYLE"]
+
+STYLE = """
+:root{color-scheme:light dark;--ink:#1b1f24;--soft:#59636e;--line:#d6dbe1;--page:#fff;
+--box:#f5f7f9;--mark:#0b62c4}
+@media(prefers-color-scheme:dark){:root{--ink:#e4e8ec;--soft:#9aa5b1;--line:#39424d;
+--page:#14181d;--box:#1d232a;--mark:#6cb0ff}}
+*{box-sizing:border-box}
+body{margin:0;background:var(--page);color:var(--ink);
+font:16px/1.5 system-ui,-apple-system,"Segoe UI",sans-serif}
+main{max-width:52rem;margin:0 auto;padding:1.5rem 1rem 4rem}
+h1{font-size:1.7rem;line-height:1.2;margin:.5rem 0 1rem}
+h2{font-size:1.2rem;margin:2.2rem 0 .6rem;padding-bottom:.25rem;
+border-bottom:1px solid var(--line)}
+h3{font-size:1rem;margin:1.4rem 0 .3rem}
+h3,p,dd,td,div{overflow-wrap:anywhere}
+p{margin:.5rem 0}
+dl{display:grid;grid-template-columns:minmax(8rem,14rem) minmax(0,1fr);gap:.25rem 1rem;
+margin:.4rem 0}
+dt{color:var(--soft);overflow-wrap:anywhere}
+dd{margin:0;min-width:0}
+.wide{overflow-x:auto}
+th{white-space:nowrap}
+table{border-collapse:collapse;width:100%;font-size:.92rem}
+th,td{text-align:left;vertical-align:top;padding:.3rem .8rem .3rem 0;
+border-bottom:1px solid var(--line)}
+th{color:var(--soft);font-weight:500}
+data{unicode-bidi:isolate;font-variant-numeric:tabular-nums}
+data[data-event]::after{content:" " attr(data-event);font:500 .68em/1 system-ui,sans-serif;
+color:var(--soft);vertical-align:super;margin-left:.1em}
+data[value=erased]{color:var(--soft);font-style:italic}
+dt data::after,figcaption data::after,h3 data::after{display:none}
+data[data-as=block]{display:block;white-space:pre-wrap;overflow-wrap:anywhere;
+background:var(--box);border:1px solid var(--line);border-radius:6px;
+padding:.6rem .8rem;font:13.5px/1.45 ui-monospace,Menlo,Consolas,monospace}
+figure{margin:1rem 0;max-width:36rem}
+figure div{font-size:.9rem;margin-top:.4rem}
+svg{display:block;width:100%;height:auto}
+line{stroke:var(--line)}
+circle{fill:var(--mark);fill-opacity:.6;stroke:var(--page)}
+figcaption{display:flex;justify-content:space-between;color:var(--soft);font-size:.85rem}
+@media(max-width:40rem){dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:.5rem}
+table{min-width:44rem}}
+@media print{:root{--ink:#000;--soft:#444;--line:#bbb;--page:#fff;--box:#fff;--mark:#000}
+body{font-size:10.5pt}main{max-width:none;padding:0}h2,h3{break-after:avoid}
+figure,tr{break-inside:avoid}.wide{overflow:visible}}
+"""

@@ -1,0 +1,106 @@
+"""Writes the report about a run: one page, HTML or Markdown.
+
+    write_report(ledger, "01JD3", Path("report.html"))
+
+Rules: the same run and checkpoint give the same bytes. Nothing is overwritten. Only a run
+that verifies gets a report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from muniment.errors import CannotTellError, UsageError
+from muniment.files.folder import write_new
+from muniment_plugins.evidence.report.facts import after, before
+from muniment_plugins.evidence.report.html import as_html
+from muniment_plugins.evidence.report.markdown import as_markdown
+from muniment_plugins.evidence.report.proof import proof
+from muniment_plugins.evidence.report.record import Record
+
+if TYPE_CHECKING:
+    from muniment.ledger import Ledger
+    from muniment_plugins.evidence.report.blocks import Section
+
+__all__ = ["Reported", "report_text", "write_report"]
+
+Render = Callable[[Record, "Iterable[Section]"], Iterator[str]]
+
+_FORMS: dict[str, Render] = {".html": as_html, ".md": as_markdown}
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """A report as it was written."""
+
+    path: Path
+    run: str
+    checkpoint: int
+    """How many events the checkpoint covers up to which the ledger was read."""
+    size: int
+    """In bytes."""
+
+
+def write_report(ledger: Ledger, run: str, path: Path) -> Reported:
+    """Write the report about *run* to the new file *path*, ``.html`` or ``.md``.
+
+    Raises:
+        UsageError: there is no such run, the name has another ending or is taken.
+        CannotTellError: a blob is gone, or no checkpoint covers the run.
+        WrongError: the record of the run does not verify.
+
+    """
+    if path.suffix not in _FORMS:
+        raise _usage("a report is .html or .md", path, "choose a name that ends so")
+    if path.is_symlink() or path.exists():
+        raise _usage("there is something already", path, "choose another name")
+    record = _record(ledger, run)
+    data = _text(record, path.suffix).encode()
+    try:
+        write_new(path, [data])
+    except OSError as error:
+        what = f"the report cannot be written ({error.strerror or error})"
+        raise _usage(what, path, "choose another place") from error
+    return Reported(path, record.run, record.size, len(data))
+
+
+def report_text(ledger: Ledger, run: str, suffix: str = ".html") -> str:
+    """Return the report about *run*, as `write_report` would write it."""
+    return _text(_record(ledger, run), suffix)
+
+
+def _record(ledger: Ledger, run: str) -> Record:
+    chosen, size = ledger.run_id(run), ledger.checkpointed
+    for event in ledger.events(run=chosen, order="desc", limit=1):
+        if event.seq >= size:
+            raise CannotTellError(
+                "no checkpoint covers the whole run",
+                rule="report/checkpoint",
+                place=f"run {chosen}, event {event.seq}",
+                remedy="sign one, where the key is: muniment checkpoint",
+            )
+    return Record(ledger, chosen, size)
+
+
+def _text(record: Record, suffix: str) -> str:
+    record.verified()
+    return "".join(_FORMS[suffix](record, _sections(record)))
+
+
+def _sections(record: Record) -> Iterator[Section]:
+    events = list(record.events(run=record.run))
+    yield from before(record, events)
+    asked = record.ledger.plugins.ask(
+        "report_sections", ledger=record.ledger, run=record.run, size=record.size
+    )
+    for _, sections in asked:
+        yield from cast("Iterable[Section]", sections or ())
+    yield from after(record, events)
+    yield from proof(record, events)
+
+
+def _usage(what: str, path: Path, remedy: str) -> UsageError:
+    return UsageError(what, rule="evidence/output", place=str(path), remedy=remedy)

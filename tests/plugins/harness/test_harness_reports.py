@@ -1,0 +1,151 @@
+"""The report about an experiment: its denominator, its pictures, and its failures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from in_process import InProcess
+from muniment.ledger import Ledger
+from muniment.plugins import Plugins
+from muniment_plugins.evidence import check_report
+from muniment_plugins.evidence.report.write import report_text
+from muniment_plugins.harness import (
+    Experiment,
+    Spec,
+    bounded_synthesis,
+    execute_capsule,
+    generate_spec,
+    meets_claim,
+    specify_claim,
+)
+from report_pages import Page, spoiled
+
+CLAIM = {
+    "id": "shrink",
+    "text": "The size shrinks",
+    "acceptance": {"metric": "<size>", "min_improvement_pct": 15.0},
+}
+CODE = "def fit_and_eval(data): return {'<size>': sum(data), 'n': len(data)}"
+FAILS = "def fit_and_eval(data): return {'<size>': 1 / 0}"
+
+
+def study(code: str = CODE) -> Experiment:
+    """Return an experiment with a treatment."""
+    return (
+        Experiment.builder("shrinking")
+        .datasource(_load)
+        .add_step(specify_claim(claim=CLAIM))
+        .add_step(generate_spec(spec=Spec()))
+        .add_step(bounded_synthesis(code=code))
+        .add_step(execute_capsule())
+        .treatment("halved", _halve)
+        .hypothesis("smaller", verifier=meets_claim)
+        .build()
+    )
+
+
+def _load(ctx: Any) -> list[float]:
+    return [10.0 + ctx["replicate"], 1.0]
+
+
+def _halve(ctx: Any) -> dict[str, object]:
+    return {"data": [one / 2 for one in _load(ctx)]}
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Iterator[Ledger]:
+    """Give a ledger with the harness, and the plugin that writes reports."""
+    extra = {"in-process": InProcess()}
+    plugins = Plugins(["evidence", "executors", "harness"], extra)
+    with Ledger.create(tmp_path / "ledger.db", plugins=plugins) as opened:
+        yield opened
+
+
+def runs(ledger: Ledger) -> list[str]:
+    """Return the ids of all runs."""
+    return [str(one.run) for one in ledger.events(type="run.started")]
+
+
+def clean(ledger: Ledger, html: str) -> Page:
+    """Return the page, each citation of which the ledger bears out."""
+    page, checked = Page(html), check_report(ledger, html)
+    assert checked.findings == ()
+    assert checked.compared == len(page.cited) > 50
+    return page
+
+
+def test_the_denominator(ledger: Ledger) -> None:
+    """All runs of the claim count, failed ones and later ones too; a lie is found."""
+    study().run(replicates=5, ledger=ledger)
+    study(FAILS).run(replicates=1, ledger=ledger)
+    before = report_text(ledger, runs(ledger)[0])
+    study().run(replicates=5, ledger=ledger)
+    first, failed, last = runs(ledger)
+    html = report_text(ledger, first)
+    page = clean(ledger, html)
+
+    assert "One of " in page.own
+    counted = [one["value"] for one in page.cited if one.get("data-rule") == "runs"]
+    assert counted == ["3"]
+    assert all(one in page.quoted for one in (first, failed, last))
+    clean(ledger, before)
+    assert last not in before
+    lie = html.replace(
+        '<data value="3" data-rule="runs"', '<data value="1" data-rule="runs"'
+    )
+    (finding,) = check_report(ledger, lie).findings
+    assert finding.citation == "runs"
+    assert "the ledger says 3, the page 1" in finding.message
+    assert "One of `3`" in report_text(ledger, first, ".md")
+
+
+def test_the_pictures(ledger: Ledger) -> None:
+    """One dot for each replicate, on one scale; each is compared, place included."""
+    study().run(replicates=5, ledger=ledger)
+    html = report_text(ledger, runs(ledger)[0])
+    dots = [one for one in clean(ledger, html).cited if "cx" in one]
+    sizes = [one for one in dots if one["data-path"] == "/metrics/<size>"]
+
+    assert len(dots) == 2 * len(sizes) == 20
+    assert len({one["cx"] for one in sizes}) == 10
+    found = check_report(ledger, spoiled(html, "dot")).findings
+    assert len(found) == len(dots)
+    assert {one.message for one in found} == {"the dot is not where its number belongs"}
+    means = [one for one in Page(html).cited if one.get("data-rule") == "mean"]
+    assert {float(one["value"]) for one in means} == {13.0, 6.5, 2.0}
+
+
+def test_a_change_to_any_citation_is_found(ledger: Ledger) -> None:
+    """In the harness's sections, too: by value, event and rule."""
+    study().run(replicates=5, ledger=ledger)
+    html = report_text(ledger, runs(ledger)[0])
+    page = clean(ledger, html)
+    for what, mark in [("value", ""), ("event", "data-event"), ("rule", "data-rule")]:
+        touched = [one for one in page.cited if not mark or mark in one]
+        found = check_report(ledger, spoiled(html, what)).findings
+        told = [one for one in found if one.message != "a dot without a number"]
+        assert len(told) == len(touched)
+
+
+def test_failures_and_verdicts_that_are_missing(ledger: Ledger) -> None:
+    """A run that measured nothing says why, and that it reached no verdict."""
+    study(FAILS).run(replicates=1, ledger=ledger)
+    page = clean(ledger, report_text(ledger, runs(ledger)[0]))
+
+    assert "division by zero" in page.quoted
+    assert "reached no verdict" in page.own
+    assert "no verdict" in page.own
+
+
+def test_what_was_measured_and_erased(ledger: Ledger) -> None:
+    """Erasing a run's blobs leaves a page that says where something was erased."""
+    study().run(replicates=5, ledger=ledger)
+    (run,) = runs(ledger)
+    ledger.erase(run, reason="asked to")
+    page = clean(ledger, report_text(ledger, run))
+
+    assert "erased" in {one["value"] for one in page.cited if "value" in one}
