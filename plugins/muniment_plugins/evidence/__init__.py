@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
     from muniment.events.types import EventType
     from muniment_plugins.evidence.bundle import Written, write_bundle
-    from muniment_plugins.evidence.report.check import Checked, check_report
+    from muniment_plugins.evidence.report.check import ReportCheck, check_report
     from muniment_plugins.evidence.report.write import Reported, write_report
 
 __all__ = [
-    "Checked",
+    "ReportCheck",
     "Reported",
     "Written",
     "check_report",
@@ -41,7 +41,7 @@ hookimpl = pluggy.HookimplMarker("muniment")
 __getattr__ = lazy(
     __name__,
     {
-        "Checked": ".report.check",
+        "ReportCheck": ".report.check",
         "Reported": ".report.write",
         "Written": ".bundle",
         "check_report": ".report.check",

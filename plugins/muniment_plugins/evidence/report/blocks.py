@@ -21,7 +21,7 @@ from muniment_plugins.evidence.report.record import Citation, pointer
 
 if TYPE_CHECKING:
     from muniment.encoding.canonical import JsonValue
-    from muniment_plugins.evidence.report.record import Record
+    from muniment_plugins.evidence.report.record import RunReader
 
 __all__ = ["Block", "Piece", "Row", "Section", "at", "head", "leaves", "limited"]
 
@@ -56,7 +56,7 @@ def limited(rows: list[Row], more: str) -> Iterator[Block]:
         yield {"say": f"There is more of this than a page should hold: {more}"}
 
 
-def leaves(record: Record, event: int, *names: str | int) -> list[Row]:
+def leaves(record: RunReader, event: int, *names: str | int) -> list[Row]:
     """Return a row for each value inside what *names* lead to: its path, and itself."""
     path = pointer(*names)
     try:

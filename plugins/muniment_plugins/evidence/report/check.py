@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING
 
 from muniment.errors import MunimentError
 from muniment_plugins.evidence.report.html import left
-from muniment_plugins.evidence.report.record import Record, as_written, plain
+from muniment_plugins.evidence.report.record import RunReader, as_written, plain
 
 if TYPE_CHECKING:
     from muniment.encoding.canonical import JsonValue
     from muniment.ledger import Ledger
 
-__all__ = ["Checked", "Difference", "check_report"]
+__all__ = ["ReportCheck", "Difference", "check_report"]
 
 _CITES = ("data-event", "data-rule")
 
@@ -41,7 +41,7 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class ReportCheck:
     """What came of comparing a page."""
 
     compared: int
@@ -67,7 +67,7 @@ class _Page:
     faults: list[Difference] = field(default_factory=list[Difference])
 
 
-def check_report(ledger: Ledger, html: str) -> Checked:
+def check_report(ledger: Ledger, html: str) -> ReportCheck:
     """Compare every citation of the page *html* with *ledger*.
 
     Raises:
@@ -80,11 +80,11 @@ def check_report(ledger: Ledger, html: str) -> Checked:
     page = reader.page
     faults = [*page.faults, *_of_page(ledger, page)]
     if faults:
-        return Checked(0, tuple(faults))
-    record = Record(ledger, page.run, page.size)
+        return ReportCheck(0, tuple(faults))
+    record = RunReader(ledger, page.run, page.size)
     found = [_compared(record, one) for one in page.cited]
     found += _misplaced(record, page.cited)
-    return Checked(len(page.cited), tuple(one for one in found if one is not None))
+    return ReportCheck(len(page.cited), tuple(one for one in found if one is not None))
 
 
 class _Reader(HTMLParser):
@@ -138,7 +138,7 @@ def _of_page(ledger: Ledger, page: _Page) -> list[Difference]:
     return []
 
 
-def _compared(record: Record, one: _Cited) -> Difference | None:
+def _compared(record: RunReader, one: _Cited) -> Difference | None:
     try:
         quote = record.quote(_citation(one.marks))
     except (MunimentError, LookupError, ValueError, TypeError, AttributeError) as error:
@@ -153,7 +153,7 @@ def _compared(record: Record, one: _Cited) -> Difference | None:
     return None
 
 
-def _misplaced(record: Record, cited: list[_Cited]) -> list[Difference | None]:
+def _misplaced(record: RunReader, cited: list[_Cited]) -> list[Difference | None]:
     """Return the dots that are not where their numbers belong on the line."""
     found: list[Difference | None] = []
     figures: dict[int, list[tuple[float, _Cited]]] = {}
@@ -176,7 +176,7 @@ def _first(dot: tuple[float, _Cited]) -> float:
     return dot[0]
 
 
-def _number(record: Record, one: _Cited) -> float | None:
+def _number(record: RunReader, one: _Cited) -> float | None:
     try:
         event, path = int(one.marks["data-event"]), one.marks["data-path"]
         value = plain(record.look(event, path))

@@ -25,7 +25,7 @@ from muniment_plugins.evidence.report.blocks import (
 
 if TYPE_CHECKING:
     from muniment.formats.statement import Event
-    from muniment_plugins.evidence.report.record import Record
+    from muniment_plugins.evidence.report.record import RunReader
 
 __all__ = ["after", "before"]
 
@@ -40,13 +40,13 @@ _BAD = (".failed", ".refused", ".unjudged", "run.interrupted", "run.canceled")
 _SAID = ("rule", "error_type", "message", "reason", "hypothesis", "plugin")
 
 
-def before(record: Record, events: Events) -> Iterator[Section]:
+def before(record: RunReader, events: Events) -> Iterator[Section]:
     """Yield what readers want first: what was claimed, and what came of it."""
     yield {"title": "What was claimed", "blocks": [*_claims(record, events)]}
     yield {"title": "Verdicts", "blocks": [*_verdicts(record, events)]}
 
 
-def after(record: Record, events: Events) -> Iterator[Section]:
+def after(record: RunReader, events: Events) -> Iterator[Section]:
     """Yield the rest of the run: code, calls, decisions, failures, costs, result."""
     sections = {
         "Code": _code(record, events),
@@ -61,7 +61,7 @@ def after(record: Record, events: Events) -> Iterator[Section]:
             yield {"title": title, "blocks": held}
 
 
-def _claims(record: Record, events: Events) -> Iterator[Block]:
+def _claims(record: RunReader, events: Events) -> Iterator[Block]:
     stated = _distinct(events, "claim.stated")
     if not stated:
         yield {"say": "The run states no claim."}
@@ -75,7 +75,7 @@ def _claims(record: Record, events: Events) -> Iterator[Block]:
         yield from limited(rows, _MORE)
 
 
-def _verdicts(record: Record, events: Events) -> Iterator[Block]:
+def _verdicts(record: RunReader, events: Events) -> Iterator[Block]:
     reached = _of(events, "verdict.reached")
     if not reached:
         yield {"say": "The run reached no verdict."}
@@ -99,7 +99,7 @@ def _verdicts(record: Record, events: Events) -> Iterator[Block]:
         yield {"say": f"There are more verdicts: {_MORE}"}
 
 
-def _code(record: Record, events: Events) -> Iterator[Block]:
+def _code(record: RunReader, events: Events) -> Iterator[Block]:
     attempts = _distinct(events, "synthesis.attempted")
     for one in _distinct(events, "spec.issued")[:_CALLS]:
         yield {"title": "What code was allowed"}
@@ -114,7 +114,7 @@ def _code(record: Record, events: Events) -> Iterator[Block]:
         yield {"say": f"There are more programs: {_MORE}"}
 
 
-def _models(record: Record, events: Events) -> Iterator[Block]:
+def _models(record: RunReader, events: Events) -> Iterator[Block]:
     calls = _of(events, *_LLM)
     for one in calls[: 2 * _CALLS]:
         asked = one.type == _LLM[0]
@@ -133,7 +133,7 @@ def _models(record: Record, events: Events) -> Iterator[Block]:
         yield {"say": ["These are the first of ", count, f" calls. {_MORE}"]}
 
 
-def _decisions(record: Record, events: Events) -> Iterator[Block]:
+def _decisions(record: RunReader, events: Events) -> Iterator[Block]:
     for one in _of(events, "decision.asked", "decision.reached"):
         yield {"title": [head(one.seq, "type"), " ", *_place(one)]}
         rows = [row for name in one.raw for row in leaves(record, one.seq, name)]
@@ -158,7 +158,7 @@ def _failures(events: Events) -> Iterator[Block]:
         yield {"say": "No event of the run says that something failed."}
 
 
-def _effects(record: Record, events: Events) -> Iterator[Block]:
+def _effects(record: RunReader, events: Events) -> Iterator[Block]:
     kinds = Counter(
         one.type.removesuffix(".requested")
         for one in events
@@ -193,7 +193,7 @@ def _effects(record: Record, events: Events) -> Iterator[Block]:
         yield {"say": "No outcome states how many tokens it took."}
 
 
-def _run(record: Record, events: Events) -> Iterator[Block]:
+def _run(record: RunReader, events: Events) -> Iterator[Block]:
     started, last = events[0].seq, events[-1].seq
     rows: list[Row] = [
         ["run", head(started, "run")],
@@ -231,10 +231,10 @@ def _place(event: Event) -> list[Piece]:
     return ["in ", head(event.seq, "scope")] if event.scope else []
 
 
-def _count(record: Record, kind: str) -> Piece:
+def _count(record: RunReader, kind: str) -> Piece:
     return {"rule": "count", "run": record.run, "type": kind}
 
 
-def _sum(record: Record, kind: str, *names: str) -> Piece:
+def _sum(record: RunReader, kind: str, *names: str) -> Piece:
     path = "".join(f"/{one}" for one in names)
     return {"rule": "sum", "run": record.run, "type": kind, "path": path}

@@ -23,7 +23,7 @@ from muniment_plugins.evidence.report.style import STYLE
 if TYPE_CHECKING:
     from muniment.encoding.canonical import JsonValue
     from muniment_plugins.evidence.report.blocks import Block, Piece, Section
-    from muniment_plugins.evidence.report.record import Citation, Record
+    from muniment_plugins.evidence.report.record import Citation, RunReader
 
 __all__ = ["TITLE", "as_html", "left"]
 
@@ -31,7 +31,7 @@ TITLE = "Evidence report"
 WIDTH, _EDGE = 360, 8
 
 
-def as_html(record: Record, sections: Iterable[Section]) -> Iterator[str]:
+def as_html(record: RunReader, sections: Iterable[Section]) -> Iterator[str]:
     """Yield the page, part by part."""
     digest = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
     policy = (
@@ -62,7 +62,7 @@ def left(value: float, low: float, high: float) -> str:
     return f"{_EDGE + share * (WIDTH - 2 * _EDGE):.1f}"
 
 
-def _block(record: Record, block: Block) -> Iterator[str]:
+def _block(record: RunReader, block: Block) -> Iterator[str]:
     ((kind, content),) = block.items()
     if kind == "title":
         yield f"<h3>{_inline(record, cast('Piece', content))}</h3>\n"
@@ -86,7 +86,7 @@ def _block(record: Record, block: Block) -> Iterator[str]:
         )
 
 
-def _table(record: Record, table: Mapping[str, list[list[Piece]]]) -> Iterator[str]:
+def _table(record: RunReader, table: Mapping[str, list[list[Piece]]]) -> Iterator[str]:
     yield '<div class="wide"><table>\n<tr>'
     for name in table["head"]:
         yield f"<th>{_inline(record, name)}</th>"
@@ -97,7 +97,7 @@ def _table(record: Record, table: Mapping[str, list[list[Piece]]]) -> Iterator[s
     yield "</tr>\n</table></div>\n"
 
 
-def _dots(record: Record, rows: list[Mapping[str, object]]) -> Iterator[str]:
+def _dots(record: RunReader, rows: list[Mapping[str, object]]) -> Iterator[str]:
     """Yield a line for each row, with a dot for each of its numbers, on one scale."""
     points = [list(_points(record, row)) for row in rows]
     numbers = [number for row in points for number, _ in row]
@@ -121,7 +121,7 @@ def _dots(record: Record, rows: list[Mapping[str, object]]) -> Iterator[str]:
 
 
 def _points(
-    record: Record, row: Mapping[str, object]
+    record: RunReader, row: Mapping[str, object]
 ) -> Iterator[tuple[float, Citation]]:
     """Yield the numbers of *row* that have a place on a line; others have none."""
     for one in cast("list[Citation]", row["points"]):
@@ -136,7 +136,7 @@ def is_on_a_line(value: JsonValue) -> bool:
     return number and abs(cast("float", value)) < 1e300  # noqa: PLR2004 - a difference of two is finite
 
 
-def _inline(record: Record, piece: Piece) -> str:
+def _inline(record: RunReader, piece: Piece) -> str:
     if isinstance(piece, str):
         return escape(clean(piece))
     if not isinstance(piece, Mapping):

@@ -15,7 +15,7 @@ from muniment_plugins.evidence.report.html import TITLE
 
 if TYPE_CHECKING:
     from muniment_plugins.evidence.report.blocks import Block, Piece, Section
-    from muniment_plugins.evidence.report.record import Citation, Record
+    from muniment_plugins.evidence.report.record import Citation, RunReader
 
 __all__ = ["as_markdown"]
 
@@ -23,7 +23,7 @@ _ACTS = re.compile(r"([\\`*_{}\[\]<>()#+!|~&$-])")
 _PLAIN = re.compile(r"(?:[A-Za-z0-9/#.-]|(?<=[A-Za-z0-9])_(?=[A-Za-z0-9]))+")
 
 
-def as_markdown(record: Record, sections: Iterable[Section]) -> Iterator[str]:
+def as_markdown(record: RunReader, sections: Iterable[Section]) -> Iterator[str]:
     """Yield the page, part by part."""
     yield f"# {TITLE}\n"
     for section in sections:
@@ -32,7 +32,7 @@ def as_markdown(record: Record, sections: Iterable[Section]) -> Iterator[str]:
             yield from _block(record, block)
 
 
-def _block(record: Record, block: Block) -> Iterator[str]:
+def _block(record: RunReader, block: Block) -> Iterator[str]:
     ((kind, content),) = block.items()
     if kind == "title":
         yield f"\n### {_inline(record, cast('Piece', content))}\n\n"
@@ -57,7 +57,7 @@ def _block(record: Record, block: Block) -> Iterator[str]:
         yield "\n"
 
 
-def _inline(record: Record, piece: Piece) -> str:
+def _inline(record: RunReader, piece: Piece) -> str:
     if isinstance(piece, str):
         return _own(piece)
     if not isinstance(piece, Mapping):
@@ -65,7 +65,7 @@ def _inline(record: Record, piece: Piece) -> str:
     return _quoted(record, piece)
 
 
-def _quoted(record: Record, citation: Citation) -> str:
+def _quoted(record: RunReader, citation: Citation) -> str:
     quote = record.quote(citation)
     named = quote.reference
     short = f"[{named}]" if _PLAIN.fullmatch(named) else _span(f"[{named}]")

@@ -10,12 +10,12 @@ from muniment_plugins.evidence.report.blocks import Block, Piece, Row, Section, 
 if TYPE_CHECKING:
     from muniment.encoding.canonical import JsonValue
     from muniment.formats.statement import Event
-    from muniment_plugins.evidence.report.record import Record
+    from muniment_plugins.evidence.report.record import RunReader
 
 __all__ = ["proof"]
 
 
-def proof(record: Record, events: list[Event]) -> Iterator[Section]:
+def proof(record: RunReader, events: list[Event]) -> Iterator[Section]:
     """Yield what was verified when this was written, and what a reader can verify."""
     genesis = record.event(0)
     keys = cast("list[JsonValue]", genesis.raw["keys"])

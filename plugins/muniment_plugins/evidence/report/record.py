@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Citation",
     "Quote",
-    "Record",
+    "RunReader",
     "as_ascii",
     "as_written",
     "plain",
@@ -94,7 +94,7 @@ def pointer(*names: str | int) -> str:
     return "".join(f"/{one}" for one in parts)
 
 
-class Record:
+class RunReader:
     """What a ledger says about one run, up to a checkpoint."""
 
     def __init__(self, ledger: Ledger, run: str, size: int) -> None:

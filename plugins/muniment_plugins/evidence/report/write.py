@@ -19,7 +19,7 @@ from muniment_plugins.evidence.report.facts import after, before
 from muniment_plugins.evidence.report.html import as_html
 from muniment_plugins.evidence.report.markdown import as_markdown
 from muniment_plugins.evidence.report.proof import proof
-from muniment_plugins.evidence.report.record import Record
+from muniment_plugins.evidence.report.record import RunReader
 
 if TYPE_CHECKING:
     from muniment.ledger import Ledger
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Reported", "report_text", "write_report"]
 
-Render = Callable[[Record, "Iterable[Section]"], Iterator[str]]
+Render = Callable[[RunReader, "Iterable[Section]"], Iterator[str]]
 
 _FORMS: dict[str, Render] = {".html": as_html, ".md": as_markdown}
 
@@ -72,7 +72,7 @@ def report_text(ledger: Ledger, run: str, suffix: str = ".html") -> str:
     return _text(_record(ledger, run), suffix)
 
 
-def _record(ledger: Ledger, run: str) -> Record:
+def _record(ledger: Ledger, run: str) -> RunReader:
     chosen, size = ledger.run_id(run), ledger.checkpointed
     for event in ledger.events(run=chosen, order="desc", limit=1):
         if event.seq >= size:
@@ -82,15 +82,15 @@ def _record(ledger: Ledger, run: str) -> Record:
                 place=f"run {chosen}, event {event.seq}",
                 remedy="sign one, where the key is: muniment checkpoint",
             )
-    return Record(ledger, chosen, size)
+    return RunReader(ledger, chosen, size)
 
 
-def _text(record: Record, suffix: str) -> str:
+def _text(record: RunReader, suffix: str) -> str:
     record.verified()
     return "".join(_FORMS[suffix](record, _sections(record)))
 
 
-def _sections(record: Record) -> Iterator[Section]:
+def _sections(record: RunReader) -> Iterator[Section]:
     events = list(record.events(run=record.run))
     yield from before(record, events)
     asked = record.ledger.plugins.ask(
