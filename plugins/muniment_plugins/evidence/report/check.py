@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from muniment.encoding.canonical import JsonValue
     from muniment.ledger import Ledger
 
-__all__ = ["ReportCheck", "Difference", "check_report"]
+__all__ = ["Difference", "ReportCheck", "check_report"]
 
 _CITES = ("data-event", "data-rule")
 
