@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from html.parser import HTMLParser
+from typing import Any
 
 from muniment.runs.run import Run
 
@@ -59,7 +60,7 @@ def hostile(run: Run, text: str) -> object:
     return {text: text}
 
 
-def _fails(request: dict[str, str]) -> object:
+def _fails(request: Any) -> object:
     raise OSError(request["name"])
 
 
