@@ -66,8 +66,8 @@ class Tried:
     @property
     def moves(self) -> list[str]:
         """How its verdicts lack integrity: each way once."""
-        told = (one.integrity for one in self.verdicts)
-        return list(dict.fromkeys(one for one in told if one not in {None, "valid"}))
+        told = (one.integrity or "valid" for one in self.verdicts)
+        return list(dict.fromkeys(one for one in told if one != "valid"))
 
     def to_json(self) -> dict[str, JsonValue]:
         """Return it as plain JSON."""
