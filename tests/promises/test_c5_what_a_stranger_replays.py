@@ -7,6 +7,7 @@ import os
 import pty
 import re
 import resource
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -161,6 +162,7 @@ def test_a_module_that_is_a_link_is_named(work: Path, held: None) -> None:
     del held
     there = led(work, "helping.py", "X = 1\n")
     run = recorded(work, f"from helping import X\n{PROGRAM}")
+    shutil.rmtree(work / "__pycache__", ignore_errors=True)  # it could be read instead
     for named in ([], ["--program", "program.py:main"]):
         done = shell(work, "replay", run, *named)
         assert done.returncode == 3
