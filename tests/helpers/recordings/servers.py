@@ -98,7 +98,11 @@ class Answering:
             for piece in [answer] if isinstance(answer, bytes) else answer:
                 stream.sendall(piece)
                 time.sleep(self._pause)
-            if name not in self._held:
-                stream.shutdown(socket.SHUT_WR)
-            while stream.recv(65536):  # or what it got would be reset
-                pass
+            self._over(stream, name)
+
+    def _over(self, stream: socket.socket, name: str) -> None:
+        """End the answer *name* on *stream*."""
+        if name not in self._held:
+            stream.shutdown(socket.SHUT_WR)
+        while stream.recv(65536):  # or what it got would be reset
+            pass

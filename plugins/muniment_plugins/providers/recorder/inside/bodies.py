@@ -189,7 +189,7 @@ class KnownBody:
         while self._in_turns:
             yield from self._next(*self._line.ask(_NEXT))
         if self._came.fault is not None:
-            raise self._names.again(self._came.fault)
+            raise self._broken(self._came.fault)
         if self.is_open:
             self._line.ask(wire.pack({"more": True}))  # which ends this process
 
@@ -201,7 +201,7 @@ class KnownBody:
             for chunk in self._next(*await self._line.ask(_NEXT)):
                 yield chunk
         if self._came.fault is not None:
-            raise self._names.again(self._came.fault)
+            raise self._broken(self._came.fault)
         if self.is_open and self.unwanted is not None:
             from asyncio import sleep  # noqa: PLC0415 - the program has it
 
@@ -210,6 +210,9 @@ class KnownBody:
         if self.is_open:
             patient = self.unwanted is not None
             await self._line.ask(wire.pack({"more": True, "patient": patient}))
+
+    def _broken(self, fault: wire.Fault) -> BaseException:
+        return self._came.error or self._names.again(fault)
 
     def _next(self, frame: dict[str, Any], chunks: list[bytes]) -> list[bytes]:
         self._in_turns = not frame["last"]

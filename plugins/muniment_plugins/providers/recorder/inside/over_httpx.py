@@ -64,14 +64,15 @@ def _patch_sync(module: Any, client: Client, wire: Any) -> None:
         if came.more is not None:
             return came
         chunks: list[bytes] = []
-        fault = None
+        broken = None
         try:
             chunks.extend(response.iter_raw())
         except Exception as error:  # noqa: BLE001 - whatever it is, it is recorded
-            fault = _names(module, wire, request).told(error)
+            broken = error
         finally:
             response.close()
-        return came._replace(chunks=chunks, fault=fault)
+        names = _names(module, wire, request)
+        return wire.ending(came._replace(chunks=chunks), names, broken)  # type: ignore[no-any-return]
 
     @functools.wraps(original)
     def handle_request(transport: Any, request: Any) -> Any:
@@ -103,15 +104,16 @@ def _patch_async(module: Any, client: Client, wire: Any) -> None:
         if came.more is not None:
             return came
         chunks: list[bytes] = []
-        fault = None
+        broken = None
         try:
             async for chunk in response.aiter_raw():
                 chunks.append(chunk)  # noqa: PERF401 - kept when the next one fails
         except Exception as error:  # noqa: BLE001 - whatever it is, it is recorded
-            fault = _names(module, wire, request).told(error)
+            broken = error
         finally:
             await response.aclose()
-        return came._replace(chunks=chunks, fault=fault)
+        names = _names(module, wire, request)
+        return wire.ending(came._replace(chunks=chunks), names, broken)  # type: ignore[no-any-return]
 
     @functools.wraps(original)
     async def handle_async_request(transport: Any, request: Any) -> Any:

@@ -94,7 +94,9 @@ def _names(module: Any, wire: Any) -> Any:
         outer, _, inner = name.partition("/")
         if outer == "URLError":
             reason = names.again((inner, message)) if inner else message
-            if origin is not None and type(origin) is type(reason):
+            if origin is not None and wire.class_name(origin) == wire.class_name(
+                reason
+            ):
                 reason = origin
             return module.URLError(reason)  # type: ignore[no-any-return]
         if name.rpartition(".")[2] == "IncompleteRead":

@@ -16,14 +16,15 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
-    from muniment_plugins.providers.recorder.inside import spelled
+    from muniment_plugins.providers.recorder.inside import spelled, wire
     from muniment_plugins.providers.recorder.inside.client import Client
     from muniment_plugins.providers.recorder.inside.wire import Came
 else:
     try:
         import _muniment_spelled as spelled
+        import _muniment_wire as wire
     except ImportError:  # in the recorder's own process
-        from muniment_plugins.providers.recorder.inside import spelled
+        from muniment_plugins.providers.recorder.inside import spelled, wire
 
 __all__ = ["patch"]
 
@@ -99,14 +100,16 @@ def _read(wire: Any, names: Any, answer: Any, method: str) -> Came:
         if came.is_raw and getattr(answer, "chunked", False):
             original.length, more = None, _raw(original)  # the program finds its chunks
         return came._replace(more=more, close=answer.close)
-    chunks: list[bytes] = []
-    fault = None
+    pieces: list[bytes] = []
+    broken = None
     try:
-        chunks.extend(answer.stream(_AT_ONCE, decode_content=False))
+        pieces.extend(_chunks(answer))
     except Exception as error:  # noqa: BLE001 - whatever it is, it is recorded
-        fault = names.told(error)
+        broken = error
     answer.release_conn()
-    return came._replace(chunks=chunks, fault=fault)
+    whole = b"".join(pieces)
+    came = came._replace(chunks=[whole] if whole else [])
+    return wire.ending(came, names, broken)  # type: ignore[no-any-return]
 
 
 def _raw(answer: Any) -> Iterator[bytes]:
@@ -190,18 +193,20 @@ class _Errors:
     def _made(self, fault: tuple[Any, ...], pool: Any, url: str) -> Exception:
         """Return the error again, without what its constructors would want."""
         outer, _, inner = fault[0].partition("/")
-        error = self._bare(outer, fault[1], pool)
+        origin = fault[2]
+        error = self._bare(outer, fault[1], pool, origin)
         error.url = url
         error.reason = self._bare(inner, fault[1], pool) if inner else None
-        origin = fault[2]
         if isinstance(origin, Exception) and type(origin).__name__ == inner:
             error.reason = self._at(origin, pool)
         return error  # type: ignore[no-any-return]
 
-    def _bare(self, name: str, message: str, pool: Any) -> Any:
+    def _bare(
+        self, name: str, message: str, pool: Any, origin: BaseException | None = None
+    ) -> Any:
         kind = getattr(self.exceptions, name, self.exceptions.ProtocolError)
         error = kind.__new__(kind)
-        Exception.__init__(error, message)
+        Exception.__init__(error, *wire.arguments(message, origin))
         return self._at(error, pool)
 
     def _at(self, error: Any, pool: Any) -> Any:

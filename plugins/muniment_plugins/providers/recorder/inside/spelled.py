@@ -64,9 +64,8 @@ def came_of(answer: http.client.HTTPResponse) -> Came:
     """Return the head of *answer*, as it arrived."""
     headers = [(k, str(v)) for k, v in answer.headers.raw_items()]
     protocol = _SPOKEN[answer.version != _NEWEST]
-    known = {"reason": answer.reason, "protocol": protocol}
-    raw = not answer.chunked
-    return wire.Came(answer.status, headers, [], None, **known, is_raw=raw)
+    came = wire.Came(answer.status, headers, [], None, is_raw=not answer.chunked)
+    return came._replace(reason=answer.reason, protocol=protocol)
 
 
 def piece(chunk: bytes, *, chunked: bool) -> bytes:
@@ -142,6 +141,6 @@ class _File(io.RawIOBase):
 
 def _is_early_end(error: BaseException, *, chunked: bool) -> bool:
     """Tell whether *error* says that the connection ended before the body did."""
-    if type(error) is http.client.IncompleteRead:
+    if type(error).__module__ == "http.client":
         return True
     return not chunked and str(error).startswith(_BROKEN)

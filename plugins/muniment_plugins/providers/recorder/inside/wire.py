@@ -43,6 +43,7 @@ import re
 import struct
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from contextvars import ContextVar
 from typing import Any, NamedTuple
 
@@ -55,9 +56,11 @@ __all__ = [
     "RecorderGone",
     "WireNames",
     "WireRequest",
+    "arguments",
     "class_name",
     "codings",
     "cut",
+    "ending",
     "framed",
     "gone",
     "in_bytes",
@@ -77,6 +80,8 @@ _MOST_ORIGINS = 8
 _LONGEST_TEXT = 2000
 _SYSTEM = ("builtins", "socket", "ssl")
 """The modules of system errors, which are made of a number and its text."""
+_WRAPPING = ("httpcore", "httpcore2", "urllib3")
+"""The libraries whose errors hold the error that they come from."""
 _ERRNO = re.compile(r"\[Errno (-?\d+)\] (.*)", re.DOTALL)
 _TLS = re.compile(r"\[(\w+): (\w+)\]")
 """How OpenSSL names what went wrong: its library, and the reason."""
@@ -122,6 +127,8 @@ class Came(NamedTuple):
     """The reason phrase after the status; None if unknown."""
     protocol: str | None = None
     """Such as ``HTTP/1.1``; None if the head is from an older record: see `framed`."""
+    error: BaseException | None = None
+    """The *fault* itself, where it was met in this process."""
     is_raw: bool = False
     """Whether the chunks hold all transfer codings that the headers name."""
 
@@ -148,8 +155,8 @@ class WireNames(NamedTuple):
         behind: Sequence[Sequence[Any]] = told[0] if told else ()
         origin = _origin(behind)
         known = (name, message, origin)
-        error = self.made(known) or made(name, message) or self.other(known)
-        return _linked(error, behind, origin)
+        error = self.made(known) or made(name, message, origin) or self.other(known)
+        return _linked(_saying(error, name, message), behind, origin)
 
 
 def origins(error: BaseException) -> list[list[Any]]:
@@ -181,7 +188,8 @@ def _origin(behind: Sequence[Sequence[Any]]) -> BaseException | None:
         return None
     _, name, message, number, said = behind[0]
     try:
-        error = made(name, message)
+        nearest = _origin(behind[1:])
+        error = made(name, message, nearest)
         if isinstance(error, OSError) and number is not None:
             if type(error).__module__ in _SYSTEM:
                 error = type(error)(number, said)
@@ -193,7 +201,7 @@ def _origin(behind: Sequence[Sequence[Any]]) -> BaseException | None:
         return None
     if error is None:  # of a class that nobody loaded here
         return None
-    return _linked(error, behind[1:], _origin(behind[1:]))
+    return _linked(_saying(error, name, message), behind[1:], nearest)
 
 
 def _linked(
@@ -239,6 +247,12 @@ def codings(headers: Iterable[tuple[str, str]], name: str) -> list[str]:
     return [one.strip().lower() for one in said.split(",") if one.strip()]
 
 
+def ending(came: Came, names: WireNames, error: BaseException | None) -> Came:
+    """Return *came*, which ended by *error*, if there is one."""
+    fault = None if error is None else names.told(error)
+    return came._replace(fault=fault, error=error)
+
+
 def is_stream(came: Came, method: str) -> bool:
     """Tell whether nobody knows how long the body of *came* will be."""
     bodiless = method == "HEAD" or came.status in _BODILESS
@@ -282,8 +296,37 @@ def framed(came: Came, method: str) -> list[tuple[str, str]]:
     return [*kept, ("content-length", length)]
 
 
-def made(name: str, message: str) -> BaseException | None:
-    """Return an error of the class *name*, if this process has loaded it."""
+def _saying(error: BaseException, name: str, message: str) -> BaseException:
+    """Return *error* with the text *message*, if a class of that *name* would say it.
+
+    What it has no attributes for, it says all the same: as an error of a class below its own.
+    """
+    kind = type(error)
+    if class_name(error) != name:
+        return error
+    with suppress(Exception):  # it may lack what its text is made of
+        if str(error) == message:
+            return error
+
+    def text(_: BaseException) -> str:
+        return message
+
+    said: dict[str, Any] = {"__str__": text, "__module__": kind.__module__}
+    if kind.__repr__ is not BaseException.__repr__:
+        said["__repr__"] = text
+    said["__qualname__"] = kind.__qualname__
+    with suppress(TypeError):  # one of the interpreter's own
+        error.__class__ = type(kind.__name__, (kind,), said)
+    return error
+
+
+def made(
+    name: str, message: str, origin: BaseException | None = None
+) -> BaseException | None:
+    """Return an error of the class *name*, if this process has loaded it.
+
+    Some libraries make their errors of the *origin*, whose text they have then.
+    """
     module, _, qualname = name.rpartition(".")
     found: Any = sys.modules.get(module or "builtins")
     kind = getattr(found, qualname, None)
@@ -293,8 +336,24 @@ def made(name: str, message: str) -> BaseException | None:
     if numbered is not None and issubclass(kind, OSError):
         return kind(int(numbered[1]), numbered[2])
     error = kind.__new__(kind)
-    error.args = (message,) if message else ()
+    wraps = module.partition(".")[0] in _WRAPPING
+    error.args = arguments(message, origin if wraps else None)
     return error
+
+
+def arguments(message: str, origin: BaseException | None) -> tuple[Any, ...]:
+    """Return what an error with this text was made of, if it holds its *origin*."""
+    if origin is None:
+        return (message,) if message else ()
+    if str(origin) == message:
+        return (origin,)
+    end = f", {origin!r})"
+    if message.startswith("(") and message.endswith(end):
+        import ast  # noqa: PLC0415 - errors are few
+
+        with suppress(SyntaxError, ValueError):
+            return ast.literal_eval(message[1 : -len(end)]), origin
+    return (message,)
 
 
 def gone() -> RecorderGone:
