@@ -31,11 +31,8 @@ def squares(run: muniment.Run) -> list[object]:
 
 def unfinished(ledger: muniment.Ledger) -> str | None:
     """Return the run that was cut off, if there is one."""
-    for event in ledger.events(type="run.started", order="desc"):
-        record = ledger.project(muniment.RunSummaries, run=event.run)
-        if record.status in ("open", "interrupted"):
-            return record.id
-    return None
+    left = ledger.runs(status="open,interrupted", order="desc", limit=1)
+    return next((one.id for one in left), None)
 
 
 with muniment.open(create=True) as ledger:

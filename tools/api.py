@@ -16,6 +16,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import is_typeddict
 
 import muniment
 from muniment.formats.series import SeriesLink
@@ -185,6 +186,9 @@ def _fields(one: type) -> Iterator[str]:
             if _is_public(field.name):
                 kind = _type(field.type).replace("|", "\\|")
                 yield f"| `{field.name}: {kind}` | {told[field.name]} |\n"
+    for name, said in told.items() if is_typeddict(one) else ():
+        kind = one.__annotations__[name].__forward_arg__.replace("|", "\\|")
+        yield f"| `{name}: {kind}` | {said} |\n"
     for base in one.__mro__:
         if base.__module__.startswith("muniment"):
             for name, value in vars(base).items():
@@ -196,13 +200,17 @@ def _fields(one: type) -> Iterator[str]:
 def _told(one: type) -> Iterator[tuple[str, str]]:
     """Yield each field with the docstring that follows it in the source."""
     source = inspect.getsource(one)
-    for field in dataclasses.fields(one) if dataclasses.is_dataclass(one) else ():
+    fields = dataclasses.fields(one) if dataclasses.is_dataclass(one) else ()
+    names = [field.name for field in fields]
+    if is_typeddict(one):
+        names = re.findall(r"^    (\w+): ", source, re.MULTILINE)
+    for name in names:
         found = re.search(
-            rf'^    {field.name}: [^\n]*\n    """(.*?)"""',
+            rf'^    {name}: [^\n]*\n    """(.*?)"""',
             source,
             re.MULTILINE | re.DOTALL,
         )
-        yield field.name, " ".join(found[1].split()) if found else ""
+        yield name, " ".join(found[1].split()) if found else ""
 
 
 def _type(annotation: object) -> str:
@@ -229,6 +237,9 @@ def _parameters(signature: inspect.Signature) -> Iterator[str]:
             yield "*"
         if one.annotation is one.empty:
             yield one.name  # self, which nobody gives
+            continue
+        if one.kind is one.VAR_KEYWORD:
+            yield f"**{one.name}: {_type(one.annotation)}"
             continue
         default = "" if one.default is one.empty else f" = {one.default!r}"
         if len(default) > _WIDTH // 2:  # an object whose repr nobody reads

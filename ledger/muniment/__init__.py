@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from muniment.keys.enrolment import KeyEntry
     from muniment.ledger import Ledger
     from muniment.open_ledger import open  # noqa: A004 - muniment.open, as gzip.open
+    from muniment.queries.filters import EventFilters, RunFilters
     from muniment.queries.projections import Projection
     from muniment.queries.run_summary import RunSummaries, RunSummary
     from muniment.replays.replay import ReplayReport, replay
@@ -50,6 +51,7 @@ __all__ = [
     "EffectKind",
     "Event",
     "EventData",
+    "EventFilters",
     "EventType",
     "Executor",
     "GateAnswer",
@@ -62,6 +64,7 @@ __all__ = [
     "ReplayReport",
     "Run",
     "RunFacts",
+    "RunFilters",
     "RunSummaries",
     "RunSummary",
     "current_run",
@@ -83,6 +86,7 @@ _HOMES = {
     "EffectKind": ".events.effect_kinds",
     "Event": ".formats.statement",
     "EventData": ".events.types",
+    "EventFilters": ".queries.filters",
     "EventType": ".events.types",
     "Executor": ".runs.executors",
     "GateAnswer": ".runs.seams",
@@ -97,6 +101,7 @@ _HOMES = {
     "ReplayReport": ".replays.replay",
     "Run": ".runs.run",
     "RunFacts": ".runs.seams",
+    "RunFilters": ".queries.filters",
     "RunSummaries": ".queries.run_summary",
     "RunSummary": ".queries.run_summary",
     "TEXT": ".events.fields",

@@ -9,10 +9,8 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import datetime
 from pathlib import Path
-from sys import maxsize
-from typing import Literal, TypeVar
+from typing import TYPE_CHECKING, TypeVar, Unpack
 
 from muniment.encoding.canonical import JsonValue, sha256_tag
 from muniment.encoding.codec import decode
@@ -27,6 +25,7 @@ from muniment.gates import LedgerPort
 from muniment.keys.ed25519 import PublicKey
 from muniment.keys.keyring import Keyring
 from muniment.plugins import Plugins
+from muniment.queries.filters import EventFilters, RunFilters, Selection
 from muniment.queries.projections import Projection, fold
 from muniment.storage.append import Store
 from muniment.storage.blobs import content_value
@@ -51,6 +50,9 @@ from muniment.storage.prove import (
 )
 from muniment.trust.head_memory import Head
 from muniment.trust.home import TrustHome
+
+if TYPE_CHECKING:
+    from muniment.queries.run_summary import RunSummary
 
 __all__ = ["LedgerReads"]
 
@@ -193,57 +195,39 @@ class LedgerReads:
 
     # -- reading -------------------------------------------------------------------
 
-    def events(  # noqa: PLR0913 - one keyword for each filter
-        self,
-        *,
-        type: str | None = None,  # noqa: A002 - the word that everybody looks for
-        run: str | None = None,
-        since: str | datetime | None = None,
-        until: str | datetime | None = None,
-        subject: str | None = None,
-        series: str | None = None,
-        actor: str | None = None,
-        tenant: str | None = None,
-        grep: str | None = None,
-        limit: int | None = None,
-        order: Literal["asc", "desc"] = "asc",
-        from_seq: int = 0,
-        to_seq: int | None = None,
-    ) -> Iterator[Event]:
-        """Yield the events that pass every filter; see `muniment.queries.filters`."""
-        about = None if subject is None else self.digest(subject)
-        types = [] if type is None else [one.strip() for one in type.split(",")]
-        odd = "*" in (type or "") or order not in ("asc", "desc") or (limit or 0) < 0
-        if {since, until, actor, tenant, grep} == {None} and not odd:
-            return events_in(
-                self._store.database,
-                run=None if run is None else self.run_id(run),
-                types=types,
-                subject=about,
-                series=series,
-                start=from_seq,
-                end=to_seq,
-                order=order,
-                most=None if limit is None else min(limit, maxsize),
-            )
-        from muniment.queries.filters import EventFilter, read_events  # noqa: PLC0415 - SQLModel
+    def events(self, **filters: Unpack[EventFilters]) -> Iterator[Event]:
+        """Yield the events that pass every filter, the oldest first or as ``order`` says.
 
-        wanted = EventFilter(
-            type=type,
-            run=None if run is None else self.run_id(run),
-            since=since,
-            until=until,
-            subject=about,
-            series=series,
-            actor=actor,
-            tenant=tenant,
-            grep=grep,
-            from_seq=from_seq,
-            to_seq=to_seq,
-            limit=limit,
-            order=order,
-        )
-        return read_events(self._store.database, wanted)
+        They are read as they are used; what is appended meanwhile is not among them.
+
+        Args:
+            filters: see `EventFilters`.
+
+        Raises:
+            UsageError: a filter is unknown, or means nothing.
+
+        """
+        return iter(Selection.of(self._store.database, filters))
+
+    def runs(self, **filters: Unpack[RunFilters]) -> Iterator[RunSummary]:
+        """Yield the runs that pass every filter, in the order of their starts.
+
+        The oldest comes first, or as ``order`` says. They are read as they are used.
+
+        Args:
+            filters: see `RunFilters`.
+
+        Raises:
+            UsageError: a filter is unknown, or means nothing.
+
+        """
+        from muniment.queries.run_summary import RunSummaries  # noqa: PLC0415 - for lists
+        from muniment.queries.runs import select_runs  # noqa: PLC0415 - the same
+
+        def summary(run: str) -> RunSummary:
+            return self._folded(RunSummaries, run)
+
+        return select_runs(self._store.database, filters, summary)
 
     def event(self, seq: int) -> Event:
         """Return event number *seq*.
@@ -324,17 +308,18 @@ class LedgerReads:
 
     def project(self, projection: type[Projection[V]], run: str | None = None) -> V:
         """Return the view of *projection* over all events, or over one run's."""
-        chosen = None if run is None else self.run_id(run)
+        return self._folded(projection, None if run is None else self.run_id(run))
 
+    def _folded(self, projection: type[Projection[V]], run: str | None) -> V:
         def events(start: int) -> Iterator[Event]:
-            if chosen is None:
+            if run is None:
                 return events_in(self._store.database, start=start)
-            return events_of_run(self._store.database, chosen, start)
+            return events_of_run(self._store.database, run, start)
 
         def still_there(size: int, leaf: str) -> bool:
             return has_head(self._store.database, size, leaf)
 
-        return fold(projection(), events, self.cache, chosen or "", still_there)
+        return fold(projection(), events, self.cache, run or "", still_there)
 
     @property
     def cache(self) -> Cache:

@@ -62,6 +62,13 @@ def test_runs_are_listed_newest_first(shell: Any, good: str, bad: str) -> None:
     [
         ("--status failed", "bad"),
         ("--status completed --name tri*", "good"),
+        ("--status completed,failed", "both"),
+        ("--status open", ""),
+        ("--program *:triage", "both"),
+        ("--type tool.failed", "bad"),
+        ("--type llm.* --grep T-1", ""),
+        ("--subject sha256:" + "0" * 64, ""),
+        ("--series none", ""),
         ("--label team=x", "good"),
         ("--label team=y", ""),
         ("--name other", ""),
@@ -79,18 +86,41 @@ def test_filters_narrow_the_list(
     assert [one["id"] for one in listed] == expected
 
 
+def test_the_order_and_one_run_are_options_too(shell: Any, good: str, bad: str) -> None:
+    """The oldest come first if asked; a run is found by its prefix."""
+    listed = shell("runs", "--order", "asc", "--json").json
+    assert [one["id"] for one in listed] == [good, bad]
+    listed = shell("runs", "--run", bad, "--json").json
+    assert [one["id"] for one in listed] == [bad]
+
+
+def test_tallies_are_those_of_the_runs_that_pass(
+    shell: Any, good: str, bad: str
+) -> None:
+    """``stats`` takes the filters of the list, and adds up what passes."""
+    one = shell("runs", "stats", "--status", "failed", "--json").json
+    assert one == shell("runs", "stats", "--run", bad, "--json").json
+    tools = [row for row in one if row["kind"] == "tool"]
+    assert [row["failed"] for row in tools] == [1]
+    every = shell("runs", "stats", "--name", "*", "--json").json
+    assert every == shell("runs", "stats", "--json").json
+    assert (
+        shell("runs", "stats", "--run", good, "--status", "failed", "--json").json == []
+    )
+
+
 def test_a_list_reads_no_more_than_it_shows(
     shell: Any, good: str, bad: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A limited list folds as many runs as it prints, however many there are."""
-    folded: list[str | None] = []
-    project = muniment.Ledger.project
+    folded: list[str] = []
+    view = muniment.RunSummaries.view
 
-    def counted(self: Any, projection: Any, run: str | None = None) -> Any:
-        folded.append(run)
-        return project(self, projection, run)
+    def counted(self: muniment.RunSummaries, state: Any) -> muniment.RunSummary:
+        folded.append(state["id"])
+        return view(self, state)
 
-    monkeypatch.setattr(muniment.Ledger, "project", counted)
+    monkeypatch.setattr(muniment.RunSummaries, "view", counted)
     assert shell("runs", "--limit", "1").code == 0
     assert folded == [bad]
     assert good not in folded

@@ -74,6 +74,7 @@ def writing(ledger: Ledger) -> None:
 def reading(ledger: Ledger) -> None:
     """Read events, contents, heads, proofs and views."""
     assert_type(ledger.events(type="llm.*", since="2h", order="desc"), Iterator[Event])
+    assert_type(ledger.runs(status="failed", labels={"a": "b"}), Iterator[RunSummary])
     assert_type(ledger.head, Head)
     assert_type(ledger.head.size, int)
     assert_type(ledger.get_blob("sha256:…"), bytes)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from muniment.errors import MunimentError
-from muniment.formats.lifecycle import ENDS, FINAL, LIFE, OPEN, UNFINISHED
+from muniment.formats.lifecycle import UNFINISHED
 from muniment.trust.home_location import refuse_no_home
 from muniment_cli.terminal.output import count
 from muniment_cli.views.anchor_words import anchored, is_whole
@@ -170,14 +170,8 @@ def _floor(level: str) -> HealthCheck:
 
 def unfinished_runs(ledger: Ledger) -> dict[str, str]:
     """Return the runs that have no result yet, and their status, as `runs` says it."""
-    from muniment.queries.run_summary import RunSummaries
-
-    last: dict[str, str] = {}
-    for one in ledger.events(type=",".join(sorted(LIFE))):
-        if one.run is not None and last.get(one.run) not in FINAL:
-            last[one.run] = one.type
-    left = [run for run, kind in last.items() if ENDS.get(kind, OPEN) in UNFINISHED]
-    return {run: ledger.project(RunSummaries, run=run).status for run in left}
+    statuses = ",".join(sorted(UNFINISHED))
+    return {one.id: one.status for one in ledger.runs(status=statuses)}
 
 
 def _sqlite(version: tuple[int, int, int]) -> HealthCheck:

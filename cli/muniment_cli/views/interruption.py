@@ -48,5 +48,4 @@ def code_of(end: BaseException) -> int:
 
 def begun_since(ledger: Ledger, before: int) -> list[str]:
     """Return the runs that started after the event *before* and that no run called."""
-    started = ledger.events(type="run.started", from_seq=before)
-    return [str(event.run) for event in started if not event.raw.get("parent")]
+    return [one.id for one in ledger.runs(from_seq=before) if not one.parent]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
 from muniment_cli.shell.completion import complete_runs
 from muniment_cli.shell.context import Session, pass_session
+from muniment_cli.shell.filter_options import run_filters
 from muniment_cli.shell.options import examples, json_option
 from muniment_cli.terminal.output import (
     Cell,
@@ -21,6 +22,7 @@ from muniment_cli.terminal.output import (
 from muniment_cli.views.event_view import milliseconds, short
 
 if TYPE_CHECKING:
+    from muniment import RunFilters
     from muniment.encoding.canonical import JsonValue
     from muniment.queries.effect_stats import Tally
     from muniment.replays.diff import Contrast
@@ -81,19 +83,28 @@ def _side(value: JsonValue) -> str:
 
 
 @click.command(
-    "stats", epilog=examples("muniment runs stats", "muniment runs stats --run 01JD3")
+    "stats",
+    epilog=examples(
+        "muniment runs stats",
+        "muniment runs stats --run 01JD3",
+        "muniment runs stats --name 'nightly-*' --since 7d",
+    ),
 )
-@click.option(
-    "--run", shell_complete=complete_runs, metavar="RUN", help="Only of this run."
-)
+@run_filters
 @json_option
 @pass_session
-def show_stats(session: Session, run: str | None, as_json: bool) -> int:
-    """Count effects by kind: outcomes, durations, tokens."""
-    from muniment.queries.effect_stats import EffectTally
+def show_stats(
+    session: Session, /, *, as_json: bool, **filters: Unpack[RunFilters]
+) -> int:
+    """Count effects by kind: outcomes, durations, tokens; of all runs, or of some."""
+    from muniment.queries.effect_stats import EffectTally, total
 
     with session.open() as ledger:
-        tallies = ledger.project(EffectTally, run=run)
+        if any(one is not None for one in filters.values()):
+            runs = ledger.runs(**filters)
+            tallies = total(ledger.project(EffectTally, run=one.id) for one in runs)
+        else:
+            tallies = ledger.project(EffectTally)
     if as_json:
         show_json([_members(one) for one in tallies])
     else:

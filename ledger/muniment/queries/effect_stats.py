@@ -17,14 +17,15 @@ Rules:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
 from typing import TypeGuard, cast
 
 from muniment.encoding.canonical import JsonValue
 from muniment.formats.statement import Event
 from muniment.queries.projections import Projection
 
-__all__ = ["EffectTally", "Tally"]
+__all__ = ["EffectTally", "Tally", "total"]
 
 _TOKENS = {
     "input_tokens": ("input_tokens", "prompt_tokens"),
@@ -46,6 +47,9 @@ class Tally:
     longest_us: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
+
+
+_COUNTS = {one.name for one in fields(Tally)} - {"kind", "longest_us"}
 
 
 class EffectTally(Projection[tuple[Tally, ...]]):
@@ -82,6 +86,18 @@ class EffectTally(Projection[tuple[Tally, ...]]):
             Tally(kind, **parts["kinds"][kind], open=len(parts["waiting"][kind]))
             for kind in sorted(parts["kinds"])
         )
+
+
+def total(parts: Iterable[Iterable[Tally]]) -> tuple[Tally, ...]:
+    """Return the tallies over several runs, by kind."""
+    sums: dict[str, dict[str, int]] = {}
+    for tally in (one for part in parts for one in part):
+        mine = sums.setdefault(tally.kind, {})
+        for name in _COUNTS:
+            _add(mine, name, getattr(tally, name))
+        longest = max(tally.longest_us, mine.get("longest_us", 0))
+        mine["longest_us"] = longest
+    return tuple(Tally(kind, **sums[kind]) for kind in sorted(sums))
 
 
 def _add_outcome(tally: dict[str, int], event: Event) -> None:

@@ -1,66 +1,180 @@
-"""Audit queries: filters on events, their order, and times.
+"""What can be asked for: the filters of events and of runs, in one grammar.
+
+    ledger.events(type="llm.*", since="2h", order="desc", limit=20)
+    ledger.runs(status="failed,open", name="nightly-*", type="llm.*")
 
 Rules:
 
-- Every filter narrows; globs (``llm.*``) work on types. The indexes are on type, run,
-  subject and series; time is found by binary search, since it never runs backwards.
-- Results are read in pages by position: no transaction stays open while a program uses
-  them, and an append in between is seen whole or not at all.
+- Every filter narrows; None is no filter. An unknown one is refused, with the nearest.
+- In globs ``*``, ``?`` and ``[…]`` are as in file names, and case counts. Types and
+  statuses may be several, separated by commas.
 - Times are RFC 3339 in UTC, or an age (``90s``, ``2h``, ``3d``), ``today``,
-  ``yesterday``.
+  ``yesterday``. They are found by binary search, since time never runs backwards.
+- Runs, subjects, globs and times are resolved when the question is asked; what passes is
+  read in pages by position (`muniment.storage.lookup`), as far as it is used.
 """
 
 from __future__ import annotations
 
+import difflib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Literal, cast
-
-from sqlalchemy import ColumnElement, and_, exists, or_
-from sqlmodel import col, select
+from fnmatch import fnmatchcase
+from itertools import islice
+from sys import maxsize
+from typing import Literal, Self, TypedDict
 
 from muniment.encoding.canonical import canonical
 from muniment.errors import UsageError
-from muniment.events.readable import readable
-from muniment.formats.series import series_digest
 from muniment.formats.statement import Event, timestamp
-from muniment.queries.rows import EventRow, SubjectRow
-from muniment.storage.blobs import ref_of
 from muniment.storage.connections import Database
-from muniment.storage.lookup import is_of_series
+from muniment.storage.lookup import (
+    digest,
+    events_in,
+    head_of,
+    run_id,
+    time_from,
+    types_of,
+)
 
-__all__ = ["EventFilter", "moment", "read_events"]
-
-PAGE = 500
+__all__ = ["EventFilters", "RunFilters", "Selection", "moment", "refuse_unknown"]
 
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-_COLUMNS = (
-    col(EventRow.payload),
-    col(EventRow.signature),
-    col(EventRow.key),
-    col(EventRow.hash),
-)
+_WILD = frozenset("*?[")
+
+
+class EventFilters(TypedDict, total=False):
+    """The filters of `Ledger.events`: an event passes if it passes each."""
+
+    type: str | None
+    """Names or globs, separated by commas: ``note.added,llm.*``."""
+    run: str | None
+    """Of this run; a unique prefix of its id is enough."""
+    since: str | datetime | None
+    """Not before this time: ``2026-11-20T07:00:00Z``, ``2026-11-20``, ``2h``, ``3d``."""
+    until: str | datetime | None
+    """Before this time."""
+    subject: str | None
+    """About this blob or file: ``sha256:…``, of which a unique prefix is enough."""
+    series: str | None
+    """In the series with this key."""
+    actor: str | None
+    """By this actor, as claimed."""
+    tenant: str | None
+    """Of this tenant."""
+    grep: str | None
+    """With this text in the signed payload."""
+    from_seq: int
+    """From this position on."""
+    to_seq: int | None
+    """Before this position."""
+    limit: int | None
+    """At most so many."""
+    order: Literal["asc", "desc"]
+    """The oldest first (``asc``), unless it is ``desc``."""
+
+
+class RunFilters(EventFilters, total=False):
+    """The filters of `Ledger.runs`: those of `EventFilters`, and these.
+
+    The event that started a run decides about ``since``, ``until``, ``actor``,
+    ``tenant``, ``from_seq``, ``to_seq`` and the order. For ``type``, ``subject``,
+    ``series`` and ``grep``, one event of the run has to pass all four.
+    """
+
+    status: str | None
+    """One or several, separated by commas: ``failed,open``."""
+    name: str | None
+    """A glob for its name: ``nightly-*``."""
+    program: str | None
+    """A glob for the name or the import path of its program."""
+    labels: Mapping[str, str] | None
+    """It has all these labels, with these values."""
+
+
+def refuse_unknown(given: Iterable[str], known: Iterable[str], what: str) -> None:
+    """Refuse what is not *known*, and name the nearest that is.
+
+    Raises:
+        UsageError: one of *given* is not known.
+
+    """
+    listed = list(known)
+    for name in given:
+        if name not in listed:
+            near = difflib.get_close_matches(name, listed, n=1)
+            hint = f"did you mean {near[0]}? " if near else ""
+            raise UsageError(
+                f"there is no {what} {name!r}",
+                rule=f"query/{what}",
+                remedy=f"{hint}there are {', '.join(sorted(listed))}",
+            )
 
 
 @dataclass(frozen=True, slots=True)
-class EventFilter:
-    """The filters of `Ledger.events`; every member narrows."""
+class Selection:
+    """Filters as they are in one ledger: whole ids, types by their names, positions."""
 
-    type: str | None = None
-    run: str | None = None
-    since: str | datetime | None = None
-    until: str | datetime | None = None
-    subject: str | None = None
-    series: str | None = None
-    actor: str | None = None
-    tenant: str | None = None
-    grep: str | None = None
-    from_seq: int = 0
-    to_seq: int | None = None
-    limit: int | None = None
-    order: Literal["asc", "desc"] = "asc"
+    database: Database
+    types: frozenset[str] | None
+    run: str | None
+    subject: str | None
+    series: str | None
+    start: int
+    end: int | None
+    order: Literal["asc", "desc"]
+    limit: int | None
+    keep: Callable[[Event], bool] | None
+
+    @classmethod
+    def of(cls, database: Database, filters: EventFilters) -> Self:
+        """Resolve *filters*.
+
+        Raises:
+            UsageError: one of them means nothing, or nothing in this ledger.
+
+        """
+        refuse_unknown(filters, EventFilters.__annotations__, "filter")
+        order = filters.get("order", "asc")
+        if order not in ("asc", "desc"):
+            raise UsageError("order is asc or desc", rule="query/order")
+        limit = filters.get("limit")
+        if limit is not None and limit < 0:
+            raise UsageError("a limit is not negative", rule="query/limit")
+        types, run = filters.get("type"), filters.get("run")
+        subject = filters.get("subject")
+        start, end = _positions(database, filters)
+        return cls(
+            database,
+            None if types is None else _types(database, types),
+            None if run is None else run_id(database, run),
+            None if subject is None else digest(database, subject),
+            filters.get("series"),
+            start,
+            end,
+            order,
+            None if limit is None else min(limit, maxsize),
+            _keep(filters),
+        )
+
+    def __iter__(self) -> Iterator[Event]:
+        """Read the events that pass, none that is appended meanwhile."""
+        if self.types is not None and not self.types:
+            return iter(())
+        found = events_in(
+            self.database,
+            run=self.run,
+            types=self.types or (),
+            subject=self.subject,
+            series=self.series,
+            start=self.start,
+            end=self.end,
+            order=self.order,
+            most=None if self.keep else self.limit,
+        )
+        return islice(filter(self.keep, found), self.limit) if self.keep else found
 
 
 def moment(text: str | datetime, now: datetime | None = None) -> datetime:
@@ -91,119 +205,54 @@ def moment(text: str | datetime, now: datetime | None = None) -> datetime:
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
-def read_events(database: Database, wanted: EventFilter) -> Iterator[Event]:
-    """Yield the events that match *wanted*."""
-    if wanted.order not in ("asc", "desc"):
-        raise UsageError("order is asc or desc", rule="query/order")
-    if wanted.limit is not None and wanted.limit < 0:
-        raise UsageError("a limit is not negative", rule="query/limit")
-    low, high = _bounds(database, wanted)
-    descending = wanted.order == "desc"
-    left = wanted.limit
-    keep = _python_filter(wanted)
-    while low < high and (left is None or left > 0):
-        page = _page(database, wanted, low, high)
-        for _, event in page:
-            if keep(event):
-                yield event
-                if left is not None:
-                    left -= 1
-                    if left == 0:
-                        return
-        if len(page) < PAGE:
-            return
-        if descending:
-            high = page[-1][0]
+def _types(database: Database, wanted: str) -> frozenset[str] | None:
+    """Return the types that *wanted* names, globs as the log has them; None for all."""
+    names = {one.strip() for one in wanted.split(",")}
+    if "*" in names:
+        return None
+    globs = {one for one in names if _WILD & {*one}}
+    known = types_of(database) if globs else ()
+    found = (one for one in known if any(fnmatchcase(one, glob) for glob in globs))
+    return frozenset(names - globs).union(found)
+
+
+def _positions(database: Database, filters: EventFilters) -> tuple[int, int | None]:
+    start, end = filters.get("from_seq", 0), filters.get("to_seq")
+    since, until = filters.get("since"), filters.get("until")
+    if since is not None:
+        start = max(start, _first_at(database, moment(since)))
+    if until is not None:
+        before = _first_at(database, moment(until))
+        end = before if end is None else min(end, before)
+    return start, end
+
+
+def _first_at(database: Database, wanted: datetime) -> int:
+    """Return the first position whose time is not before *wanted*, by binary search."""
+    target, low, high = timestamp(wanted), 0, head_of(database).size
+    while low < high:
+        middle = (low + high) // 2
+        if time_from(database, middle) < target:
+            low = middle + 1
         else:
-            low = page[-1][0] + 1
+            high = middle
+    return low
 
 
-def _page(
-    database: Database, wanted: EventFilter, low: int, high: int
-) -> list[tuple[int, Event]]:
-    """Return positions and events; a position is never taken from what a row claims."""
-    seq = col(EventRow.seq)
-    query = (
-        select(*_COLUMNS)
-        .add_columns(seq, col(EventRow.type), col(EventRow.run))
-        .where(seq >= low, seq < high, *_conditions(wanted))
-        .order_by(seq.desc() if wanted.order == "desc" else seq)
-        .limit(PAGE)
-    )
-    with database.querying() as connection:
-        rows = connection.execute(query).all()
-        return [(row[4], readable(tuple(row[4:7]), *row[:4])) for row in rows]
-
-
-def _conditions(wanted: EventFilter) -> Iterator[ColumnElement[bool]]:
-    if wanted.type is not None:
-        yield or_(*(_type_is(one.strip()) for one in wanted.type.split(",")))
-    if wanted.run is not None:
-        yield col(EventRow.run) == wanted.run
-    if wanted.subject is not None:
-        yield exists().where(
-            col(SubjectRow.seq) == col(EventRow.seq),
-            col(SubjectRow.digest) == ref_of(wanted.subject),
-        )
-    if wanted.series is not None:
-        yield exists().where(
-            col(SubjectRow.seq) == col(EventRow.seq),
-            col(SubjectRow.digest) == series_digest(wanted.series),
-        )
-
-
-def _type_is(wanted: str) -> ColumnElement[bool]:
-    column = col(EventRow.type)
-    stem, star, rest = wanted.partition("*")
-    if not star:
-        return column == wanted
-    if rest or not stem:
-        return column.op("GLOB", is_comparison=True)(wanted)
-    # A range uses the index on the type; GLOB on a bound value does not.
-    return and_(column >= stem, column < stem[:-1] + chr(ord(stem[-1]) + 1))
-
-
-def _python_filter(wanted: EventFilter) -> Callable[[Event], bool]:
+def _keep(filters: EventFilters) -> Callable[[Event], bool] | None:
+    """Return the filter for what no column holds, or None."""
+    actor, tenant = filters.get("actor"), filters.get("tenant")
+    text = filters.get("grep")
+    if actor is None and tenant is None and text is None:
+        return None
     # As the payload writes it: with the escapes of canonical JSON, and no others.
-    grep = None if wanted.grep is None else canonical(wanted.grep)[1:-1]
+    written = b"" if text is None else canonical(text)[1:-1]
 
     def keep(event: Event) -> bool:
         return (
-            (wanted.actor is None or event.actor == wanted.actor)
-            and (wanted.tenant is None or event.tenant == wanted.tenant)
-            and (grep is None or grep in event.payload)
-            and (wanted.series is None or is_of_series(event, wanted.series))
+            (actor is None or event.actor == actor)
+            and (tenant is None or event.tenant == tenant)
+            and written in event.payload
         )
 
     return keep
-
-
-def _bounds(database: Database, wanted: EventFilter) -> tuple[int, int]:
-    with database.reading() as driver:
-        (newest,) = driver.execute("SELECT max(seq) FROM event").fetchone()
-    size = 0 if newest is None else cast("int", newest) + 1
-    low = max(0, wanted.from_seq)
-    high = size if wanted.to_seq is None else min(size, wanted.to_seq)
-    if wanted.since is not None:
-        low = max(low, _first_at(database, moment(wanted.since), size))
-    if wanted.until is not None:
-        high = min(high, _first_at(database, moment(wanted.until), size))
-    return low, high
-
-
-def _first_at(database: Database, wanted: datetime, size: int) -> int:
-    """Return the first position whose time is not before *wanted*, by binary search."""
-    target, low, high = timestamp(wanted), 0, size
-    with database.reading() as driver:
-        while low < high:
-            middle = (low + high) // 2
-            row = driver.execute(
-                "SELECT seq, type, run, payload, signature, key, hash FROM event "
-                "WHERE seq = ?",
-                (middle,),
-            ).fetchone()
-            if readable(row[:3], *row[3:]).time < target:
-                low = middle + 1
-            else:
-                high = middle
-    return low

@@ -25,7 +25,7 @@ from muniment.formats.lifecycle import (
 from muniment.formats.statement import Event
 from muniment.queries.projections import Projection
 
-__all__ = ["RunSummaries", "RunSummary"]
+__all__ = ["RunSummaries", "RunSummary", "status_after"]
 
 _FINAL = frozenset(ENDS[one] for one in FINAL)
 _NO_EFFECTS = ("plugin.failed", FAILED)
@@ -102,13 +102,13 @@ class RunSummaries(Projection[RunSummary]):
         if event.type == STARTED:
             self._start(record, event)
         elif event.type == RESUMED:
-            record["status"] = OPEN
+            record["status"] = status_after(event)
             record["generation"] = event.raw.get("generation", record["generation"])
         elif event.type == FAILED:
-            record["status"] = event.raw.get("status", ENDS[FAILED])
+            record["status"] = status_after(event)
             record["error_type"] = event.raw.get("error_type")
         elif event.type in ENDS:
-            record["status"] = ENDS[event.type]
+            record["status"] = status_after(event)
             if event.type == CANCELED:
                 record["generation"] = event.raw.get("generation", record["generation"])
 
@@ -124,6 +124,13 @@ class RunSummaries(Projection[RunSummary]):
         if record.get("status") == OPEN:
             record["ended"] = None
         return RunSummary(**record)  # type: ignore[arg-type]
+
+
+def status_after(event: Event) -> str:
+    """Return the status of a run after its lifecycle event *event*."""
+    if event.type == FAILED:
+        return str(event.raw.get("status", ENDS[FAILED]))
+    return ENDS.get(event.type, OPEN)
 
 
 def _begin(record: dict[str, JsonValue], event: Event) -> None:

@@ -10,7 +10,6 @@ Rules:
   planted triggers and views never run.
 - No link is followed inside the ledger's folder (`muniment.files.sqlite`).
 - A child process opens its own connections: SQLite's locks are not inherited.
-- SQLAlchemy is loaded for audit queries only, which go through `Database.querying`.
 - Every error of the database becomes one of ours, with a remedy.
 """
 
@@ -24,7 +23,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from muniment.errors import MunimentError, StoreError
 from muniment.files.folder import NotAFile, real_place
@@ -37,9 +36,6 @@ from muniment.files.sqlite import (
     size_of,
 )
 from muniment.storage.schema import compare_schema
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 __all__ = ["Database", "Driver", "Execute", "Rows", "open_reader", "translated"]
 
@@ -63,7 +59,7 @@ Execute: TypeAlias = Callable[..., Rows]
 
 
 class Driver(Protocol):
-    """A connection of the database's own driver; SQLAlchemy's costs 12 µs a call."""
+    """A connection of the database's own driver."""
 
     @property
     def in_transaction(self) -> bool:
@@ -125,7 +121,7 @@ _FAULTS: tuple[tuple[str, str, str, str], ...] = (
 
 @contextmanager
 def translated(place: str) -> Generator[None]:
-    """Turn an error of SQLite or SQLAlchemy into a `StoreError` at *place*.
+    """Turn an error of SQLite into a `StoreError` at *place*.
 
     An error of ours that names no place gets this one.
     """
@@ -136,11 +132,9 @@ def translated(place: str) -> Generator[None]:
         error.place = error.place or place
         raise
     except Exception as error:
-        # SQLAlchemy keeps the driver's own error in `orig`.
-        fault = getattr(error, "orig", None) or error
-        if not isinstance(fault, sqlite3.Error | OverflowError):
+        if not isinstance(error, sqlite3.Error | OverflowError):
             raise
-        text = str(fault)
+        text = str(error)
         for sign, rule, message, remedy in _FAULTS:
             if sign in text.lower():
                 raise StoreError(
@@ -194,22 +188,6 @@ class Database:
                 yield connection
             finally:
                 self._give_back(connection, generation)
-
-    @contextmanager
-    def querying(self) -> Generator[Connection]:
-        """Lend a read-only SQLAlchemy connection, for queries built with it."""
-        from sqlalchemy import create_engine  # noqa: PLC0415 - half of a start-up
-        from sqlalchemy.pool import StaticPool  # noqa: PLC0415
-
-        with self.reading() as driver:
-            engine = create_engine(
-                "sqlite://",
-                creator=lambda: driver,
-                poolclass=StaticPool,
-                isolation_level="AUTOCOMMIT",
-            )
-            with engine.connect() as connection:
-                yield connection
 
     def writing(self) -> Driver:
         """Return a new connection that may write; the caller closes it."""

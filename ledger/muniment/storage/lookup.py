@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import heapq
+import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import islice
@@ -31,6 +32,7 @@ __all__ = [
     "event_at",
     "events_in",
     "events_of_run",
+    "first_of_run",
     "has_head",
     "head_of",
     "is_of_series",
@@ -38,6 +40,8 @@ __all__ = [
     "last_of_series",
     "ledger_id_of",
     "run_id",
+    "time_from",
+    "types_of",
 ]
 
 PAGE = 500
@@ -52,9 +56,15 @@ _PAGE = (
     "SELECT seq, type, run, payload, signature, key, hash FROM event "
     "WHERE {}seq >= ? AND seq < ? ORDER BY seq {} LIMIT ?"
 )
+_FROM = (
+    "SELECT seq, type, run, payload, signature, key, hash FROM event "
+    "WHERE seq >= ? ORDER BY seq LIMIT 1"
+)
 _CHOSEN = {
     "run": "run = ? AND ",
     "type": "type = ? AND ",
+    # The unary plus: one of the other conditions, or the order, chooses the index.
+    "types": "+type IN (SELECT value FROM json_each(?)) AND ",
     "subject": "seq IN (SELECT seq FROM subject WHERE digest = ?) AND ",
     "series": "seq IN (SELECT seq FROM subject WHERE digest = ?) AND ",
 }
@@ -68,6 +78,15 @@ _OF_SERIES = (
     "JOIN event AS e ON e.seq = s.seq WHERE s.digest = ? ORDER BY s.seq DESC"
 )
 _LARGEST = 2**63 - 1  # SQLite's largest integer
+# SELECT DISTINCT would read the whole index.
+_TYPES = (
+    "WITH RECURSIVE one(type) AS (SELECT min(type) FROM event UNION ALL "
+    "SELECT (SELECT min(type) FROM event WHERE type > one.type) FROM one "
+    "WHERE one.type IS NOT NULL) SELECT type FROM one WHERE type IS NOT NULL"
+)
+_APART = 50
+"""So many types at most are read apart, each by the index on the type."""
+_FIRST = "SELECT min(seq) FROM event WHERE run = ?"
 _RUNS = "SELECT DISTINCT run FROM event WHERE run >= ? AND run < ? LIMIT 2"
 
 
@@ -222,13 +241,39 @@ def events_in(  # noqa: PLR0913 - one keyword for each filter
     if series is not None:
         chosen["series"] = series_digest(series)
     page = PAGE if most is None else min(most, PAGE)
-    each = [
-        _pages(database, one, start, end, order, page)
-        for one in ({**chosen, "type": kind} for kind in sorted(set(types)))
-    ] or [_pages(database, chosen, start, end, order, page)]
-    merged = heapq.merge(*each, key=itemgetter(0), reverse=order == "desc")
+    names = sorted(set(types))
+    if names and (chosen or len(names) > _APART):
+        each = [{**chosen, "types": json.dumps(names)}]
+    else:
+        each = [{"type": name} for name in names] or [chosen]
+    pages = [_pages(database, one, start, end, order, page) for one in each]
+    merged = heapq.merge(*pages, key=itemgetter(0), reverse=order == "desc")
     found = (one for _, one in merged if series is None or is_of_series(one, series))
     yield from islice(found, most)
+
+
+def first_of_run(database: Database, run: str, kind: str | None = None) -> int | None:
+    """Return the position of a run's first event, or of its first of one type."""
+    with database.reading() as driver:
+        if kind is None:
+            row = driver.execute(_FIRST, (run,)).fetchone()
+        else:
+            row = driver.execute(f"{_FIRST} AND +type = ?", (run, kind)).fetchone()
+    return cast("int | None", row[0])
+
+
+def types_of(database: Database) -> list[str]:
+    """Return the event types of the log."""
+    with database.reading() as driver:
+        names = [row[0] for row in driver.execute(_TYPES)]
+    return [one for one in names if isinstance(one, str)]
+
+
+def time_from(database: Database, seq: int) -> str:
+    """Return the time of the first event at *seq* or after it, which is there."""
+    with database.reading() as driver:
+        row = driver.execute(_FROM, (seq,)).fetchone()
+    return readable(row[:3], *row[3:]).time
 
 
 def is_of_series(event: Event, key: str) -> bool:

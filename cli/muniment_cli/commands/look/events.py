@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Literal, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
 from muniment.encoding.visible import escaped_json
-from muniment_cli.shell.completion import complete_runs, complete_types
 from muniment_cli.shell.context import Session, pass_session
+from muniment_cli.shell.filter_options import event_filters, order_option
 from muniment_cli.shell.group import DefaultGroup
 from muniment_cli.shell.options import examples, json_option, jsonl_option
 from muniment_cli.terminal.output import (
@@ -42,13 +42,12 @@ from muniment_cli.views.event_view import (
 from muniment_cli.views.whole_event import show_whole, whole_event
 
 if TYPE_CHECKING:
+    from muniment import EventFilters
     from muniment.formats.statement import Event
     from muniment.ledger import Ledger
     from muniment_cli.terminal.fitting import Give
 
 __all__ = ["command"]
-
-F = TypeVar("F", bound=Callable[..., object])
 
 PEOPLE = 50
 POLL_SECONDS = 0.3
@@ -66,53 +65,6 @@ def _number(ctx: click.Context, param: click.Parameter, value: str) -> int:
     )
 
 
-class Filters(TypedDict):
-    """The filters as the options pass them."""
-
-    type: str | None
-    run: str | None
-    tenant: str | None
-    actor: str | None
-    since: str | None
-    until: str | None
-    subject: str | None
-    series: str | None
-    grep: str | None
-
-
-def _filters(function: F) -> F:
-    """Add the options that narrow what is listed."""
-    time_help = "2026-11-20T07:00:00Z, 2026-11-20, 2h, 3d or yesterday."
-    options = (
-        click.option(
-            "--type",
-            shell_complete=complete_types,
-            metavar="GLOB",
-            help="Event types: note.added, 'llm.*', or several, separated by commas.",
-        ),
-        click.option(
-            "--run",
-            shell_complete=complete_runs,
-            metavar="RUN",
-            help="Only of this run.",
-        ),
-        click.option("--tenant", metavar="NAME", help="Only of this tenant."),
-        click.option("--actor", metavar="NAME", help="Only by this actor, as claimed."),
-        click.option("--since", metavar="TIME", help=f"Not before: {time_help}"),
-        click.option("--until", metavar="TIME", help="Before; as --since."),
-        click.option(
-            "--subject",
-            metavar="DIGEST",
-            help="About this blob or file, by its sha256:… digest.",
-        ),
-        click.option("--series", metavar="KEY", help="Only of this series."),
-        click.option("--grep", metavar="TEXT", help="With TEXT in the signed payload."),
-    )
-    for option in reversed(options):
-        function = option(function)
-    return function
-
-
 @click.group("events", cls=DefaultGroup)
 def command() -> None:
     """List, show and follow events.
@@ -128,39 +80,36 @@ def command() -> None:
         "muniment events --run 01JD3 --order asc --jsonl",
     ),
 )
-@_filters
+@event_filters
 @click.option("--limit", type=click.IntRange(min=1), help="At most this many.")
-@click.option(
-    "--order", type=click.Choice(["asc", "desc"]), default="desc", show_default=True
-)
+@order_option
 @json_option
 @jsonl_option
 @pass_session
 def list_events(
     session: Session,
+    /,
     *,
-    limit: int | None,
-    order: Literal["asc", "desc"],
     as_json: bool,
     as_jsonl: bool,
-    **filters: Unpack[Filters],
+    **filters: Unpack[EventFilters],
 ) -> int:
     """List the events that pass every filter, newest first."""
     with session.open() as ledger:
         if as_json:
-            found = ledger.events(**filters, limit=limit, order=order)
-            show_json([event_json(event) for event in found])
+            show_json([event_json(event) for event in ledger.events(**filters)])
         elif as_jsonl:
-            found = ledger.events(**filters, limit=limit, order=order)
-            show_jsonl(event_json(event) for event in found)
+            show_jsonl(event_json(event) for event in ledger.events(**filters))
         else:
-            most = limit or PEOPLE
-            events = list(ledger.events(**filters, limit=most + 1, order=order))
-            _show_rows(ledger, events[:most])
+            limit = filters.get("limit")
+            asked: EventFilters = {**filters, "limit": limit or PEOPLE + 1}
+            events = list(ledger.events(**asked))
+            shown = events[: limit or PEOPLE]
+            _show_rows(ledger, shown)
             if not events:
-                hint(_nothing(ledger, filters["type"]))
-            if limit is None and len(events) > most:
-                hint(f"the {most} that come first; --limit shows more")
+                hint(_nothing(ledger, filters.get("type")))
+            if len(events) > len(shown):
+                hint(f"the {PEOPLE} that come first; --limit shows more")
     return 0
 
 
@@ -229,7 +178,7 @@ def _write_raw(payload: bytes) -> None:
         "muniment events tail -f", "muniment events tail -f --type 'llm.*'"
     ),
 )
-@_filters
+@event_filters
 @click.option(
     "-f", "--follow", is_flag=True, help="Keep printing as events are appended."
 )
@@ -240,17 +189,18 @@ def _write_raw(payload: bytes) -> None:
 @pass_session
 def tail_events(
     session: Session,
+    /,
     *,
     follow: bool,
-    limit: int,
     as_jsonl: bool,
-    **filters: Unpack[Filters],
+    **filters: Unpack[EventFilters],
 ) -> int:
     """Show the last events, oldest first; -f follows until Ctrl-C."""
     with session.open() as ledger, _ended_by_interrupt(follow=follow):
         size = ledger.head.size
-        last = ledger.events(**filters, to_seq=size, limit=limit, order="desc")
-        shown = list(last)[::-1] if limit else []
+        newest: EventFilters = {**filters, "to_seq": size, "order": "desc"}
+        last = ledger.events(**newest)
+        shown = list(last)[::-1]
         events = iter(shown)
         if follow:
             events = _following(ledger, filters, shown, size)
@@ -274,13 +224,15 @@ def _ended_by_interrupt(*, follow: bool) -> Generator[None]:
 
 
 def _following(
-    ledger: Ledger, filters: Filters, shown: list[Event], size: int
+    ledger: Ledger, filters: EventFilters, shown: list[Event], size: int
 ) -> Iterator[Event]:
     yield from shown
     while True:
         head = ledger.head.size
         if head > size:
-            yield from ledger.events(**filters, from_seq=size, to_seq=head)
+            new: EventFilters = {**filters, "from_seq": size, "to_seq": head}
+            new["limit"] = None
+            yield from ledger.events(**new)
             size = head
         time.sleep(POLL_SECONDS)
 

@@ -1,14 +1,12 @@
 """``muniment runs``: run records, listed, shown, compared, explained, counted.
 
-Rules: a list starts with the newest run and reads no more of the ledger than it shows.
+Rules: a list starts with the newest run and folds no more runs than it shows.
 Everything comes from projections and events; nothing is decoded into classes.
 """
 
 from __future__ import annotations
 
-import fnmatch
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
@@ -18,10 +16,10 @@ from muniment.formats.lifecycle import (
     ENDS,
     FAILED,
     PAUSED,
-    STATUSES,
     UNFINISHED,
 )
 from muniment_cli.shell.context import Session, pass_session
+from muniment_cli.shell.filter_options import order_option, run_filters
 from muniment_cli.shell.group import DefaultGroup
 from muniment_cli.shell.options import examples, json_option, jsonl_option, run_argument
 from muniment_cli.terminal.output import (
@@ -50,7 +48,7 @@ from muniment_cli.views.failure_words import forked_from
 from muniment_cli.views.run_tables import diff_runs, show_stats
 
 if TYPE_CHECKING:
-    from muniment.formats.statement import Event
+    from muniment import RunFilters
     from muniment.ledger import Ledger
     from muniment.queries.run_summary import RunSummary
     from muniment_cli.terminal.fitting import Give
@@ -75,65 +73,36 @@ def command() -> None:
         "muniment runs --label team=search --jsonl",
     ),
 )
-@click.option("--status", type=click.Choice(STATUSES), help="Only with this status.")
-@click.option(
-    "--name", metavar="GLOB", help="Only with this name: triage, or 'nightly-*'."
-)
-@click.option(
-    "--label",
-    "labels",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="Only with this label.",
-)
-@click.option("--tenant", metavar="NAME", help="Only of this tenant.")
-@click.option("--actor", metavar="NAME", help="Only by this actor, as claimed.")
-@click.option("--since", metavar="TIME", help="Started not before: 2h, 3d, 2026-11-20.")
-@click.option("--until", metavar="TIME", help="Started before; as --since.")
+@run_filters
 @click.option("--limit", type=click.IntRange(min=1), help="At most this many.")
+@order_option
 @json_option
 @jsonl_option
 @pass_session
-def list_runs(  # noqa: PLR0913, PLR0917 - click hands over one for each option
+def list_runs(
     session: Session,
-    status: str | None,
-    name: str | None,
-    labels: tuple[str, ...],
-    tenant: str | None,
-    actor: str | None,
-    since: str | None,
-    until: str | None,
-    limit: int | None,
+    /,
+    *,
     as_json: bool,
     as_jsonl: bool,
+    **filters: Unpack[RunFilters],
 ) -> int:
-    """List runs, newest first."""
-    people = not as_json and not as_jsonl
-    most = limit or (PEOPLE if people else None)
-    wanted = [label for label in labels if "=" in label]
-    if len(wanted) != len(labels):
-        raise click.UsageError("--label takes KEY=VALUE")
+    """List the runs that pass every filter, newest first."""
     with session.open() as ledger:
-        started = ledger.events(
-            type="run.started",
-            tenant=tenant,
-            actor=actor,
-            since=since,
-            until=until,
-            order="desc",
-        )
-        found = _records(ledger, started, status, name, wanted)
         if as_jsonl:
-            show_jsonl(_first(found, most))
+            show_jsonl(ledger.runs(**filters))
         elif as_json:
-            show_json(list(_first(found, most)))
+            show_json(list(ledger.runs(**filters)))
         else:
-            records = list(_first(found, most))
-            _show_list(ledger, records)
+            limit = filters.get("limit")
+            asked: RunFilters = {**filters, "limit": limit or PEOPLE + 1}
+            records = list(ledger.runs(**asked))
+            shown = records[: limit or PEOPLE]
+            _show_list(ledger, shown)
             if not records:
                 hint(_nothing(ledger))
-            if limit is None and next(found, None) is not None:
-                hint(f"the newest {most}; --limit shows more")
+            if len(records) > len(shown):
+                hint(f"the {PEOPLE} that come first; --limit shows more")
     return 0
 
 
@@ -141,42 +110,6 @@ def _nothing(ledger: Ledger) -> str:
     if next(ledger.events(type="run.started", limit=1), None) is None:
         return "nothing was run yet: `muniment run FILE` does, and records it"
     return "no run passes these filters"
-
-
-def _records(
-    ledger: Ledger,
-    started: Iterator[Event],
-    status: str | None,
-    name: str | None,
-    labels: list[str],
-) -> Iterator[RunSummary]:
-    from muniment.queries.run_summary import RunSummaries
-
-    for event in started:
-        if event.run is None:
-            continue  # its payload says that it is not the start of a run
-        if name and not fnmatch.fnmatchcase(str(event.raw.get("name")), name):
-            continue
-        given = event.raw.get("labels")
-        tags = given if isinstance(given, dict) else {}
-        if any(tags.get(key) != value for key, _, value in map(_halves, labels)):
-            continue
-        record = ledger.project(RunSummaries, run=event.run)
-        if status in (None, record.status):
-            yield record
-
-
-def _halves(label: str) -> tuple[str, str, str]:
-    return label.partition("=")
-
-
-def _first(found: Iterator[RunSummary], most: int | None) -> Iterator[RunSummary]:
-    while most is None or most > 0:
-        record = next(found, None)
-        if record is None:
-            return
-        yield record
-        most = None if most is None else most - 1
 
 
 def _show_list(ledger: Ledger, records: list[RunSummary]) -> None:

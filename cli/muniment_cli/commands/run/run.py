@@ -134,8 +134,7 @@ def _outcomes(ledger: Ledger, target: str, wanted: Wanted) -> list[RunOutcome]:
     before = ledger.head.size
     try:
         source = load_source(target)
-        started = ledger.events(type="run.started", from_seq=before)
-        ran = [cast("str", event.run) for event in started]
+        ran = [one.id for one in ledger.runs(from_seq=before)]
         if ran and not source.name:
             return [recorded(ledger, run) for run in ran]
         found = source.target()
@@ -143,10 +142,10 @@ def _outcomes(ledger: Ledger, target: str, wanted: Wanted) -> list[RunOutcome]:
             return [_experiment(ledger, found.experiment, wanted)]
         done = _executed(ledger, found.program, wanted)
     except CannotTellError as error:
-        begun = list(ledger.events(type="run.started", from_seq=before))
+        begun = [one.id for one in ledger.runs(from_seq=before)]
         if not begun or not _raised_failures(error):
             raise
-        return [recorded(ledger, cast("str", event.run)) for event in begun]
+        return [recorded(ledger, run) for run in begun]
     except SystemExit as end:
         return _ended_by_program(ledger, target, before, end)
     if wanted["mode"] == "dry":
@@ -168,8 +167,7 @@ def _ended_by_program(
     from muniment.errors import CannotTellError
     from muniment_cli.views.verdicts import recorded
 
-    started = ledger.events(type="run.started", from_seq=before)
-    ran = [cast("str", event.run) for event in started]
+    ran = [one.id for one in ledger.runs(from_seq=before)]
     if not ran:
         raise CannotTellError(
             f"it ended the process with {end.code} before anything was run",

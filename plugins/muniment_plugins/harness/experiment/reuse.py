@@ -86,17 +86,13 @@ class Earlier:
     @classmethod
     def newest(cls, ledger: Ledger, plan: Row) -> Earlier | None:
         """Return the answers of the newest run that measured what *plan* does."""
-        measured = measurement(plan)
-        for event in ledger.events(type="run.started", order="desc"):
-            labels = cast("Row", event.raw.get("labels") or {})
-            if labels.get(LABEL) == measured:
-                return cls.of(ledger, event)
-        return None
+        labels = {LABEL: measurement(plan)}
+        found = next(ledger.runs(labels=labels, order="desc", limit=1), None)
+        return None if found is None else cls.of(ledger, found.id)
 
     @classmethod
-    def of(cls, ledger: Ledger, started: Event) -> Earlier:
-        """Return the answers of the run whose ``run.started`` is *started*."""
-        run = str(started.run)
+    def of(cls, ledger: Ledger, run: str) -> Earlier:
+        """Return the answers of *run*."""
         types = ledger.value_types
         made = cls(run, levels_of(ledger, run), types)
         requests: dict[tuple[str | None, int | None], bytes] = {}
