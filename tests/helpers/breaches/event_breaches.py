@@ -208,7 +208,7 @@ def a_fact_after_an_interruption(world: World, wrong: bool) -> None:
     world.note(run=RUN)
 
 
-@breaks("event", "no segment MUST begin with `$`", rule="run/scope")
+@breaks("event", "a segment MUST NOT begin with `$`", rule="run/scope")
 def a_scope_with_a_dollar_sign(world: World, wrong: bool) -> None:
     """Record a fact below a scope that no program can open."""
     world.start()
