@@ -89,14 +89,31 @@ def own_path() -> Iterator[None]:
     sys.path[:] = before
 
 
+@pytest.fixture(scope="session", autouse=True)
+def shared_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Give fixtures that many tests share a trust home: never that of who runs them.
+
+    It remembers where ledgers were. Another session has its files at the same places.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MUNIMENT_HOME", str(tmp_path_factory.mktemp("shared-home")))
+        yield
+
+
 @pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Give the test a trust home of its own, and take away what the shell set."""
     place = tmp_path / "home"
     monkeypatch.setenv("MUNIMENT_HOME", str(place))
     for name in ("MUNIMENT_LEDGER", "MUNIMENT_KEY", "MUNIMENT_PLUGINS"):
         monkeypatch.delenv(name, raising=False)
     return place
+
+
+@pytest.fixture
+def home(own_home: Path) -> Path:
+    """Return the trust home of the test; a file of tests may have another."""
+    return own_home
 
 
 @pytest.fixture
