@@ -188,6 +188,16 @@ def test_pages_that_are_no_report(bundles: Bundles, old: str, new: str) -> None:
     assert check_report(bundles.ledger, html.replace(old, new, 1)).findings
 
 
+def test_a_page_that_cites_nothing_is_a_finding(bundles: Bundles) -> None:
+    """Nothing was compared, and that is said: silence would read as agreement."""
+    html = report_text(bundles.ledger, bundles.other_run)
+    checked = check_report(bundles.ledger, re.sub(r"</?data\b[^>]*>", "", html))
+
+    assert checked.compared == 0
+    (one,) = checked.findings
+    assert one.message == "it cites nothing: nothing was compared"
+
+
 @pytest.mark.parametrize("name", HOSTILE)
 def test_no_text_breaks_out(ledger: Ledger, name: str) -> None:
     """Whatever a ledger says stays text: inside a citation, and visible as it is."""

@@ -9,6 +9,7 @@ Rules:
   text that it shows and, for a dot of a picture, its place are compared.
 - It reads the page as it is, and takes nothing from it but run, size and citations.
 - Words that cite nothing are not compared: they are the word of whoever sent the page.
+  A page without any citation is a finding: nothing of it was compared.
 """
 
 from __future__ import annotations
@@ -84,6 +85,8 @@ def check_report(ledger: Ledger, html: str) -> ReportCheck:
     record = RunReader(ledger, page.run, page.size)
     found = [_compared(record, one) for one in page.cited]
     found += _misplaced(record, page.cited)
+    if not page.cited:
+        found.append(Difference(1, "page", "it cites nothing: nothing was compared"))
     return ReportCheck(len(page.cited), tuple(one for one in found if one is not None))
 
 
