@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from muniment.errors import MunimentError
 from muniment_cli.terminal.output import Cell, age, count, fields, prose, say, table
 from muniment_cli.views.event_view import SHORT_RUN, status_style
 from muniment_cli.views.studies import (
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     )
 
 __all__ = ["Tried", "TriedRun", "claims_tried", "show_claim", "show_claims"]
+
+_MALFORMED = (MunimentError, LookupError, TypeError, ValueError, AttributeError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +89,23 @@ def claims_tried(ledger: Ledger) -> list[Tried]:
 
     def tried(run: ClaimRun) -> TriedRun:
         status = ledger.project(RunSummaries, run=run.id).status
-        return TriedRun(run, status, verdicts_of(ledger, run.id))
+        return TriedRun(run, status, _verdicts(ledger, run.id))
 
     return [
         Tried(claim, tuple(map(tried, claim.runs))) for claim in claim_histories(ledger)
     ]
+
+
+def _verdicts(ledger: Ledger, run: str) -> tuple[StudyVerdict, ...]:
+    """Return the verdicts of *run*; one that says why, if its events are malformed.
+
+    Whoever may write could else keep everybody from reading all claims, by one event.
+    """
+    try:
+        return verdicts_of(ledger, run)
+    except _MALFORMED as error:
+        why = f"the events of run {run} cannot be read: {error}"
+        return (StudyVerdict("", "", None, judged=False, why=why),)
 
 
 def show_claims(found: list[Tried]) -> None:
@@ -127,6 +142,9 @@ def show_claim(one: Tried) -> None:
     headings += ["verdict", "p-value", "integrity"]
     gives: dict[str, Give] = {"run": SHORT_RUN, "hypothesis": "first"}
     table(headings, rows, right=["no.", "p-value"], gives=gives, sparse=True)
+    for verdict in one.verdicts:
+        if verdict.why is not None:
+            prose(f"{verdict}: {verdict.why}".removeprefix(": "), "yellow")
 
 
 def _rows(tried: TriedRun) -> list[list[Cell]]:

@@ -19,13 +19,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
-from muniment.errors import ErasedError
+from muniment.errors import MunimentError
 from muniment.formats.lifecycle import STARTED
 from muniment.formats.series import series_key
 from muniment.formats.statement import BlobRef
 from muniment_plugins.harness.preregistration.registration import KIND, OF_CLAIM
 
 if TYPE_CHECKING:
+    from muniment.encoding.canonical import JsonValue
     from muniment.formats.statement import Event
     from muniment.ledger import Ledger
 
@@ -90,9 +91,9 @@ def claim_histories(ledger: Ledger, size: int | None = None) -> list[ClaimHistor
 def _claims(ledger: Ledger, event: Event) -> Iterator[Told]:
     """Yield the claims that *event* names; none if they were erased."""
     if event.type == _STATED:
-        yield event.data
+        yield event.raw
         return
-    claims = _there(ledger, event.data.get("claims"))
+    claims = _there(ledger, event.raw.get("claims"))
     for one in cast("list[object]", claims) if isinstance(claims, list) else []:
         if isinstance(one, Mapping):
             yield cast("Told", one)
@@ -107,8 +108,10 @@ def _run(ledger: Ledger, run: str, claim: str) -> Iterator[ClaimRun]:
 
 
 def _there(ledger: Ledger, value: object) -> object:
-    """Return a *value* of an event, read if it is a blob; None if it was erased."""
+    """Return a *value* of an event, read if it is a blob; None if it cannot be read."""
+    if not isinstance(value, Mapping) or "$blob" not in value:
+        return cast("object", value)
     try:
-        return ledger.value(value) if isinstance(value, BlobRef) else value
-    except ErasedError:
+        return ledger.value(BlobRef.from_json(cast("JsonValue", value)))
+    except MunimentError:  # it was erased, or is none
         return None
