@@ -110,8 +110,8 @@ def _run(ledger: Ledger, run: str, claim: str) -> Iterator[ClaimRun]:
 def _there(ledger: Ledger, value: object) -> object:
     """Return a *value* of an event, read if it is a blob; None if it cannot be read."""
     if not isinstance(value, Mapping) or "$blob" not in value:
-        return cast("object", value)
+        return value  # pyright: ignore[reportUnknownVariableType]
     try:
-        return ledger.value(BlobRef.from_json(cast("JsonValue", value)))
+        return ledger.value(BlobRef.from_json(cast("Mapping[str, JsonValue]", value)))
     except MunimentError:  # it was erased, or is none
         return None
