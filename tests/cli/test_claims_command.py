@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from forge import Forge
 from muniment import Run
 from muniment.ledger import Ledger
 from muniment_plugins.harness import (
@@ -120,6 +122,57 @@ def test_what_is_not_there_is_named(shell: Any, tried: list[str], work: Path) ->
     assert "[claim/unknown]; did you mean 'sum'?" in misspelt.err
     assert (nothing.code, nothing.out) == (0, "")
     assert "nothing was claimed yet" in nothing.err
+
+
+RUN = "01M842YZYX2TNYV5CM979Y8N90"
+REGISTERED: dict[str, Any] = {
+    "experiment": "e",
+    "plan": f"sha256:{'0' * 64}",
+    "replicates": 1,
+    "conditions": ["baseline"],
+    "claims": [{"id": "c", "text": "t"}],
+    "hypotheses": [{"name": "h", "verifier": {"name": "v", "compares": False}}],
+}
+FAILED = {"error_type": "E", "message": "m"}
+SAID: dict[str, dict[str, Any]] = {
+    "experiment.registered": REGISTERED,
+    "hypothesis.unjudged": {"hypothesis": "h", **FAILED},
+    "replicate.failed": {"replicate": 0, "step": "s", **FAILED},
+    "verdict.reached": {"hypothesis": "h", "verifier": "v", "passed": True},
+    "claim.stated": {"id": "c", "text": "t", "acceptance": {}},
+}
+ODD: tuple[Any, ...] = (
+    None,
+    True,
+    -1.5,
+    "x",
+    [1],
+    [[1]],
+    [{}],
+    {"$nope": 1},
+    [{"name": "h"}],
+    ...,
+)
+
+
+@pytest.mark.parametrize("kind", SAID)
+def test_no_event_keeps_the_other_claims_from_being_read(
+    shell: Any, work: Path, kind: str
+) -> None:
+    """Whatever a writer signs in place of a member, the claim beside it is listed."""
+    for number, (name, odd) in enumerate(itertools.product(SAID[kind], ODD)):
+        data = {**SAID[kind], name: odd}
+        forge = Forge("odd").open()
+        forge.append("claim.stated", {"id": "beside", "text": "t"})
+        forge.append("run.started", {"name": "x", "seed": "0"}, run=RUN)
+        for one in {"experiment.registered", kind} - {kind}:
+            forge.append(one, SAID[one], run=RUN)
+        kept = {key: one for key, one in data.items() if one is not ...}
+        forge.append(kind, kept, run=RUN, scope="baseline")
+        file = forge.write(work / f"{number}.db")
+        for line in (("claims",), ("claims", "--json")):
+            listed = shell(*line, "--ledger", file)
+            assert (listed.code, "beside" in listed.out) == (0, True), (name, odd)
 
 
 def test_erased_words_are_left_out_and_nothing_else(
