@@ -13,6 +13,7 @@ from markdown_it import MarkdownIt
 
 from bundled import Bundles, evidence_plugins, program
 from every_kind import make
+from forge import Forge
 from muniment.errors import CannotTellError, UsageError, WrongError
 from muniment.ledger import Ledger
 from muniment.runs.run import Run
@@ -122,6 +123,21 @@ def test_a_fork_and_an_empty_run(ledger: Ledger) -> None:
     page = report_text(ledger, empty.run_id)
     assert clean(ledger, page) > 10
     assert "states no claim" in Page(page).own
+
+
+def test_a_run_whose_start_says_no_more_than_it_must(tmp_path: Path) -> None:
+    """What an event may leave out is left out, and keeps nobody from the page."""
+    forge = Forge("one").open()
+    run = "01M842YZYX2TNYV5CM979Y8N90"
+    forge.append("run.started", {"name": "bare", "seed": "0"}, run=run)
+    forge.end_run(run)
+    forge.checkpoint()
+    file = forge.write(tmp_path / "bare.db")
+    with Ledger.open(file, readonly=True, plugins=evidence_plugins()) as ledger:
+        html = report_text(ledger, run)
+
+        assert clean(ledger, html) > 10
+        assert "bare" in Page(html).quoted
 
 
 def test_what_was_erased_is_shown_as_erased(bundles: Bundles) -> None:

@@ -202,10 +202,10 @@ def _run(record: RunReader, events: Events) -> Iterator[Block]:
         ["last event", [head(last, "type"), ", ", head(last, "time")]],
         ["events", {"rule": "count", "run": record.run}],
     ]
-    for name in ("replay_of", "parent", "fork", "program", "params", "labels"):
+    stated = ("replay_of", "parent", "fork", "program", "params", "labels")
+    for name in (*stated, "environment"):
         if events[0].raw.get(name):
             rows += leaves(record, started, name)
-    rows += leaves(record, started, "environment")
     for one in events:
         if one.type in ENDS and one.raw.get("result") is not None:
             rows += leaves(record, one.seq, "result")
