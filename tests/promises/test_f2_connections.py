@@ -9,13 +9,14 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+import subprocess
 
 import pytest
 
 from muniment.ledger import Ledger
 from muniment.runs.run import Run
 from muniment_plugins.providers import async_http_client, http_client
-from recording import PYTHON, Desk
+from recording import MUNIMENT, PYTHON, Desk
 
 PROGRAM = """
 import asyncio, io, os, sys
@@ -72,3 +73,45 @@ def test_clients_of_a_run_refuse_it_too(desk: Desk, ledger: Ledger) -> None:
                 stream.get_extra_info("server_addr")
 
     asyncio.run(ledger.aexecute(program))
+
+
+MANY = """
+import asyncio, resource, sys
+import httpx
+least, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+ALL = int(sys.argv[1])
+async def main():
+    asked, all_asked = [], asyncio.Event()
+    async def answer(reader, writer):
+        asked.append(await reader.readuntil(b"\\r\\n\\r\\n"))
+        if len(asked) == ALL:
+            all_asked.set()
+        await all_asked.wait()
+        writer.write(b"HTTP/1.1 200 OK\\r\\nContent-Length: 2\\r\\n\\r\\nok")
+        writer.close()
+    server = await asyncio.start_server(answer, "127.0.0.1", 0, backlog=ALL)
+    port = server.sockets[0].getsockname()[1]
+    limits = httpx.Limits(max_connections=ALL)
+    async with httpx.AsyncClient(timeout=None, limits=limits) as client:
+        calls = [client.get(f"http://127.0.0.1:{port}/{n}") for n in range(ALL)]
+        print(least, [one.text for one in await asyncio.gather(*calls)].count("ok"))
+asyncio.run(main())
+"""
+
+
+def test_a_call_takes_one_descriptor_of_the_recorder(desk: Desk) -> None:
+    """All calls of a program at once need not fit twice into what a shell allows."""
+    desk.write("agent.py", MANY)
+    line = ["-c", 'ulimit -Sn 256; exec "$@"', "sh", MUNIMENT, "record", "--"]
+    done = subprocess.run(
+        ["/bin/sh", *line, PYTHON, "agent.py", "190"],
+        cwd=desk.place,
+        env=desk.environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, "256 190\n"), done.stderr
+    assert "190 http" in done.stderr

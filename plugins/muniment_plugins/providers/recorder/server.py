@@ -13,26 +13,30 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import socket
 import sys
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from secrets import token_urlsafe
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
-from muniment_plugins.providers.recorder.frames import received
+from muniment_plugins.providers.recorder.frames import Connection, received
 from muniment_plugins.providers.recorder.inside.wire import pack
 from muniment_plugins.providers.recorder.unrecorded import Hello, Unrecorded
 from muniment_plugins.providers.secrets.names import NAMES, SecretNames
 
 if TYPE_CHECKING:
-    from asyncio import StreamReader, StreamWriter
-
     from muniment.errors import EffectFailed
     from muniment.runs.run import Run
     from muniment_plugins.providers.recorder.wire_exchange import Exchanging
 
 __all__ = ["RecorderServer"]
+
+_WAITING = 1024
+"""How many connections may wait until they are accepted."""
+_AGAIN = 0.1
+"""Seconds after which a connection is accepted that there was no descriptor for."""
 
 
 class RecorderServer:
@@ -50,7 +54,7 @@ class RecorderServer:
         self._volatile = tuple(volatile)
         self._secrets = tuple(secrets)
         self._token = token_urlsafe(16)
-        self._server: asyncio.Server | None = None
+        self._listening: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self.stopped: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Fails with the error that must stop the program."""
@@ -85,28 +89,45 @@ class RecorderServer:
     async def listen(self, directory: Path) -> str:
         """Listen in *directory*, which is private; return the address for programs."""
         if sys.platform == "win32":
-            self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
-            host, port = self._server.sockets[0].getsockname()[:2]
-            return f"{self._token}@{host}:{port}"
-        place = str(directory / "recorder")
-        self._server = await asyncio.start_unix_server(self._serve, place)
+            listener = socket.create_server(("127.0.0.1", 0), backlog=_WAITING)
+            host, port = listener.getsockname()[:2]
+            place = f"{host}:{port}"
+        else:
+            place = str(directory / "recorder")
+            listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            listener.bind(place)
+            listener.listen(_WAITING)
+        listener.setblocking(False)
+        self._listening = asyncio.create_task(self._accept(listener))
         return f"{self._token}@{place}"
 
     async def close(self) -> None:
         """Stop listening, and end the exchanges under way."""
-        if self._server is not None:
-            self._server.close()
-        for task in self._tasks:
+        tasks = [*self._tasks]
+        if self._listening is not None:
+            tasks.append(self._listening)
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
         if self.stopped.done():
             self.stopped.exception()  # it was seen, or came with another end
 
-    async def _serve(self, reader: StreamReader, writer: StreamWriter) -> None:
-        task = cast("asyncio.Task[None]", asyncio.current_task())
-        self._tasks.add(task)
+    async def _accept(self, listener: socket.socket) -> None:
+        loop = asyncio.get_running_loop()
+        with listener:
+            while True:
+                try:
+                    stream, _ = await loop.sock_accept(listener)
+                except OSError:  # no descriptor is left: exchanges give theirs back
+                    await asyncio.sleep(_AGAIN)
+                    continue
+                task = asyncio.create_task(self._serve(Connection(stream)))
+                self._tasks.add(task)
+                task.add_done_callback(self._tasks.discard)
+
+    async def _serve(self, connection: Connection) -> None:
         try:
-            await self._heard(reader, writer)
+            await self._heard(connection)
         except asyncio.CancelledError:
             pass  # nobody waits for the answer
         except Exception as error:  # noqa: BLE001 - it ends the program, and is raised
@@ -115,18 +136,17 @@ class RecorderServer:
             with suppress(asyncio.CancelledError):
                 await asyncio.Event().wait()  # any answer would be wrong
         finally:
-            self._tasks.discard(task)
-            writer.close()
+            connection.close()
 
-    async def _heard(self, reader: StreamReader, writer: StreamWriter) -> None:
+    async def _heard(self, connection: Connection) -> None:
         try:
-            frame, parts = await received(reader)
+            frame, parts = await received(connection)
         except (EOFError, OSError, ValueError):
             return
         if not hmac.compare_digest(str(frame.get("token")), self._token):
             return
         if "ask" in frame:
-            await self.prepare().exchange(frame["ask"], parts, reader, writer)
+            await self.prepare().exchange(frame["ask"], parts, connection)
             return
         if "hello" in frame:
             pid, parent = frame["hello"]
@@ -137,5 +157,4 @@ class RecorderServer:
         if "tried" in frame:
             event, what = frame["tried"]
             self.tried.append((str(event), str(what)))
-        writer.write(pack({}))
-        await writer.drain()
+        await connection.send(pack({}))

@@ -9,7 +9,6 @@ heard to the end, although it can be told nothing more.
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
 from dataclasses import astuple, replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,13 +17,10 @@ from muniment_plugins.providers.clients.exchange import Fault, Outcome, Received
 from muniment_plugins.providers.clients.flow import Flow
 from muniment_plugins.providers.clients.received import ErrorOrigin
 from muniment_plugins.providers.clients.turns import Turns
-from muniment_plugins.providers.recorder.frames import Frame, received
+from muniment_plugins.providers.recorder.frames import Connection, Frame, received
 from muniment_plugins.providers.recorder.inside.wire import pack
 
 if TYPE_CHECKING:
-    from asyncio import StreamReader, StreamWriter
-    from socket import socket
-
     from muniment.runs.run import Run
     from muniment_plugins.providers.secrets.names import SecretNames
 
@@ -57,12 +53,11 @@ class Exchanging:
         self,
         ask: Frame,
         parts: list[bytes],
-        reader: StreamReader,
-        writer: StreamWriter,
+        connection: Connection,
     ) -> None:
-        """Answer *ask* on *writer*, from the ledger or after the program performed it."""
+        """Answer *ask* on *connection*, from the ledger or after the program performed it."""
         sent = Sent(_text(ask["method"]), _text(ask["url"]), _headers(ask), parts[0])
-        line = _Line(reader, writer)
+        line = _Line(connection)
         try:
             await self._exchange(sent, line)
         except EffectFailed as refused:  # by a plugin; the program sees an error
@@ -174,18 +169,17 @@ async def _left(flow: Flow, line: _Line) -> None:
 class _Line:
     """The connection of one exchange."""
 
-    def __init__(self, reader: StreamReader, writer: StreamWriter) -> None:
-        # A write that fails ends its transport, with what was not read from it yet.
-        self._out: socket = writer.get_extra_info("socket").dup()
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
         self._frames: asyncio.Queue[tuple[Frame, list[bytes]]] = asyncio.Queue()
         self._waiting = asyncio.current_task()
-        self._pump = asyncio.create_task(self._read(reader))
+        self._pump = asyncio.create_task(self._read())
 
-    async def _read(self, reader: StreamReader) -> None:
+    async def _read(self) -> None:
         """Read on while an effect is under way, to notice when nobody waits for it."""
         try:
             while True:
-                self._frames.put_nowait(await received(reader))
+                self._frames.put_nowait(await received(self._connection))
         except (EOFError, OSError, ValueError):
             if self._waiting is not None:
                 self._waiting.cancel()
@@ -205,13 +199,11 @@ class _Line:
 
     async def say(self, data: bytes) -> None:
         """Answer the program, if it is there."""
-        with suppress(ConnectionError):
-            await asyncio.get_running_loop().sock_sendall(self._out, data)
+        await self._connection.send(data)
 
     def close(self) -> None:
         """Stop listening."""
         self._pump.cancel()
-        self._out.close()
 
 
 def _received(came: Frame, parts: list[bytes]) -> Received:
