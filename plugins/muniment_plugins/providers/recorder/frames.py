@@ -1,14 +1,21 @@
 """Frames of the wire, as the recorder reads them.
 
-Rule: what a program said is read to its end, although it can be told nothing more. A
-transport of asyncio would close with the first write that fails, and lose what was not
-read from it yet: so a connection is a plain socket, of one descriptor.
+Rules:
+
+- What a program said is read to its end, although it can be told nothing more. A
+  transport of asyncio would close with the first write that fails, and lose what was not
+  read from it yet: so a connection is a plain socket, of one descriptor.
+- Who waits for what a program says next is cancelled once the program has ended its end.
+- What a program said on one connection can be taken in before what it said afterwards on
+  another: `Connection.settled`.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import sys
+from collections.abc import Generator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
@@ -17,61 +24,147 @@ from muniment_plugins.providers.recorder.inside.wire import LENGTH, cut
 if TYPE_CHECKING:
     from socket import socket
 
-__all__ = ["Connection", "Frame", "received"]
+__all__ = ["Connection", "Frame"]
 
 Frame: TypeAlias = "dict[str, Any]"
 
 _AT_ONCE = 1 << 18
+_LAST_WORDS = 5.0
+"""Seconds in which a program that has ended is heard to the end."""
 
 
 class Connection:
-    """A program's connection: read and written apart from each other."""
+    """A program's connection, and the task that answers there: the current one."""
 
     def __init__(self, stream: socket) -> None:
         stream.setblocking(False)
         self._stream = stream
         self._loop = asyncio.get_running_loop()
+        self._task = asyncio.current_task()
+        self._frames: asyncio.Queue[tuple[Frame, list[bytes]]] = asyncio.Queue()
+        self._is_asked = self._is_under_way = False
+        """Whether the first frame was taken, and whether one is being worked on."""
+        self._gone, self._closed = asyncio.Event(), asyncio.Event()
         self._read = bytearray()
+        self._parser = self._parsed()
+        self._wanted = next(self._parser)
+        if sys.platform == "win32":  # pragma: no cover - its loop has no readers
+            self._pump = asyncio.create_task(self._pumped())
+        else:
+            self._loop.add_reader(stream, self._ready)
 
-    async def exactly(self, size: int) -> bytes:
-        """Return the next *size* bytes.
+    async def hear(self) -> tuple[Frame, list[bytes]]:
+        """Return the program's next message, and the bytes that follow it.
 
         Raises:
-            EOFError: there are not so many.
-            OSError: the connection is broken.
+            asyncio.CancelledError: there is none: the program is gone, or says no frames.
 
         """
-        while len(self._read) < size:
-            more = await self._loop.sock_recv(self._stream, _AT_ONCE)
-            if not more:
-                raise EOFError
-            self._read += more
-        data = bytes(self._read[:size])
-        del self._read[:size]
-        return data
+        self._heard()
+        frame = await self._frames.get()
+        self._is_under_way = self._is_asked = True
+        if self._gone.is_set():
+            self._cancel()
+        return frame
 
-    async def send(self, data: bytes) -> None:
+    async def settled(self) -> None:
+        """Wait until all that has arrived was heard, and worked on."""
+        while self._ready():
+            pass
+        await self._frames.join()
+        if self._gone.is_set():
+            await self._closed.wait()
+
+    async def last_words(self) -> list[Frame]:
+        """Return what the program said before it went.
+
+        If it is this process that goes, what was sent may still be on its way.
+        """
+        self._task = None
+        with suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(self._gone.wait(), _LAST_WORDS)
+        self._heard()
+        return [frame for frame, _ in self._rest()]
+
+    async def say(self, data: bytes) -> None:
         """Send *data*, if the program is there."""
         with suppress(ConnectionError):
             await self._loop.sock_sendall(self._stream, data)
 
     def close(self) -> None:
-        """End it; who waits for it is cancelled elsewhere."""
-        with suppress(NotImplementedError):  # on Windows there is nothing to remove
-            self._loop.remove_reader(self._stream)
+        """End it."""
+        self._stop_reading()
+        if sys.platform != "win32":
             self._loop.remove_writer(self._stream)
         self._stream.close()
+        self._heard()
+        self._rest()
+        self._closed.set()
 
+    def _heard(self) -> None:
+        if self._is_under_way:
+            self._is_under_way = False
+            self._frames.task_done()
 
-async def received(connection: Connection) -> tuple[Frame, list[bytes]]:
-    """Return the next frame of *connection*, and the bytes that follow it.
+    def _rest(self) -> list[tuple[Frame, list[bytes]]]:
+        found: list[tuple[Frame, list[bytes]]] = []
+        while not self._frames.empty():
+            found.append(self._frames.get_nowait())
+            self._frames.task_done()
+        return found
 
-    Raises:
-        EOFError: there are no more frames.
-        ValueError: it is not a frame.
+    def _cancel(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
 
-    """
-    (size,) = LENGTH.unpack(await connection.exactly(LENGTH.size))
-    frame = cast("Frame", json.loads(await connection.exactly(size)))
-    sizes = cast("list[int]", frame["parts"])
-    return frame, cut(sizes, await connection.exactly(sum(sizes)))
+    def _ready(self) -> bool:
+        """Take in some of what has arrived; return whether there may be more."""
+        if self._gone.is_set() or self._stream.fileno() < 0:
+            return False
+        try:
+            data = self._stream.recv(_AT_ONCE)
+        except (BlockingIOError, InterruptedError):
+            return False
+        except OSError:
+            data = b""
+        return self._take(data)
+
+    async def _pumped(self) -> None:  # pragma: no cover - see above
+        data = b"more"
+        while data:
+            try:
+                data = await self._loop.sock_recv(self._stream, _AT_ONCE)
+            except OSError:
+                data = b""
+            self._take(data)
+
+    def _take(self, data: bytes) -> bool:
+        """Cut *data* into frames; return whether the program may send more."""
+        self._read += data
+        try:
+            while len(self._read) >= self._wanted:
+                part = bytes(self._read[: self._wanted])
+                del self._read[: self._wanted]
+                self._wanted = self._parser.send(part)
+        except (KeyError, TypeError, ValueError):  # no frame: not a program of ours
+            data = b""
+        if not data:
+            self._stop_reading()
+            self._gone.set()
+            if self._is_asked or self._frames.empty():
+                self._cancel()
+        return bool(data)
+
+    def _parsed(self) -> Generator[int, bytes, None]:
+        """Ask for as many bytes as come next, frame after frame."""
+        while True:
+            (size,) = LENGTH.unpack((yield LENGTH.size))
+            frame = cast("Frame", json.loads((yield size)))
+            sizes = cast("list[int]", frame["parts"])
+            self._frames.put_nowait((frame, cut(sizes, (yield sum(sizes)))))
+
+    def _stop_reading(self) -> None:
+        if sys.platform == "win32":  # pragma: no cover - see above
+            self._pump.cancel()
+        else:
+            self._loop.remove_reader(self._stream)

@@ -21,7 +21,7 @@ from pathlib import Path
 from secrets import token_urlsafe
 from typing import TYPE_CHECKING
 
-from muniment_plugins.providers.recorder.frames import Connection, received
+from muniment_plugins.providers.recorder.frames import Connection
 from muniment_plugins.providers.recorder.inside.wire import pack
 from muniment_plugins.providers.recorder.unrecorded import Hello, Unrecorded
 from muniment_plugins.providers.secrets.names import NAMES, SecretNames
@@ -121,11 +121,12 @@ class RecorderServer:
                 except OSError:  # no descriptor is left: exchanges give theirs back
                     await asyncio.sleep(_AGAIN)
                     continue
-                task = asyncio.create_task(self._serve(Connection(stream)))
+                task = asyncio.create_task(self._serve(stream))
                 self._tasks.add(task)
                 task.add_done_callback(self._tasks.discard)
 
-    async def _serve(self, connection: Connection) -> None:
+    async def _serve(self, stream: socket.socket) -> None:
+        connection = Connection(stream)
         try:
             await self._heard(connection)
         except asyncio.CancelledError:
@@ -139,10 +140,7 @@ class RecorderServer:
             connection.close()
 
     async def _heard(self, connection: Connection) -> None:
-        try:
-            frame, parts = await received(connection)
-        except (EOFError, OSError, ValueError):
-            return
+        frame, parts = await connection.hear()
         if not hmac.compare_digest(str(frame.get("token")), self._token):
             return
         if "ask" in frame:
@@ -157,4 +155,4 @@ class RecorderServer:
         if "tried" in frame:
             event, what = frame["tried"]
             self.tried.append((str(event), str(what)))
-        await connection.send(pack({}))
+        await connection.say(pack({}))

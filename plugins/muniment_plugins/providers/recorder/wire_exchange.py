@@ -3,7 +3,8 @@
 Rules: this is loaded while the program starts, which takes as long. When the program
 ends its end of the connection, nobody waits for the answer any more, and the effect is
 cancelled; a stream ends there, with what was handed on. What it said before it went is
-heard to the end, although it can be told nothing more.
+heard to the end, although it can be told nothing more. What it said before it asked is
+recorded before the question: how one answer ended is no secret to the next request.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from muniment_plugins.providers.clients.exchange import Fault, Outcome, Received
 from muniment_plugins.providers.clients.flow import Flow
 from muniment_plugins.providers.clients.received import ErrorOrigin
 from muniment_plugins.providers.clients.turns import Turns
-from muniment_plugins.providers.recorder.frames import Connection, Frame, received
+from muniment_plugins.providers.recorder.frames import Connection, Frame
 from muniment_plugins.providers.recorder.inside.wire import pack
 
 if TYPE_CHECKING:
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
     from muniment_plugins.providers.secrets.names import SecretNames
 
 __all__ = ["Exchanging"]
-
-_LAST_WORDS = 5.0
-"""Seconds in which a program that has ended is heard to the end."""
 
 
 class Exchanging:
@@ -48,25 +46,20 @@ class Exchanging:
         """What the last exchange failed by, if it did."""
         self.unsearched: list[tuple[str, str, str]] = []
         """What was not searched for secrets: part, method and URL, and why."""
+        self._performing: list[Connection] = []
 
-    async def exchange(
-        self,
-        ask: Frame,
-        parts: list[bytes],
-        connection: Connection,
-    ) -> None:
-        """Answer *ask* on *connection*, from the ledger or after the program performed it."""
+    async def exchange(self, ask: Frame, parts: list[bytes], line: Connection) -> None:
+        """Answer *ask* on *line*, from the ledger or after the program performed it."""
+        for other in [*self._performing]:
+            await other.settled()
         sent = Sent(_text(ask["method"]), _text(ask["url"]), _headers(ask), parts[0])
-        line = _Line(connection)
         try:
             await self._exchange(sent, line)
         except EffectFailed as refused:  # by a plugin; the program sees an error
             self.failure = refused
             await line.say(_answer(Fault("", str(refused))))
-        finally:
-            line.close()
 
-    async def _exchange(self, sent: Sent, line: _Line) -> None:
+    async def _exchange(self, sent: Sent, line: Connection) -> None:
         options = (self._volatile, self._secrets, self._names)
         flow = await Flow.aof(self._lane, sent, *options)
         known = await flow.aknown()
@@ -82,8 +75,9 @@ class Exchanging:
             for part, why in flow.one.unsearched.items():
                 self.unsearched.append((part, call, why))
 
-    async def _perform(self, flow: Flow, line: _Line) -> None:
+    async def _perform(self, flow: Flow, line: Connection) -> None:
         """Let the program perform it, and record what the program had of it."""
+        self._performing.append(line)
         try:
             await line.say(pack({"perform": True}))
             while True:
@@ -96,6 +90,8 @@ class Exchanging:
             if not any(self._ends(flow, one) for one in await line.last_words()):
                 flow.lose()
             raise
+        finally:
+            self._performing.remove(line)
 
     def _ends(self, flow: Flow, frame: Frame) -> bool:
         """Record how the exchange ended for the program, if *frame* says so."""
@@ -127,7 +123,7 @@ def _pass_on(flow: Flow, frame: Frame, parts: list[bytes]) -> None:
         flow.offer(replace(_received(came, parts), fault=fault))
 
 
-async def _hand_on(flow: Flow, known: Outcome, line: _Line) -> None:
+async def _hand_on(flow: Flow, known: Outcome, line: Connection) -> None:
     """Give the program the *known* answer, in turns if there are any."""
     turns = Turns(flow.effect, known) if isinstance(known, Received) else None
     if isinstance(known, Received) and turns:
@@ -148,7 +144,7 @@ async def _hand_on(flow: Flow, known: Outcome, line: _Line) -> None:
         await _left(flow, line)
 
 
-async def _left(flow: Flow, line: _Line) -> None:
+async def _left(flow: Flow, line: Connection) -> None:
     """Wait for the program to go as it went, and diverge where it reads on.
 
     What reads ahead cannot tell whether the program would have gone while it waited.
@@ -164,46 +160,6 @@ async def _left(flow: Flow, line: _Line) -> None:
     if frame.get("patient"):
         await asyncio.sleep(flow.effect.took)
     flow.effect.read_on()
-
-
-class _Line:
-    """The connection of one exchange."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-        self._frames: asyncio.Queue[tuple[Frame, list[bytes]]] = asyncio.Queue()
-        self._waiting = asyncio.current_task()
-        self._pump = asyncio.create_task(self._read())
-
-    async def _read(self) -> None:
-        """Read on while an effect is under way, to notice when nobody waits for it."""
-        try:
-            while True:
-                self._frames.put_nowait(await received(self._connection))
-        except (EOFError, OSError, ValueError):
-            if self._waiting is not None:
-                self._waiting.cancel()
-
-    async def hear(self) -> tuple[Frame, list[bytes]]:
-        """Return the program's next message."""
-        return await self._frames.get()
-
-    async def last_words(self) -> list[Frame]:
-        """Return what the program said before it went.
-
-        If it is this process that goes, what was sent may still be on its way.
-        """
-        self._waiting = None
-        await asyncio.wait({self._pump}, timeout=_LAST_WORDS)
-        return [self._frames.get_nowait()[0] for _ in range(self._frames.qsize())]
-
-    async def say(self, data: bytes) -> None:
-        """Answer the program, if it is there."""
-        await self._connection.send(data)
-
-    def close(self) -> None:
-        """Stop listening."""
-        self._pump.cancel()
 
 
 def _received(came: Frame, parts: list[bytes]) -> Received:
