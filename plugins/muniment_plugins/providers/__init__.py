@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         async_http_client,
         http_client,
     )
+    from muniment_plugins.providers.clients.unsearched import UnsearchedWarning
     from muniment_plugins.providers.completion import acomplete, complete
     from muniment_plugins.providers.prompt import Answer, ToolCall
     from muniment_plugins.providers.refusals import CompletionFailed
@@ -41,6 +42,7 @@ __all__ = [
     "Redaction",
     "Scripted",
     "ToolCall",
+    "UnsearchedWarning",
     "acomplete",
     "async_http_client",
     "complete",
@@ -65,6 +67,7 @@ __getattr__ = lazy(
         "Redaction": ".secrets.redaction",
         "Scripted": ".scripted",
         "ToolCall": ".prompt",
+        "UnsearchedWarning": ".clients.unsearched",
         "acomplete": ".completion",
         "async_http_client": ".clients.transport",
         "complete": ".completion",

@@ -39,8 +39,9 @@ from muniment_plugins.providers.clients.exchange import (
     unframed,
 )
 from muniment_plugins.providers.clients.flow import Flow, is_stream
+from muniment_plugins.providers.clients.unsearched import look
 from muniment_plugins.providers.recorder.inside.over_httpx import NoConnection
-from muniment_plugins.providers.recorder.inside.wire import class_name, made
+from muniment_plugins.providers.recorder.inside.wire import class_name, codings, made
 from muniment_plugins.providers.secrets.names import SecretNames
 
 if TYPE_CHECKING:
@@ -92,6 +93,8 @@ class _Base:
         self._volatile = tuple(volatile)
         self._names = names
         self._wires: dict[str | None, Any] = {}
+        bare = module.Client(transport=module.BaseTransport(), trust_env=False)
+        self._unpacked = {*codings(bare.headers.multi_items(), "accept-encoding")}
 
     @property
     def lane(self) -> Run:
@@ -165,13 +168,18 @@ class _Base:
             flow.interrupt(type(error).__name__)
             raise
 
+    def told(self, flow: Flow, response: Any) -> Any:
+        """Return *response*; warn of bodies that are not searched for secrets."""
+        look(self.lane, flow.one, _received(flow, response, [], []), self._unpacked)
+        return response
+
     def begun(
         self, flow: Flow, request: Any, response: Any, faults: list[Fault]
     ) -> Any:
         """Return the library's response, or None if its body must be read first."""
         if faults:  # outside of the error's block: its text may hold a key
             return self.answered(flow, request, flow.settle(faults[0]))
-        head = _received(response, [], faults)
+        head = _received(flow, response, [], faults)
         if not is_stream(request.method, head):
             return None
         flow.begin(head)
@@ -197,14 +205,15 @@ class _Transport(_Base):
             return self.answered(flow, request, known)
         response = None
         with self.caught(flow) as faults, flow.effect.performing:
-            response = self.wire(request.url).handle_request(request)
+            answer = self.wire(request.url).handle_request(request)
+            response = self.told(flow, answer)
         begun = self.begun(flow, request, response, faults)
         if begun is not None:
             return begun
         chunks: list[bytes] = []
         with self.caught(flow) as faults, closing(response):
             chunks.extend(response.iter_bytes())
-        outcome = flow.settle(_received(response, chunks, faults))
+        outcome = flow.settle(_received(flow, response, chunks, faults))
         return self.answered(flow, request, outcome)
 
     def close(self) -> None:
@@ -230,7 +239,8 @@ class _AsyncTransport(_Base):
             return self.answered(flow, request, known)
         response = None
         with self.caught(flow) as faults, flow.effect.performing:
-            response = await self.wire(request.url).handle_async_request(request)
+            answer = await self.wire(request.url).handle_async_request(request)
+            response = self.told(flow, answer)
         begun = self.begun(flow, request, response, faults)
         if begun is not None:
             return begun
@@ -239,7 +249,7 @@ class _AsyncTransport(_Base):
             async with aclosing(response):
                 async for chunk in response.aiter_bytes():
                     chunks.append(chunk)  # noqa: PERF401 - kept when the next one fails
-        outcome = flow.settle(_received(response, chunks, faults))
+        outcome = flow.settle(_received(flow, response, chunks, faults))
         return self.answered(flow, request, outcome)
 
     async def aclose(self) -> None:
@@ -259,10 +269,13 @@ def _sent(request: Any, body: bytes) -> Sent:
     return Sent(request.method, str(request.url), headers, body)
 
 
-def _received(response: Any, chunks: list[bytes], faults: list[Fault]) -> Received:
+def _received(
+    flow: Flow, response: Any, chunks: list[bytes], faults: list[Fault]
+) -> Received:
     headers = tuple(response.headers.multi_items())
     fault = faults[0] if faults else None
-    return Received(response.status_code, headers, tuple(chunks), fault)
+    why = flow.one.unsearched.get("answer", "")
+    return Received(response.status_code, headers, tuple(chunks), fault, unsearched=why)
 
 
 def _proxy(scheme: str, host: str) -> str | None:

@@ -20,6 +20,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, cast
 
 from muniment.errors import MunimentError
+from muniment_plugins.providers.clients.unsearched import UNSEARCHED, line
 from muniment_plugins.providers.secrets.command_lines import redacted
 from muniment_plugins.providers.secrets.names import NAMES, SecretNames
 
@@ -33,7 +34,6 @@ __all__ = ["require_record", "state"]
 
 _PLUGIN = "providers"
 _TYPE = "recording.bypassed"
-_UNSEARCHED = "recording.unsearched"
 _NAMED = 5
 """How many of one sort a line names."""
 _LONGEST = 60
@@ -67,10 +67,8 @@ def state(
         _record(run, _TYPE, bypassed)
         said.append(_line(bypassed))
     if bodies:
-        _record(run, _UNSEARCHED, {"bodies": [list(one) for one in bodies]})
-        said.append(
-            f"not searched for secrets: {'; '.join(_first(map(_body, bodies)))}"
-        )
+        _record(run, UNSEARCHED, {"bodies": [[*one] for one in bodies]})
+        said.append(line(_first(map(str, bodies))))
     return said
 
 
@@ -103,12 +101,6 @@ def _first(names: Iterable[str]) -> list[str]:
     known = [*names]
     more = [f"{len(known) - _NAMED} more"] if len(known) > _NAMED else []
     return [*known[:_NAMED], *more]
-
-
-def _body(one: tuple[str, str, str]) -> str:
-    part, call, why = one
-    what = "the answer of" if part == "answer" else "the body of"
-    return f"{what} {call} ({why})"
 
 
 def _name(one: object) -> str:

@@ -29,6 +29,7 @@ from muniment_plugins.providers.secrets.names import NAMES, SecretNames
 if TYPE_CHECKING:
     from muniment.errors import EffectFailed
     from muniment.runs.run import Run
+    from muniment_plugins.providers.clients.unsearched import UnsearchedBody
     from muniment_plugins.providers.recorder.wire_exchange import Exchanging
 
 __all__ = ["RecorderServer"]
@@ -70,8 +71,8 @@ class RecorderServer:
         return None if self._exchanging is None else self._exchanging.failure
 
     @property
-    def unsearched(self) -> list[tuple[str, str, str]]:
-        """What was not searched for secrets: part, method and URL, and why."""
+    def unsearched(self) -> list[UnsearchedBody]:
+        """What was not searched for secrets."""
         return [] if self._exchanging is None else self._exchanging.unsearched
 
     def prepare(self) -> Exchanging:

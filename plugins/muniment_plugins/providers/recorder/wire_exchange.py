@@ -18,6 +18,7 @@ from muniment_plugins.providers.clients.exchange import Fault, Outcome, Received
 from muniment_plugins.providers.clients.flow import Flow
 from muniment_plugins.providers.clients.received import ErrorOrigin
 from muniment_plugins.providers.clients.turns import Turns
+from muniment_plugins.providers.clients.unsearched import UnsearchedBody
 from muniment_plugins.providers.recorder.frames import Connection, Frame
 from muniment_plugins.providers.recorder.inside.wire import pack
 
@@ -44,8 +45,8 @@ class Exchanging:
         self._names = names
         self.failure: EffectFailed | None = None
         """What the last exchange failed by, if it did."""
-        self.unsearched: list[tuple[str, str, str]] = []
-        """What was not searched for secrets: part, method and URL, and why."""
+        self.unsearched: list[UnsearchedBody] = []
+        """What was not searched for secrets."""
         self._performing: list[Connection] = []
 
     async def exchange(self, ask: Frame, parts: list[bytes], line: Connection) -> None:
@@ -70,10 +71,7 @@ class Exchanging:
         try:
             await self._perform(flow, line)
         finally:
-            asked = flow.one.request
-            call = f"{asked['method']} {asked['url']}"
-            for part, why in flow.one.unsearched.items():
-                self.unsearched.append((part, call, why))
+            self.unsearched += UnsearchedBody.of(flow.one)
 
     async def _perform(self, flow: Flow, line: Connection) -> None:
         """Let the program perform it, and record what the program had of it."""
