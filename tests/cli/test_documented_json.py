@@ -64,6 +64,8 @@ def answers(made: Path, shell: Any, work: Path, tmp_path: Path) -> dict[str, Any
     ask("prove", "prove", "1")
     assert shell("prove", "1", "-o", "one.tlog-proof").code == 0
     ask("verify of a proof", "verify", "one.tlog-proof")
+    assert shell("report", run, "-o", "report.html").code == 0
+    ask("verify of a page", "verify", "report.html")
     ask("compare", "compare", made, made)
     ask("backup", "backup", tmp_path / "copy.db")
     ask("erase", "erase", run, "--reason", "asked for")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from muniment.errors import MunimentError, UsageError
+from muniment_cli.keys.report_pages import compared, is_page, page_at
 from muniment_cli.shell.context import Session, pass_session
 from muniment_cli.shell.options import examples, json_option
 from muniment_cli.terminal.advice import quoted
@@ -50,9 +51,10 @@ _STYLES = {
         "muniment verify copy.db --pin SHA256:bbXpuKG6zhzdmnxq256TlqzFBzRl2f6OOg722cYNbU8",
         "muniment verify event-7.tlog-proof --key checkpoint.pub",
         "muniment verify evidence.zip --key root.pub",
+        "muniment verify report.html",
     )
 )
-@click.argument("target", required=False, metavar="[LEDGER|PROOF|BUNDLE]")
+@click.argument("target", required=False, metavar="[LEDGER|PROOF|BUNDLE|PAGE]")
 @click.option(
     "--fast",
     is_flag=True,
@@ -95,7 +97,7 @@ def command(  # noqa: PLR0913 - click hands over one for each option
     anchor: str | None,
     as_json: bool,
 ) -> int:
-    """Check a ledger, a proof or an evidence bundle, from first principles.
+    """Check a ledger, proof, evidence bundle or report, from first principles.
 
     Integrity: the bytes, chain, tree and signatures agree. Authenticity: the keys are
     the ones you accepted. Completeness: nothing that was remembered is missing.
@@ -104,6 +106,9 @@ def command(  # noqa: PLR0913 - click hands over one for each option
 
     A proof is from `muniment prove`, a bundle from `muniment bundle`. Both are checked
     without their ledger; the completeness of a bundle is that of its run.
+
+    A page is from `muniment report`. The ledger at hand is verified, and then each value
+    of the page that names an event is compared with it.
     """
     keys += () if pin is None else (_whole(pin),)
     if target is not None and _is_proof(Path(target)):
@@ -116,9 +121,10 @@ def command(  # noqa: PLR0913 - click hands over one for each option
             as_json=as_json,
             trust_on_first_use=trust_on_first_use,
         )
+    page = page_at(Path(target)) if target is not None and is_page(target) else None
     bundle = target is not None and _is_bundle(Path(target))
     verify = _of_bundles(session, fast=fast) if bundle else _of_ledgers(fast=fast)
-    place = str(session.place()) if target is None else target
+    place = str(session.place()) if target is None or page is not None else target
     with progress("verifying") as advance:
         report = verify(
             place if bundle else _ledger_in(place),
@@ -129,14 +135,18 @@ def command(  # noqa: PLR0913 - click hands over one for each option
             progress=advance,
         )
     _remember(session, report, pin)
+    checked = None if page is None else compared(session, page, report)
     if as_json:
-        show_json(report.to_json())
+        more = {} if checked is None else checked.to_json()
+        show_json({**report.to_json(), **more})
     else:
         _show(report)
         named = "" if target is None else f"{quoted(target)} "
         lacking = _unfinished if bundle else _unknown
+        if checked is not None:
+            checked.show()
         _advise(report, lacking, given=bool(keys), named=named, require=require)
-    return report.exit_code
+    return report.exit_code if checked is None else checked.exit_code
 
 
 def _ledger_in(target: str) -> str:

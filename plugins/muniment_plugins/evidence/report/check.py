@@ -1,26 +1,31 @@
 """Compares every citation of a report with the ledger.
 
     checked = check_report(ledger, Path("report.html").read_text())
-    checked.compared, checked.findings
+    checked.verdict, checked.compared, checked.findings
 
 Rules:
 
-- An element that carries ``data-event`` or ``data-rule`` is a citation: its value, the
-  text that it shows and, for a dot of a picture, its place are compared.
-- It reads the page as it is, and takes nothing from it but run, size and citations.
+- What a page shows is compared with what this muniment would write in its place: the
+  value, the text, the citation itself and, for a dot of a picture, where it is.
+- The page is believed in nothing but run, size and citations.
+- *Wrong*: the ledger contradicts it. *Cannot tell*: something could not be compared, or
+  nothing was. Silence is no agreement.
 - Words that cite nothing are not compared: they are the word of whoever sent the page.
-  A page without any citation is a finding: nothing of it was compared.
+- The ledger is believed: `muniment verify` judges it before this is asked.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from html.parser import HTMLParser
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
 
-from muniment.errors import MunimentError
-from muniment_plugins.evidence.report.html import left
-from muniment_plugins.evidence.report.record import RunReader, as_written, plain
+from muniment.encoding.visible import clean
+from muniment.errors import CannotTellError, MunimentError
+from muniment_plugins.evidence.report.html import is_on_a_line, left
+from muniment_plugins.evidence.report.pages import Cited, Page, read_page
+from muniment_plugins.evidence.report.record import Quote, RunReader, plain
+from muniment_plugins.evidence.selection import size_of
 
 if TYPE_CHECKING:
     from muniment.encoding.canonical import JsonValue
@@ -28,17 +33,36 @@ if TYPE_CHECKING:
 
 __all__ = ["Difference", "ReportCheck", "check_report"]
 
-_CITES = ("data-event", "data-rule")
+_MOST_RULES = 1_000
+"""How many values of a page may each need a look at many events."""
+_SHOWN = 300
+_MALFORMED = (
+    AttributeError,
+    LookupError,
+    OverflowError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A citation that the ledger does not bear out."""
+    """A citation that the ledger does not bear out, or that cannot be compared."""
 
     line: int
     """Of the page, from 1."""
     citation: str
+    """What the page cites: ``45/result/pairs``, ``45#/time``, ``count``."""
     message: str
+    kind: str = "wrong"
+    """``wrong``, or ``cannot tell``."""
+    event: int | None = None
+    path: str = ""
+    page: str = ""
+    """What the page says."""
+    ledger: str = ""
+    """What the ledger says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,162 +70,192 @@ class ReportCheck:
     """What came of comparing a page."""
 
     compared: int
+    """How many values were compared; those that differ are among them."""
     findings: tuple[Difference, ...]
-
-
-@dataclass(slots=True)
-class _Cited:
-    """A citation as the page has it."""
-
-    tag: str
-    line: int
-    marks: dict[str, str]
-    figure: int
-    text: str = ""
-
-
-@dataclass(slots=True)
-class _Page:
+    """In the order of the page."""
     run: str = ""
-    size: int = -1
-    cited: list[_Cited] = field(default_factory=list[_Cited])
-    faults: list[Difference] = field(default_factory=list[Difference])
+    size: int = 0
+    """Up to which event the page reads the ledger, itself not included."""
+
+    @property
+    def verdict(self) -> str:
+        """``agrees``, ``wrong`` or ``cannot tell``."""
+        kinds = {one.kind for one in self.findings}
+        if "wrong" in kinds:
+            return "wrong"
+        return "agrees" if self.compared and not kinds else "cannot tell"
 
 
-def check_report(ledger: Ledger, html: str) -> ReportCheck:
-    """Compare every citation of the page *html* with *ledger*.
-
-    Raises:
-        CannotTellError, WrongError: the record of the run cannot be verified.
-
-    """
-    reader = _Reader()
-    reader.feed(html)
-    reader.close()
-    page = reader.page
-    faults = [*page.faults, *_of_page(ledger, page)]
-    if faults:
-        return ReportCheck(0, tuple(faults))
-    record = RunReader(ledger, page.run, page.size)
-    found = [_compared(record, one) for one in page.cited]
-    found += _misplaced(record, page.cited)
-    if not page.cited:
-        found.append(Difference(1, "page", "it cites nothing: nothing was compared"))
-    return ReportCheck(len(page.cited), tuple(one for one in found if one is not None))
-
-
-class _Reader(HTMLParser):
-    """Gathers the citations of a page."""
-
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.page = _Page()
-        self.open: list[_Cited] = []
-        self.figures = 0
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        marks = {name: as_written(value or "") for name, value in attrs}
-        line = self.getpos()[0]
-        self.figures += tag == "figure"
-        if tag == "body":
-            size = marks.get("data-size", "")
-            self.page.run = marks.get("data-run", "")
-            self.page.size = int(size) if size.isdecimal() and len(size) < 19 else -1  # noqa: PLR2004 - 64 bits
-        if any(one in marks for one in _CITES):
-            if len(marks) != len(attrs):
-                self._fault(line, tag, "it says something twice")
-            one = _Cited(tag, line, marks, self.figures)
-            self.page.cited.append(one)
-            self.open.append(one)
-        elif tag in ("data", "circle"):
-            self._fault(line, tag, "it shows a value and cites nothing")
-        elif self.open and tag != "title":
-            self._fault(line, tag, "it is inside a citation")
-
-    def handle_endtag(self, tag: str) -> None:
-        if self.open and self.open[-1].tag == tag:
-            self.open.pop()
-
-    def handle_data(self, data: str) -> None:
-        for one in self.open:
-            one.text += data
-
-    def _fault(self, line: int, tag: str, message: str) -> None:
-        self.page.faults.append(Difference(line, f"<{tag}>", message))
+def check_report(ledger: Ledger, text: str) -> ReportCheck:
+    """Compare every citation of the page *text* with *ledger*."""
+    page = read_page(text)
+    found = [
+        Difference(one.line, one.what, one.message, "cannot tell")
+        for one in page.strays
+    ]
+    if page.run and not page.cited:
+        what = "it cites nothing: nothing was compared"
+        found.append(Difference(1, "page", what, "cannot tell"))
+    found += _of_page(ledger, page)
+    if not page.run or any(one.citation.startswith("data-") for one in found):
+        return ReportCheck(0, tuple(found), page.run, page.size)
+    compared = _Comparison(RunReader(ledger, page.run, page.size))
+    for one in sorted(page.cited, key=_by_event):
+        compared.add(one)
+    found += [*compared.found, *compared.misplaced()]
+    found.sort(key=_by_line)
+    return ReportCheck(compared.number, tuple(found), page.run, page.size)
 
 
-def _of_page(ledger: Ledger, page: _Page) -> list[Difference]:
-    """Return why the page as a whole cannot be compared."""
+def _of_page(ledger: Ledger, page: Page) -> Iterator[Difference]:
+    """Yield why the page as a whole cannot be compared."""
+    if not page.run:
+        return
     try:
         (last,) = ledger.events(run=page.run, order="desc", limit=1)
-    except MunimentError:
-        return [Difference(1, "data-run", "the ledger has no such run")]
-    if not last.seq < page.size <= ledger.head.size:
-        return [Difference(1, "data-size", "the ledger does not end there")]
-    return []
+    except (MunimentError, ValueError):
+        what = f"the ledger has no run {page.run}"
+        yield Difference(1, "data-run", what, "cannot tell")
+        return
+    if last.seq >= page.size:
+        what = f"the run went on after event {page.size - 1}: ask for a newer page"
+    elif page.size > ledger.checkpointed or not _is_checkpoint(ledger, page.size):
+        what = f"the ledger has no checkpoint over {page.size} events"
+    else:
+        return
+    yield Difference(1, "data-size", what, "cannot tell")
 
 
-def _compared(record: RunReader, one: _Cited) -> Difference | None:
+def _is_checkpoint(ledger: Ledger, size: int) -> bool:
     try:
-        quote = record.quote(_citation(one.marks))
-    except (MunimentError, LookupError, ValueError, TypeError, AttributeError) as error:
-        return Difference(one.line, _named(one), f"it leads nowhere: {error}")
-    value = one.marks.get("data-value" if one.tag == "circle" else "value", "")
-    if value != quote.value:
-        what = f"the ledger says {quote.value}, the page {value}"
-        return Difference(one.line, _named(one), what)
-    if one.text != quote.text:
-        what = f"the ledger is shown as {quote.text!r}, the page shows {one.text!r}"
-        return Difference(one.line, _named(one), what)
-    return None
+        return size_of(ledger.first_checkpoint_over(size - 1)) == size
+    except CannotTellError:
+        return False
 
 
-def _misplaced(record: RunReader, cited: list[_Cited]) -> list[Difference | None]:
-    """Return the dots that are not where their numbers belong on the line."""
-    found: list[Difference | None] = []
-    figures: dict[int, list[tuple[float, _Cited]]] = {}
-    for one in (one for one in cited if one.tag == "circle"):
-        number = _number(record, one)
+class _Comparison:
+    """Compares citation after citation."""
+
+    def __init__(self, record: RunReader) -> None:
+        self.record = record
+        self.number = 0
+        self.found: list[Difference] = []
+        self.dots: dict[int, list[tuple[float, Cited]]] = {}
+        self._rules: dict[str, Quote] = {}
+
+    def add(self, one: Cited) -> None:
+        """Compare *one*, and note whatever differs."""
+        if not one.citation:
+            what = "it shows a value, and cites nothing that could have it"
+            self._note(one, what, kind="cannot tell")
+            return
+        try:
+            quote = self._quote(one)
+        except CannotTellError as error:
+            self._note(one, str(error), kind="cannot tell")
+            return
+        except (MunimentError, *_MALFORMED) as error:
+            self.number += 1
+            self._note(one, f"it leads nowhere: {error}")
+            return
+        if quote.value == "erased" != one.value:
+            self._note(one, "it was erased since", kind="cannot tell")
+            return
+        self.number += 1
+        self._compare(one, quote)
+        if one.left is not None:
+            self._place(one)
+
+    def _quote(self, one: Cited) -> Quote:
+        """Return the quote; what follows from many events is looked for once."""
+        if "rule" not in one.citation:
+            return self.record.quote(one.citation)
+        key = repr(one.citation)
+        if key not in self._rules:
+            if len(self._rules) == _MOST_RULES:
+                what = f"a page has at most {_MOST_RULES} values of many events"
+                raise CannotTellError(what, rule="report/citation", place="", remedy="")
+            self._rules[key] = self.record.quote(one.citation)
+        return self._rules[key]
+
+    def _compare(self, one: Cited, quote: Quote) -> None:
+        if one.value != quote.value:
+            what = f"the ledger says {_cut(quote.value)}, the page {_cut(one.value)}"
+            self._note(one, what, one.value, quote.value)
+        elif one.text != quote.text:
+            what = (
+                f"the ledger is shown as {_cut(quote.text)!r}, "
+                f"the page shows {_cut(one.text)!r}"
+            )
+            self._note(one, what, one.text, quote.text)
+        elif one.written != one.form(quote):
+            what = "it is not written as a report writes it"
+            self._note(one, what, one.written, one.form(quote))
+
+    def _place(self, one: Cited) -> None:
+        number = _number(self.record, one.citation)
         if number is None:
-            found.append(Difference(one.line, _named(one), "a dot without a number"))
+            self._note(one, "a dot without a number")
         else:
-            figures.setdefault(one.figure, []).append((number, one))
-    for dots in figures.values():
-        low, high = min(dots, key=_first)[0], max(dots, key=_first)[0]
-        for number, one in dots:
-            if one.marks.get("cx") != left(number, low, high):
-                message = "the dot is not where its number belongs"
-                found.append(Difference(one.line, _named(one), message))
-    return found
+            self.dots.setdefault(one.figure, []).append((number, one))
+
+    def misplaced(self) -> Iterator[Difference]:
+        """Yield the dots that are not where their numbers belong on the line."""
+        for dots in self.dots.values():
+            numbers = [number for number, _ in dots]
+            low, high = min(numbers), max(numbers)
+            for number, one in dots:
+                if one.left != left(number, low, high):
+                    yield _difference(one, "the dot is not where its number belongs")
+
+    def _note(
+        self,
+        one: Cited,
+        message: str,
+        page: str = "",
+        ledger: str = "",
+        kind: str = "wrong",
+    ) -> None:
+        self.found.append(_difference(one, message, page, ledger, kind))
 
 
-def _first(dot: tuple[float, _Cited]) -> float:
-    return dot[0]
+def _difference(
+    one: Cited, message: str, page: str = "", ledger: str = "", kind: str = "wrong"
+) -> Difference:
+    cited = one.citation
+    event = cast("int | None", cited.get("event"))
+    path = str(cited.get("path", cited.get("head", "")))
+    place = f"#{path}" if "head" in cited else path
+    named = cited.get("rule") if event is None else f"{event}{place}"
+    return Difference(
+        one.line,
+        _cut(str(named or "value")),
+        message,
+        kind,
+        event,
+        _cut(path),
+        _cut(page),
+        _cut(ledger),
+    )
 
 
-def _number(record: RunReader, one: _Cited) -> float | None:
+def _number(record: RunReader, citation: dict[str, JsonValue]) -> float | None:
     try:
-        event, path = int(one.marks["data-event"]), one.marks["data-path"]
-        value = plain(record.look(event, path))
-    except (MunimentError, LookupError, ValueError):
+        value = record.look(cast("int", citation["event"]), str(citation["path"]))
+        number = plain(value)
+    except (MunimentError, *_MALFORMED):
         return None
-    return float(value) if isinstance(value, int | float) else None
+    return float(cast("float", number)) if is_on_a_line(number) else None
 
 
-def _citation(marks: dict[str, str]) -> dict[str, JsonValue]:
-    cited: dict[str, JsonValue] = {
-        name.removeprefix("data-"): value
-        for name, value in marks.items()
-        if name.startswith("data-") and name != "data-value"
-    }
-    if "event" in cited:
-        cited["event"] = int(str(cited["event"]))
-    if "event" in cited and not cited.keys() & {"path", "head"}:
-        cited["path"] = ""
-    return cited
+def _cut(text: str) -> str:
+    return clean(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}\u2026")
 
 
-def _named(one: _Cited) -> str:
-    marks = one.marks
-    place = marks.get("data-path", marks.get("data-head", ""))
-    return f"{marks.get('data-event', marks.get('data-rule', ''))}{place}"
+def _by_event(one: Cited) -> int:
+    """Order by event, so that the contents of each are read once."""
+    return cast("int", one.citation.get("event", -1))
+
+
+def _by_line(one: Difference) -> int:
+    return one.line

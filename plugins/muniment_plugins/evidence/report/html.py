@@ -23,43 +23,82 @@ from muniment_plugins.evidence.report.style import STYLE
 if TYPE_CHECKING:
     from muniment.encoding.canonical import JsonValue
     from muniment_plugins.evidence.report.blocks import Block, Piece, Section
-    from muniment_plugins.evidence.report.record import Citation, RunReader
+    from muniment_plugins.evidence.report.record import Citation, Quote, RunReader
 
-__all__ = ["TITLE", "as_html", "left"]
+__all__ = [
+    "AXIS",
+    "CLOSING",
+    "HEAD",
+    "TITLE",
+    "as_html",
+    "dot",
+    "is_on_a_line",
+    "left",
+    "opening",
+    "quoted",
+]
 
 TITLE = "Evidence report"
-WIDTH, _EDGE = 360, 8
+_WIDTH, _EDGE = 360, 8
+_DIGEST = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
+_POLICY = (
+    f"default-src 'none'; style-src 'sha256-{_DIGEST}'; "
+    "base-uri 'none'; form-action 'none'"
+)
+HEAD = (
+    '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+    f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
+    '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+    '<meta name="referrer" content="no-referrer">\n'
+    '<meta name="color-scheme" content="light dark">\n'
+    f"<title>{TITLE}</title>\n<style>{STYLE}</style>\n</head>\n"
+)
+AXIS = (
+    f'<svg viewBox="0 0 {_WIDTH} 20" role="img" aria-label="one dot each">'
+    f'<line x1="0" x2="{_WIDTH}" y1="10" y2="10"/>'
+)
+CLOSING = "</main>\n</body>\n</html>\n"
 
 
 def as_html(record: RunReader, sections: Iterable[Section]) -> Iterator[str]:
     """Yield the page, part by part."""
-    digest = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
-    policy = (
-        f"default-src 'none'; style-src 'sha256-{digest}'; "
-        "base-uri 'none'; form-action 'none'"
-    )
-    yield (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        '<meta name="referrer" content="no-referrer">\n'
-        '<meta name="color-scheme" content="light dark">\n'
-        f"<title>{TITLE}</title>\n<style>{STYLE}</style>\n</head>\n"
-        f'<body data-run="{escape(record.run)}" data-size="{record.size}">\n<main>\n'
-        f"<h1>{TITLE}</h1>\n"
-    )
+    yield HEAD
+    yield opening(record.run, record.size)
     for section in sections:
         yield f"<section>\n<h2>{escape(clean(section['title']))}</h2>\n"
         for block in cast("list[Block]", section["blocks"]):
             yield from _block(record, block)
         yield "</section>\n"
-    yield "</main>\n</body>\n</html>\n"
+    yield CLOSING
+
+
+def opening(run: str, size: int | str) -> str:
+    """Return what follows the head: which run the page is about, and how far it reads."""
+    return (
+        f'<body data-run="{escape(run)}" data-size="{size}">\n<main>\n'
+        f"<h1>{TITLE}</h1>\n"
+    )
+
+
+def quoted(quote: Quote) -> str:
+    """Return a value of the record, with its citation."""
+    marks = _marks({"value": quote.value, **quote.marks, "title": quote.reference})
+    return f"<data{marks}>{escape(quote.text)}</data>"
+
+
+def dot(quote: Quote, at: str) -> str:
+    """Return a number of the record as a dot, *at* so far from the left edge."""
+    marks = _marks({"data-value": quote.value, **quote.marks})
+    return (
+        f'<circle cx="{at}" cy="10" r="5"{marks}>'
+        f"<title>{escape(quote.text)}</title></circle>"
+    )
 
 
 def left(value: float, low: float, high: float) -> str:
     """Return how far from the left edge of a picture the dot of *value* is."""
     share = 0.5 if high <= low else (value - low) / (high - low)
-    return f"{_EDGE + share * (WIDTH - 2 * _EDGE):.1f}"
+    return f"{_EDGE + share * (_WIDTH - 2 * _EDGE):.1f}"
 
 
 def _block(record: RunReader, block: Block) -> Iterator[str]:
@@ -107,13 +146,9 @@ def _dots(record: RunReader, rows: list[Mapping[str, object]]) -> Iterator[str]:
     yield "<figure>\n"
     for row, dots in zip(rows, points, strict=True):
         yield f"<div>{_inline(record, cast('Piece', row['name']))}</div>\n"
-        yield f'<svg viewBox="0 0 {WIDTH} 20" role="img" aria-label="one dot each">'
-        yield f'<line x1="0" x2="{WIDTH}" y1="10" y2="10"/>'
+        yield AXIS
         for number, one in dots:
-            quote = record.quote(one)
-            marks = _marks({"data-value": quote.value, **quote.marks})
-            yield f'<circle cx="{left(number, low, high)}" cy="10" r="5"{marks}>'
-            yield f"<title>{escape(quote.text)}</title></circle>"
+            yield dot(record.quote(one), left(number, low, high))
         yield "</svg>\n"
     cited = [one for row in points for _, one in row]
     ends = (_inline(record, cited[numbers.index(one)]) for one in (low, high))
@@ -141,9 +176,7 @@ def _inline(record: RunReader, piece: Piece) -> str:
         return escape(clean(piece))
     if not isinstance(piece, Mapping):
         return "".join(_inline(record, one) for one in piece)
-    quote = record.quote(piece)
-    marks = _marks({"value": quote.value, **quote.marks, "title": quote.reference})
-    return f"<data{marks}>{escape(quote.text)}</data>"
+    return quoted(record.quote(piece))
 
 
 def _marks(marks: Mapping[str, str]) -> str:

@@ -1,0 +1,149 @@
+"""Checking a page of ``muniment report`` for ``muniment verify``.
+
+Rules:
+
+- The ledger is verified first, as `muniment verify` does it. A page that agrees with a
+  ledger that does not verify agrees with nothing: it is not compared.
+- The exit code is the worse of both: 1 if the ledger contradicts itself or the page, 3
+  if either cannot be told.
+- A page is a regular file of limited size; what is no page of this form is not guessed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from muniment.errors import CannotTellError
+from muniment_cli.shell.context import Session
+from muniment_cli.terminal.output import Cell, count, fields, hint, prose, say
+
+if TYPE_CHECKING:
+    from muniment.verification.report import Report
+    from muniment_plugins.evidence import ReportCheck
+
+__all__ = ["PageFile", "PageVerdict", "compared", "is_page", "page_at"]
+
+_ENDINGS = (".html",)
+_MOST = 16 << 20
+_SHOWN = 20
+_STYLES = {"agrees": "green", "wrong": "bold red", "cannot tell": "bold yellow"}
+_CODES = {"agrees": 0, "wrong": 1, "cannot tell": 3}
+
+
+@dataclass(frozen=True, slots=True)
+class PageFile:
+    """A page as it was read."""
+
+    path: Path
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class PageVerdict:
+    """What came of a page, beside what came of its ledger."""
+
+    path: Path
+    ledger: Report
+    checked: ReportCheck | None
+    """None if the ledger does not verify."""
+
+    @property
+    def verdict(self) -> str:
+        """``agrees``, ``wrong`` or ``cannot tell``."""
+        return "cannot tell" if self.checked is None else self.checked.verdict
+
+    @property
+    def exit_code(self) -> int:
+        """That of the ledger and the page together."""
+        codes = {self.ledger.exit_code, _CODES[self.verdict]}
+        return 1 if 1 in codes else max(codes)
+
+    def to_json(self) -> dict[str, object]:
+        """Return what a page adds to the document about its ledger."""
+        checked = self.checked
+        return {
+            "ok": self.ledger.ok and self.verdict == "agrees",
+            "exit_code": self.exit_code,
+            "page": {
+                "file": str(self.path),
+                "verdict": self.verdict,
+                "run": None if checked is None else checked.run or None,
+                "size": None if checked is None else checked.size,
+                "compared": 0 if checked is None else checked.compared,
+                "findings": []
+                if checked is None
+                else [asdict(one) for one in checked.findings],
+            },
+        }
+
+    def show(self) -> None:
+        """Say it to people, below what was said of the ledger."""
+        checked = self.checked
+        say()
+        if checked is None:
+            fields([("page", str(self.path)), ("values", _cell(self.verdict, ""))])
+            prose("✗ the ledger does not verify: the page was not compared", "bold red")
+            return
+        compared = f"{count(checked.compared, 'value')} compared"
+        about = f"{checked.run}, in the first {count(checked.size, 'event')}"
+        rows: list[tuple[str, Cell]] = [
+            ("page", str(self.path)),
+            *([("about run", about)] if checked.run else []),
+            ("values", _cell(self.verdict, compared)),
+        ]
+        fields(rows)
+        for one in checked.findings[:_SHOWN]:
+            say()
+            prose(f"✗ {one.kind}: {one.message}", "bold red")
+            prose(f"  at {self.path}:{one.line}: {one.citation}")
+        if (more := len(checked.findings) - _SHOWN) > 0:
+            prose(f"\n  and {more} more: --json names all")
+        if checked.compared:
+            hint(
+                "\nOnly values that name an event were compared: all other words are "
+                "those of whoever sent the page."
+            )
+
+
+def _cell(word: str, more: str) -> Cell:
+    return [(f"{word:<15}", _STYLES[word]), (more, "")]
+
+
+def is_page(target: str) -> bool:
+    """Tell whether *target* is named as pages are."""
+    return Path(target).suffix.lower() in _ENDINGS and not Path(target).is_dir()
+
+
+def compared(session: Session, page: PageFile, ledger: Report) -> PageVerdict:
+    """Compare *page* with the ledger at hand, of which *ledger* is said."""
+    from muniment_plugins.evidence import check_report
+
+    if ledger.findings:
+        return PageVerdict(page.path, ledger, None)
+    with session.open() as opened:
+        return PageVerdict(page.path, ledger, check_report(opened, page.text))
+
+
+def page_at(path: Path) -> PageFile:
+    """Read the page in *path*.
+
+    Raises:
+        CannotTellError: it is no file that can be read, or too large.
+
+    """
+    from muniment.files.folder import read_given
+
+    try:
+        return PageFile(path, read_given(path, _MOST).decode())
+    except UnicodeDecodeError:
+        what = "it is not UTF-8"
+    except (OSError, ValueError) as error:
+        what = str(getattr(error, "strerror", None) or error)
+    raise CannotTellError(
+        f"the page cannot be read: {what}",
+        rule="report/page",
+        place=str(path),
+        remedy="ask its sender for the page as `muniment report` wrote it",
+    )
