@@ -70,6 +70,20 @@ def test_each_value_that_differs_is_named(shell: Any, page: Path) -> None:
     assert f"{page}:{found['line']}: {found['event']}/result" in told.out
 
 
+def test_markdown(shell: Any, page: Path) -> None:
+    """The other form is compared in the same way."""
+    run = shell("verify", page, "--json").json["page"]["run"]
+    assert shell("report", run, "-o", "report.md").code == 0
+    told, document = both(shell, "report.md")
+    assert (told.code, document["page"]["verdict"]) == (0, "agrees")
+    assert document["page"]["compared"] > 30
+    change(page.with_suffix(".md"), ": `17` [", ": `18` [")
+    told, document = both(shell, "report.md")
+    (found,) = document["page"]["findings"]
+
+    assert (told.code, found["page"], found["ledger"]) == (1, "18", "17")
+
+
 def test_many_differences(shell: Any, page: Path) -> None:
     """People see the first twenty and how many there are; the document has all."""
     change(page, '<data value="', '<data value="1')

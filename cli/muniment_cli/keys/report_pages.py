@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PageFile", "PageVerdict", "compared", "is_page", "page_at"]
 
-_ENDINGS = (".html",)
+_ENDINGS = (".html", ".md")
 _MOST = 16 << 20
 _SHOWN = 20
 _STYLES = {"agrees": "green", "wrong": "bold red", "cannot tell": "bold yellow"}

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 
-from bundled import Bundles
+from bundled import Bundles, evidence_plugins
+from every_kind import make
+from muniment.ledger import Ledger
 from muniment_plugins.evidence import check_report
 from muniment_plugins.evidence.report.write import report_text
+from report_pages import HOSTILE, Page, hostile
 
 HIDING = {
     "a style of its own": ("</style>", "data{display:none}</style>"),
@@ -126,3 +133,120 @@ def test_values_that_need_many_events_are_bounded(bundles: Bundles) -> None:
 
     assert checked.verdict == "cannot tell"
     assert all("at most 1000 values" in one.message for one in checked.findings)
+
+
+# -- Markdown --------------------------------------------------------------------------
+
+
+def clean(ledger: Ledger, run: str) -> str:
+    """Return the Markdown page about *run*; it cites all that the other form cites."""
+    text = report_text(ledger, run, ".md")
+    cited = Page(report_text(ledger, run)).cited
+    names = [one for one in cited if one.get("data-as") in ("name", "path")]
+    checked = check_report(ledger, text)
+
+    assert checked.findings == ()
+    assert checked.verdict == "agrees"
+    assert checked.compared == len(cited) - len(names) > 10
+    return text
+
+
+def test_markdown_of_runs_of_every_kind(tmp_path: Path) -> None:
+    """Failed, canceled, resumed, asking, called: each citation is found and holds."""
+    make(tmp_path / "ledger.db", notes=3).close()
+    with Ledger.open(tmp_path / "ledger.db", plugins=evidence_plugins()) as ledger:
+        for one in ledger.events(type="run.started"):
+            clean(ledger, str(one.run))
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_markdown_of_hostile_texts(bundles: Bundles, name: str) -> None:
+    """Fences, spans, brackets and breaks in a value are part of the value."""
+    ledger = bundles.ledger
+    run = ledger.execute(hostile, params={"text": HOSTILE[name]}).run_id
+    ledger.checkpoint()
+    clean(ledger, run)
+    ledger.erase(run, reason="asked to")
+    ledger.checkpoint()
+    clean(ledger, run)
+
+
+def changes(text: str) -> Iterator[tuple[str, str]]:
+    """Yield what is changed in a Markdown page, and the page with the change."""
+    for found in re.finditer(r"(?<= )`[^`\n]+`(?= \[)", text):
+        yield found[0], f"{text[: found.end() - 1]}x{text[found.end() - 1 :]}"
+    for found in re.finditer(r"\[(\d+)([#/][^]]*)\]", text):
+        start, end = found.span()
+        yield found[0], f"{text[:start]}[9{found[1]}9{found[2]}]{text[end:]}"
+        yield found[0], f"{text[: end - 1]}/x{text[end - 1 :]}"
+        yield found[0], f"{text[:start]}{text[end:]}"
+    for found in re.finditer(r"`\[(\w+)\?[^`]*`", text):
+        yield found[0], f"{text[: found.start() + 2]}x{text[found.start() + 2 :]}"
+    for found in re.finditer(r"```text\n  ", text):
+        yield found[0], f"{text[: found.end()]}x{text[found.end() :]}"
+
+
+def test_any_change_to_a_citation_in_markdown(bundles: Bundles) -> None:
+    """To its text, its event, its path or its rule: the page does not agree any more."""
+    text = clean(bundles.ledger, bundles.other_run)
+    changed = list(changes(text))
+    assert len(changed) > 100
+    for what, page in changed:
+        checked = check_report(bundles.ledger, page)
+        assert checked.verdict != "agrees", what
+        assert checked.findings, what
+
+
+@pytest.mark.parametrize(
+    "added",
+    [
+        "`0.01`",
+        "- `p`: `0.01`",
+        "```text\n0.01\n```",
+        "<b>0.01</b>",
+        "<!-- `c1`",
+        "![x](http://evil.example/x.png)",
+        "[45/id]: http://evil.example",
+        "| a |",
+        "*0.01*",
+        "~~~",
+        "&lt;",
+        "`never closed",
+        "`0.01` [a rule]",
+        "`0.01` [99999]",
+        "`0.01` [count]",
+        "[45/id]",
+        "`` 0.01 ` [1/x]",
+    ],
+)
+def test_nothing_else_looks_like_a_value_in_markdown(
+    bundles: Bundles, added: str
+) -> None:
+    """Code that cites nothing, and whatever Markdown acts on, is named with its line."""
+    text = clean(bundles.ledger, bundles.other_run)
+    for page in (f"{text}\n{added}\n", text.replace("\n## ", f"\n{added}\n\n## ", 1)):
+        checked = check_report(bundles.ledger, page)
+        assert checked.verdict != "agrees"
+        line = page[: page.index(added)].count("\n") + 1
+        assert line in [one.line for one in checked.findings]
+
+
+@pytest.mark.parametrize("old", ["# Evidence report", "About run ", ", in the first "])
+def test_markdown_that_is_no_report(bundles: Bundles, old: str) -> None:
+    """Without the lines that say what it is about, nothing of it can be compared."""
+    text = report_text(bundles.ledger, bundles.other_run, ".md")
+    checked = check_report(bundles.ledger, text.replace(old, "# Other ", 1))
+
+    assert (checked.verdict, checked.compared) == ("cannot tell", 0)
+    assert checked.findings
+
+
+@pytest.mark.parametrize(
+    "part", ["`", "` ", "`` ` ", "[1/x]\n\n  ```text\n  ", "[", "\n#"]
+)
+def test_no_markdown_takes_longer_than_its_length(bundles: Bundles, part: str) -> None:
+    """Megabytes of something that never ends are read once."""
+    text = report_text(bundles.ledger, bundles.other_run, ".md")
+    page = text + "\n" + part * (4_000_000 // len(part))
+
+    assert check_report(bundles.ledger, page).verdict == "cannot tell"

@@ -100,7 +100,11 @@ def test_the_denominator(ledger: Ledger) -> None:
     (finding,) = check_report(ledger, lie).findings
     assert finding.citation == "runs"
     assert "the ledger says 3, the page 1" in finding.message
-    assert "One of `3`" in report_text(ledger, first, ".md")
+    text = report_text(ledger, first, ".md")
+    assert "One of `3`" in text
+    assert check_report(ledger, text).verdict == "agrees"
+    told = check_report(ledger, text.replace("One of `3`", "One of `1`")).findings
+    assert [(one.page, one.ledger, one.kind) for one in told] == [("1", "3", "wrong")]
 
 
 def test_the_pictures(ledger: Ledger) -> None:

@@ -23,7 +23,8 @@ from typing import TYPE_CHECKING, cast
 from muniment.encoding.visible import clean
 from muniment.errors import CannotTellError, MunimentError
 from muniment_plugins.evidence.report.html import is_on_a_line, left
-from muniment_plugins.evidence.report.pages import Cited, Page, read_page
+from muniment_plugins.evidence.report.markdown_pages import read_markdown
+from muniment_plugins.evidence.report.pages import Cited, Page, read_html
 from muniment_plugins.evidence.report.record import Quote, RunReader, plain
 from muniment_plugins.evidence.selection import size_of
 
@@ -88,7 +89,8 @@ class ReportCheck:
 
 def check_report(ledger: Ledger, text: str) -> ReportCheck:
     """Compare every citation of the page *text* with *ledger*."""
-    page = read_page(text)
+    read = read_markdown if text.startswith("# ") else read_html
+    page = read(text)
     found = [
         Difference(one.line, one.what, one.message, "cannot tell")
         for one in page.strays
@@ -158,7 +160,8 @@ class _Comparison:
             self.number += 1
             self._note(one, f"it leads nowhere: {error}")
             return
-        if quote.value == "erased" != one.value:
+        shown = one.text if one.value is None else one.value
+        if quote.value == "erased" != shown:
             self._note(one, "it was erased since", kind="cannot tell")
             return
         self.number += 1
@@ -179,7 +182,7 @@ class _Comparison:
         return self._rules[key]
 
     def _compare(self, one: Cited, quote: Quote) -> None:
-        if one.value != quote.value:
+        if one.value is not None and one.value != quote.value:
             what = f"the ledger says {_cut(quote.value)}, the page {_cut(one.value)}"
             self._note(one, what, one.value, quote.value)
         elif one.text != quote.text:

@@ -15,21 +15,30 @@ from muniment_plugins.evidence.report.html import TITLE
 
 if TYPE_CHECKING:
     from muniment_plugins.evidence.report.blocks import Block, Piece, Section
-    from muniment_plugins.evidence.report.record import Citation, RunReader
+    from muniment_plugins.evidence.report.record import Quote, RunReader
 
-__all__ = ["as_markdown"]
+__all__ = ["ACTS", "PLAIN", "as_markdown", "opening", "quoted"]
 
-_ACTS = re.compile(r"([\\`*_{}\[\]<>()#+!|~&$-])")
-_PLAIN = re.compile(r"(?:[A-Za-z0-9/#.-]|(?<=[A-Za-z0-9])_(?=[A-Za-z0-9]))+")
+ACTS = r"\\`*_{}\[\]<>()#+!|~&$-"
+"""What Markdown may act on, as in a class of a regular expression."""
+
+_ACTS = re.compile(f"([{ACTS}])")
+PLAIN = re.compile(r"(?:[A-Za-z0-9/#.-]|(?<=[A-Za-z0-9])_(?=[A-Za-z0-9]))+")
+"""A citation that Markdown leaves as it is."""
 
 
 def as_markdown(record: RunReader, sections: Iterable[Section]) -> Iterator[str]:
     """Yield the page, part by part."""
-    yield f"# {TITLE}\n"
+    yield opening(record.run, record.size)
     for section in sections:
         yield f"\n## {_own(str(section['title']))}\n\n"
         for block in cast("list[Block]", section["blocks"]):
             yield from _block(record, block)
+
+
+def opening(run: str, size: int | str) -> str:
+    """Return how a page begins: which run it is about, and how far it reads."""
+    return f"# {TITLE}\n\nAbout run {run}, in the first {size} events of its ledger.\n"
 
 
 def _block(record: RunReader, block: Block) -> Iterator[str]:
@@ -62,16 +71,16 @@ def _inline(record: RunReader, piece: Piece) -> str:
         return _own(piece)
     if not isinstance(piece, Mapping):
         return "".join(_inline(record, one) for one in piece)
-    return _quoted(record, piece)
+    return quoted(record.quote(piece), str(piece.get("as", "")))
 
 
-def _quoted(record: RunReader, citation: Citation) -> str:
-    quote = record.quote(citation)
+def quoted(quote: Quote, form: str) -> str:
+    """Return a value of the record, with its citation; the name of one has none."""
     named = quote.reference
-    short = f"[{named}]" if _PLAIN.fullmatch(named) else _span(f"[{named}]")
-    if citation.get("as") in ("name", "path"):
+    short = f"[{named}]" if PLAIN.fullmatch(named) else _span(f"[{named}]")
+    if form in ("name", "path"):
         return _span(quote.text)
-    if citation.get("as") != "block":
+    if form != "block":
         return f"{_span(quote.text)} {short}"
     fence = "`" * max(3, _longest(quote.text) + 1)
     inside = quote.text.replace("\n", "\n  ")

@@ -23,9 +23,10 @@ if TYPE_CHECKING:
     from muniment.encoding.canonical import JsonValue
     from muniment_plugins.evidence.report.record import Quote
 
-__all__ = ["Cited", "Page", "Stray", "read_page"]
+__all__ = ["MOST_STRAYS", "Cited", "Page", "Stray", "read_html"]
 
-_MOST_STRAYS = 20
+MOST_STRAYS = 20
+"""After so many, a page is read no further."""
 _ABOUT = re.compile(
     re.escape(html.opening("RUN", "SIZE"))
     .replace("RUN", "([0-9A-Z]{1,64})")
@@ -52,7 +53,8 @@ class Cited:
     """Of the page, from 1."""
     citation: dict[str, JsonValue]
     """Empty, if the page shows a value and cites nothing that there could be."""
-    value: str
+    value: str | None
+    """None, if the page shows a text and no more."""
     text: str
     """What the page shows."""
     written: str
@@ -84,8 +86,8 @@ class Page:
     strays: list[Stray] = field(default_factory=list[Stray])
 
 
-def read_page(text: str) -> Page:
-    """Return what is on the page *text*."""
+def read_html(text: str) -> Page:
+    """Return what is on the HTML page *text*."""
     page = Page()
     about = _ABOUT.match(text, len(html.HEAD))
     if not text.startswith(html.HEAD) or about is None:
@@ -108,7 +110,7 @@ def read_page(text: str) -> Page:
             page.cited.append(_value(line, found))
         elif found[3] is not None:
             page.cited.append(_dot(line, found, figures))
-        if len(page.strays) == _MOST_STRAYS:
+        if len(page.strays) == MOST_STRAYS:
             break
     return page
 

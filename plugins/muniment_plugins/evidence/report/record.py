@@ -54,6 +54,7 @@ Citation: TypeAlias = "Mapping[str, JsonValue]"
 _LONGEST = 200
 """How many characters of JSON a page repeats as they are; else their digest is there."""
 _KEPT = "".join(chr(one) for one in range(32, 127) if chr(one) != "%")
+_IN_QUERY = '/:,*.[]"{}'
 _SELECTS = ("run", "type", "scope", "series")
 
 
@@ -70,10 +71,15 @@ class Quote:
 
     @property
     def reference(self) -> str:
-        """The citation in short: ``45/result/pairs``, ``45#/time``, ``mean``."""
+        """The citation as one text: ``45/result``, ``45#/time``, ``count?type=x.y``."""
         marks = {name: as_ascii(one) for name, one in self.marks.items()}
         if "data-rule" in marks:
-            return marks["data-rule"]
+            about = [
+                f"{name.removeprefix('data-')}={url_quote(one, _IN_QUERY, errors='surrogatepass')}"
+                for name, one in self.marks.items()
+                if name not in ("data-rule", "data-as")
+            ]
+            return "?".join([marks["data-rule"], *(["&".join(about)] if about else [])])
         head = f"#{marks['data-head']}" if "data-head" in marks else ""
         return marks["data-event"] + head + marks.get("data-path", "")
 

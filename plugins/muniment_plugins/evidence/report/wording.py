@@ -14,13 +14,14 @@ from muniment.encoding.visible import clean
 if TYPE_CHECKING:
     from muniment.encoding.canonical import JsonValue
 
-__all__ = ["ERASED", "shown"]
+__all__ = ["ERASED", "VERDICTS", "shown"]
 
 ERASED = "erased"
 
 _LIMITS = {"block": 4_000}
 _LINE = 300
-_VERDICTS = {"true": "holds", "false": "refuted", "null": "undecided"}
+_WORDS = {"true": "holds", "false": "refuted", "null": "undecided"}
+VERDICTS = frozenset(_WORDS.values())
 
 
 def shown(value: JsonValue, form: str, event: object = None) -> str:
@@ -37,7 +38,7 @@ def shown(value: JsonValue, form: str, event: object = None) -> str:
     else:
         text = json.dumps(value, ensure_ascii=False)
     if form == "verdict":
-        return _VERDICTS.get(text, clean(_cut(text, _LINE, event)))
+        return _WORDS.get(text, clean(_cut(text, _LINE, event)))
     text = clean(_cut(text, _LIMITS.get(form, _LINE), event))
     return text if form == "block" else text.replace("\n", "\u21b5")
 
