@@ -38,7 +38,6 @@ CHANGED = {
         ["chunk-bad", "chunk-cut", "chunk-none"],
     )
     | keys(["urllib3_stream", "requests_sized"], ["chunk-cut"]),
-    "`urllib` in parts": keys(["urllib_parts"], ["reset-sized"]),
     "`aiohttp`": keys(["aiohttp"], ["deflate-bad"]),
 }
 """By the first cell of the page's table: what its row speaks of."""

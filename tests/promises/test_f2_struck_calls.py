@@ -1,22 +1,31 @@
 """A record says what the program got: an answer that it never had is not in it.
 
 Timeouts and Ctrl-C strike calls at every point where they wait for something, in the same
-turn of the loop as what they wait for. What the program saw is recorded, and replayed.
+turn of the loop as what they wait for. What the program saw is recorded, and replayed. Where
+a server holds its answer, so that the point does not depend on time, a program alone sees
+the same. What is not the same is in a table of the how-to page.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
+import re
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from held_calls import BEGINNINGS, HELD_ASYNC, HELD_SYNC, Holding
 from recording import PYTHON, Desk
 from struck_calls import ASYNC, SYNC
+from thrice import Key, Thrice, thrice
+
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "record-programs.md"
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n"
 KINDS: dict[str, list[bytes]] = {
@@ -139,3 +148,66 @@ def test_what_a_signal_raises_strikes_wherever_a_call_waits(
     again = desk.replay(done.run, *line)
     assert saw(again.err) == live
     assert json.loads(again.out)["verdict"] == "acceptable", again.out
+
+
+def keys(libraries: Iterable[str], hows: Iterable[str]) -> set[Key]:
+    """Return what strikes each of *libraries* in an answer of known length."""
+    names = [name for name in BEGINNINGS if name.startswith("sized")]
+    ways = (f"by_{one}_parts" for one in libraries)
+    return {*itertools.product(ways, hows, names)}
+
+
+IN_ASYNC = {
+    "`httpx`, `httpx2` on a loop": keys(
+        ["httpx", "httpx2"], ["cancelled", "limited", "waited_for"]
+    )
+}
+IN_SYNC = {
+    "`httpx`, `httpx2`, `urllib3`, `requests`, `urllib`": keys(
+        ["httpx", "httpx2", "urllib3", "requests", "urllib"], ["KeyboardInterrupt"]
+    )
+}
+"""By the first cell of the page's table: what its row speaks of."""
+
+
+def held(desk: Desk, program: str) -> Thrice:
+    """Return what *program* sees of calls whose answers are held."""
+    desk.write("agent.py", program)
+    sent = desk.place / "sent"
+    with Holding(sent) as server:
+        return thrice(desk, PYTHON, "agent.py", server.url, str(sent), *BEGINNINGS)
+
+
+def test_what_strikes_a_task_is_what_strikes_it_alone(desk: Desk) -> None:
+    """The same error, with all behind it, after the same part of the answer."""
+    told = held(desk, HELD_ASYNC)
+    assert len(told.alone) == (6 * 3 + 2) * len(BEGINNINGS)
+    assert told.alone["by_httpx2_parts", "cancelled", "chunked-3"] == [
+        [200, "one"],
+        ["asyncio.exceptions", "CancelledError", "()"],
+    ]
+    (known,) = IN_ASYNC.values()
+    different = told.different(known, known)
+    assert not different, "\n".join(different)
+    assert told.verdict == "acceptable"
+
+
+def test_what_strikes_a_call_is_what_strikes_it_alone(desk: Desk) -> None:
+    """So it is with Ctrl-C, and with errors that a handler raises."""
+    told = held(desk, HELD_SYNC)
+    assert len(told.alone) == 10 * 2 * len(BEGINNINGS)
+    assert told.alone["by_urllib_parts", "TimeUp", "sized-3"] == [
+        [200, "one"],
+        ["__main__", "TimeUp", "('time is up',)"],
+    ]
+    (known,) = IN_SYNC.values()
+    different = told.different(known, known)
+    assert not different, "\n".join(different)
+    assert told.verdict == "acceptable"
+
+
+def test_what_is_struck_elsewhere_than_alone_is_on_the_page() -> None:
+    """Each exception that the tests make is a row of the table, and the other way round."""
+    _, _, table = PAGE.read_text().partition("| Who reads | what strikes |")
+    rows = re.findall(r"^\| (`.*?) \|", table.partition("\n\n")[0], re.MULTILINE)
+    assert rows == [*IN_ASYNC, *IN_SYNC]

@@ -14,10 +14,11 @@ from __future__ import annotations
 __all__ = ["ASYNC", "SYNC"]
 
 ASYNC = r"""
-import asyncio, json, os, selectors, sys
-import aiohttp, httpx
+import asyncio, json, os, selectors, ssl, sys
+import aiohttp, httpx, httpx2
 URL, FILE = sys.argv[1:3]
 OFFLINE = "MUNIMENT_OFFLINE" in os.environ
+CONTEXT = ssl.create_default_context()  # to make one takes longer than a call
 LONG = 500.0
 asked = 0
 def counting(write):
@@ -56,7 +57,7 @@ async def by_aiohttp(url, way, seen, total):
             seen.append("end")
 def by(library):
     async def ask(url, way, seen, total):
-        async with library.AsyncClient(timeout=None) as client:
+        async with library.AsyncClient(timeout=None, verify=CONTEXT) as client:
             if way == "whole":
                 seen += [(await client.get(url)).text, "end"]
             else:
@@ -65,7 +66,7 @@ def by(library):
                     async for data in r.aiter_bytes(): seen.append(data.decode())
                     seen.append("end")
     return ask
-LIBRARIES = {"aiohttp": by_aiohttp, "httpx": by(httpx)}
+LIBRARIES = {"aiohttp": by_aiohttp, "httpx": by(httpx), "httpx2": by(httpx2)}
 
 async def cancelled(call):
     task = asyncio.ensure_future(call)
@@ -132,10 +133,11 @@ for one in again() if OFFLINE else live():
 """
 
 SYNC = r"""
-import json, sys, os, urllib.request
-import httpx, requests, urllib3
+import json, sys, os, ssl, urllib.request
+import httpx, httpx2, requests, urllib3
 URL, FILE = sys.argv[1:3]
 OFFLINE = "MUNIMENT_OFFLINE" in os.environ
+CONTEXT = ssl.create_default_context()  # to make one takes longer than a call
 class TimeUp(Exception):
     pass
 left, struck_by = 0, TimeUp
@@ -147,11 +149,12 @@ def strike(frame, event, called):
             sys.setprofile(None)
             raise struck_by("time is up")
 
-def by_httpx(url, seen):
-    with httpx.stream("GET", url, timeout=None) as r:
+def by_httpx(url, seen, library=httpx):
+    with library.stream("GET", url, timeout=None, verify=CONTEXT) as r:
         seen.append(r.status_code)
         for data in r.iter_bytes(): seen.append(data.decode())
         seen.append("end")
+def by_httpx2(url, seen): by_httpx(url, seen, httpx2)
 def by_requests(url, seen):
     with requests.get(url, stream=True) as r:
         seen.append(r.status_code)
@@ -164,7 +167,7 @@ def by_urllib(url, seen):
     with urllib.request.urlopen(url) as r:
         seen += [r.status]
         seen += [r.read().decode(), "end"]
-LIBRARIES = {"httpx": by_httpx, "requests": by_requests, "urllib3": by_urllib3, "urllib": by_urllib}
+LIBRARIES = {"httpx": by_httpx, "httpx2": by_httpx2, "requests": by_requests, "urllib3": by_urllib3, "urllib": by_urllib}
 
 def struck(key):
     global left, struck_by

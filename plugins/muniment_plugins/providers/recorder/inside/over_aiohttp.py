@@ -57,7 +57,7 @@ def patch(module: Any, client: Client, wire: Any) -> None:
 
     async def perform(self: Any, req: Any, traces: Any, limits: Any) -> Came:
         conn = await original(self, req, traces, limits)
-        return await _sent(wire, conn, req, limits)
+        return await _sent(wire, conn, req, limits, module.helpers.TimerNoop())
 
     @functools.wraps(original)
     async def connect(self: Any, req: Any, traces: Any, timeout: Any) -> Any:
@@ -135,8 +135,12 @@ class _Collected:
         """Wait for nothing."""
 
 
-async def _sent(wire: Any, conn: Any, req: Any, limits: Any) -> Came:
-    """Send *req* over *conn*, and return what came."""
+async def _sent(wire: Any, conn: Any, req: Any, limits: Any, untimed: Any) -> Came:
+    """Send *req* over *conn*, and return what came.
+
+    Where the limit of the whole call strikes, the library tells the program, not us: it
+    would take that for a limit of connecting. So the head is read *untimed*.
+    """
     try:
         conn.protocol.set_response_params(
             timer=req._timer,  # noqa: SLF001 - the library hands it over like this
@@ -155,6 +159,7 @@ async def _sent(wire: Any, conn: Any, req: Any, limits: Any) -> Came:
         response.close()
 
     try:
+        response._timer = untimed  # noqa: SLF001 - the request's own goes on around us
         await response.start(conn)
         came = _head(wire, response)
         chunked = spelled.is_chunked(came)

@@ -39,17 +39,16 @@ def patch(module: Any, client: Client, wire: Any) -> None:
         came = spelled.came_of(answer)
         if wire.is_stream(came, req.get_method()):
             return came._replace(more=_chunks(answer), close=answer.close)
-        chunks: list[bytes] = []
-        fault = None
+        pieces: list[bytes] = []
+        broken = None
         try:
-            chunks.append(answer.read())
-        except http.client.IncompleteRead as error:
-            chunks.append(error.partial)
-            fault = names.told(error)
+            pieces.extend(_whole(answer))
         except Exception as error:  # noqa: BLE001 - whatever it is, it is recorded
-            fault = names.told(error)
+            broken = error
         answer.close()
-        return came._replace(chunks=chunks, fault=fault)
+        whole = b"".join(pieces)
+        came = came._replace(chunks=[whole] if whole else [])
+        return wire.ending(came, names, broken)  # type: ignore[no-any-return]
 
     @functools.wraps(original)
     def do_open(self: Any, http_class: Any, req: Any, **options: Any) -> Any:
@@ -72,6 +71,23 @@ def _chunks(answer: Any) -> Iterator[bytes]:
     """Yield the chunks of *answer* as they arrive."""
     while data := answer.read1(_AT_ONCE):
         yield data
+
+
+def _whole(answer: Any) -> Iterator[bytes]:
+    """Yield a body that ends, as it arrives; raise what its `read` would."""
+    if answer.chunked:
+        try:
+            yield answer.read()
+        except http.client.IncompleteRead as error:
+            yield error.partial
+            raise
+        return
+    parts: list[bytes] = []
+    for data in _chunks(answer):
+        yield data
+        parts.append(data)
+    if answer.length:
+        raise http.client.IncompleteRead(b"".join(parts), answer.length)
 
 
 def _bytes(data: Any) -> bytes:
