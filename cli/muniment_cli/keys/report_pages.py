@@ -100,10 +100,10 @@ class PageVerdict:
             prose(f"  at {self.path}:{one.line}: {one.citation}")
         if (more := len(checked.findings) - _SHOWN) > 0:
             prose(f"\n  and {more} more: --json names all")
-        if checked.compared:
+        if checked.compared and checked.findings:
             hint(
-                "\nOnly values that name an event were compared: all other words are "
-                "those of whoever sent the page."
+                "\nAll other words of the page are those of whoever sent it: they were "
+                "not compared."
             )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -133,6 +133,50 @@ def test_values_that_need_many_events_are_bounded(bundles: Bundles) -> None:
 
     assert checked.verdict == "cannot tell"
     assert all("at most 1000 values" in one.message for one in checked.findings)
+
+
+EDITS: dict[str, Callable[[list[str], int], list[str]]] = {
+    "leaves out": lambda lines, at: [*lines[:at], *lines[at + 1 :]],
+    "exchanges": lambda lines, at: [
+        *lines[:at],
+        *lines[at : at + 2][::-1],
+        *lines[at + 2 :],
+    ],
+}
+
+
+@pytest.mark.parametrize("suffix", [".html", ".md"])
+@pytest.mark.parametrize("name", EDITS)
+def test_no_line_of_a_page_may_be_another(
+    bundles: Bundles, name: str, suffix: str
+) -> None:
+    """Left out, or elsewhere: a page agrees if all of it is the report's."""
+    text = report_text(bundles.ledger, bundles.other_run, suffix)
+    lines = text.splitlines(keepends=True)
+    first = lines.index("<main>\n") if suffix == ".html" else 0
+    agreeing = [
+        at
+        for at in range(first, len(lines) - 1)
+        if (other := EDITS[name](lines, at)) != lines
+        and check_report(bundles.ledger, "".join(other)).verdict == "agrees"
+    ]
+
+    assert agreeing == []
+
+
+def test_no_word_of_a_page_may_be_another(bundles: Bundles) -> None:
+    """Each text outside of citations, too: labels, sentences, titles of sections."""
+    html = report_text(bundles.ledger, bundles.other_run)
+    at = html.index("<section>")
+    words = [
+        one for one in re.finditer(r">[^<>\n]*[a-z][^<>\n]*<", html) if one.start() > at
+    ]
+    for one in words:
+        page = f"{html[: one.end() - 1]}: not{html[one.end() - 1 :]}"
+        checked = check_report(bundles.ledger, page)
+        assert checked.verdict != "agrees"
+        assert checked.findings[0].line == html.count("\n", 0, one.end()) + 1
+    assert len(words) > 60
 
 
 # -- Markdown --------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Compares every citation of a report with the ledger.
+"""Compares a report with the ledger: every citation, and then the page as a whole.
 
     checked = check_report(ledger, Path("report.html").read_text())
     checked.verdict, checked.compared, checked.findings
@@ -10,7 +10,9 @@ Rules:
 - The page is believed in nothing but run, size and citations.
 - *Wrong*: the ledger contradicts it. *Cannot tell*: something could not be compared, or
   nothing was. Silence is no agreement.
-- Words that cite nothing are not compared: they are the word of whoever sent the page.
+- If all that agrees, the page is compared with the report that is written again: with
+  its rows, sections and words that cite nothing, and with what somebody left out. Another
+  muniment, or other plugins, may have written it: such a difference is *cannot tell*.
 - The ledger is believed: `muniment verify` judges it before this is asked.
 """
 
@@ -26,6 +28,7 @@ from muniment_plugins.evidence.report.html import is_on_a_line, left
 from muniment_plugins.evidence.report.markdown_pages import read_markdown
 from muniment_plugins.evidence.report.pages import Cited, Page, read_html
 from muniment_plugins.evidence.report.record import Quote, RunReader, plain
+from muniment_plugins.evidence.report.whole import first_change
 from muniment_plugins.evidence.selection import size_of
 
 if TYPE_CHECKING:
@@ -88,9 +91,9 @@ class ReportCheck:
 
 
 def check_report(ledger: Ledger, text: str) -> ReportCheck:
-    """Compare every citation of the page *text* with *ledger*."""
-    read = read_markdown if text.startswith("# ") else read_html
-    page = read(text)
+    """Compare the page *text* with *ledger*: every citation, and then all of it."""
+    is_markdown = text.startswith("# ")
+    page = read_markdown(text) if is_markdown else read_html(text)
     found = [
         Difference(one.line, one.what, one.message, "cannot tell")
         for one in page.strays
@@ -101,10 +104,14 @@ def check_report(ledger: Ledger, text: str) -> ReportCheck:
     found += _of_page(ledger, page)
     if not page.run or any(one.citation.startswith("data-") for one in found):
         return ReportCheck(0, tuple(found), page.run, page.size)
-    compared = _Comparison(RunReader(ledger, page.run, page.size))
+    record = RunReader(ledger, page.run, page.size)
+    compared = _Comparison(record)
     for one in sorted(page.cited, key=_by_event):
         compared.add(one)
     found += [*compared.found, *compared.misplaced()]
+    suffix = ".md" if is_markdown else ".html"
+    if not found and (change := first_change(record, text, suffix)):
+        found.append(Difference(change[0], "page", change[1], "cannot tell"))
     found.sort(key=_by_line)
     return ReportCheck(compared.number, tuple(found), page.run, page.size)
 

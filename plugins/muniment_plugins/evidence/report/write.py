@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from muniment.ledger import Ledger
     from muniment_plugins.evidence.report.blocks import Section
 
-__all__ = ["Reported", "report_text", "write_report"]
+__all__ = ["Reported", "page_of", "report_text", "write_report"]
 
 Render = Callable[[RunReader, "Iterable[Section]"], Iterator[str]]
 
@@ -58,7 +58,7 @@ def write_report(ledger: Ledger, run: str, path: Path) -> Reported:
     if path.is_symlink() or path.exists():
         raise _usage("there is something already", path, "choose another name")
     record = _record(ledger, run)
-    data = _text(record, path.suffix).encode()
+    data = page_of(record, path.suffix).encode()
     try:
         write_new(path, [data])
     except OSError as error:
@@ -69,7 +69,13 @@ def write_report(ledger: Ledger, run: str, path: Path) -> Reported:
 
 def report_text(ledger: Ledger, run: str, suffix: str = ".html") -> str:
     """Return the report about *run*, as `write_report` would write it."""
-    return _text(_record(ledger, run), suffix)
+    return page_of(_record(ledger, run), suffix)
+
+
+def page_of(record: RunReader, suffix: str) -> str:
+    """Return the report about the run of *record*, up to its checkpoint."""
+    record.verified()
+    return "".join(_FORMS[suffix](record, _sections(record)))
 
 
 def _record(ledger: Ledger, run: str) -> RunReader:
@@ -83,11 +89,6 @@ def _record(ledger: Ledger, run: str) -> RunReader:
                 remedy="sign one, where the key is: muniment checkpoint",
             )
     return RunReader(ledger, chosen, size)
-
-
-def _text(record: RunReader, suffix: str) -> str:
-    record.verified()
-    return "".join(_FORMS[suffix](record, _sections(record)))
 
 
 def _sections(record: RunReader) -> Iterator[Section]:
