@@ -38,11 +38,13 @@ def test_the_tour_can_be_taken_twice(
             "completeness  checked",
             "edited",
             "foreign",
+            "where each value names its event",
         ):
             assert shown in out
         assert "\x1b" not in out
     place = TourPlace(tmp_path / "tour")
     assert verify(place.ledger, home=place.home).ok
+    assert len(list(place.directory.glob("report-*.html"))) == 2
     assert not home.exists()
 
 
@@ -59,7 +61,7 @@ def test_what_to_try_next_can_be_pasted(
     monkeypatch.setenv("MUNIMENT_HOME", str(place.home))
     given = [line.split("   ")[1] for line in lines if line.startswith("   muniment")]
     codes = [main(shlex.split(one)[1:]) for one in given]
-    assert codes == [0, 0, 0, 1]  # the last verifies a copy that was tampered with
+    assert codes == [0, 0, 0, 0, 1]  # the last verifies a copy that was tampered with
     assert "error:" not in capsys.readouterr().err
 
 

@@ -2,6 +2,7 @@
 
     DIR/.muniment/ledger.db     the ledger
     DIR/trust-home/             its keys, pins and memory, apart from the user's own
+    DIR/report-SEQ.html         a page to read about the run, beside a proof of its verdict
     DIR/tampered/               copies that were tampered with, and caught
 
 Rules:
@@ -26,6 +27,8 @@ from muniment_cli.tour.place import PLUGINS, TourPlace
 from muniment_cli.views.event_view import SHORT_RUN
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from muniment.formats.statement import Event
     from muniment.ledger import Ledger
     from muniment_plugins.harness import Experiment, Result
@@ -82,10 +85,10 @@ def tour(place: TourPlace) -> int:
         result = _record(ledger)
         _look(ledger, result)
         _replay(ledger, result)
-        _prove(ledger, result, place)
+        page = _prove(ledger, result, place)
     _verify(place)
     _tamper(place)
-    _what_next(place, result)
+    _what_next(place, result, page)
     return 0
 
 
@@ -175,7 +178,7 @@ def _replay(ledger: Ledger, result: Result) -> None:
     )
 
 
-def _prove(ledger: Ledger, result: Result, place: TourPlace) -> None:
+def _prove(ledger: Ledger, result: Result, place: TourPlace) -> Path:
     from muniment.formats.tlog_proof import check_inclusion, origin_of_proof, with_event
 
     _heading(4, "Prove", "One event, for somebody who has neither ledger nor muniment.")
@@ -188,6 +191,8 @@ def _prove(ledger: Ledger, result: Result, place: TourPlace) -> None:
     data = path.read_bytes()
     keys = ledger.keys.current("checkpoint")
     found = check_inclusion(data, origin_of_proof(data), keys, str(path))
+    page = place.directory / f"report-{event.seq}.html"
+    _report(ledger, result.run_id, page)
     fields(
         _indented(
             {
@@ -196,9 +201,20 @@ def _prove(ledger: Ledger, result: Result, place: TourPlace) -> None:
                 "by": f"{len(proof.hashes)} hashes and the checkpoint key "
                 f"{found.checkpoint_key[:23]}…",
                 "written to": path.name,
+                "to read": f"{page.name}, where each value names its event",
             }
         )
     )
+    return page
+
+
+def _report(ledger: Ledger, run: str, page: Path) -> None:
+    """Write the page about *run*, and compare it with the ledger."""
+    from muniment_plugins.evidence import check_report, write_report
+
+    write_report(ledger, run, page)
+    checked = check_report(ledger, page.read_text(encoding="utf-8"))
+    _expect(checked.verdict == "agrees", "the page does not agree with the ledger")
 
 
 def _verify(place: TourPlace) -> None:
@@ -250,7 +266,7 @@ def _tamper(place: TourPlace) -> None:
     table(["   attack", "caught as", "by rule"], rows)
 
 
-def _what_next(place: TourPlace, result: Result) -> None:
+def _what_next(place: TourPlace, result: Result, page: Path) -> None:
     say()
     say("Try next", "bold")
     run = result.run_id[:SHORT_RUN]
@@ -260,6 +276,7 @@ def _what_next(place: TourPlace, result: Result) -> None:
         ("muniment events --type 'property.*'", "what was tested, and how far apart"),
         (f"muniment runs show {run}", "the run, as a record"),
         (f"muniment replay {run}", "in its own process, without network"),
+        (f"muniment verify {page.name}", "a page to read, beside its ledger"),
         ("muniment verify tampered/edited.db", "what an auditor sees"),
     ):
         say(f"   {command:<39}{what}".rstrip())

@@ -9,7 +9,7 @@ from muniment.errors import UsageError
 
 __all__ = ["PLUGINS", "TourPlace", "place_of"]
 
-PLUGINS = ("capsule", "harness")
+PLUGINS = ("capsule", "evidence", "harness")
 """The plugins that the tour needs, whatever else is installed or forbidden here."""
 
 
