@@ -126,7 +126,8 @@ def test_values_that_need_many_events_are_bounded(bundles: Bundles) -> None:
     """Each counts the ledger anew, so that a page must not ask for it without end."""
     html = report_text(bundles.ledger, bundles.other_run)
     asks = "".join(
-        f'<data value="0" data-rule="count" data-type="t{one}" title="count">0</data>'
+        f'<data value="0" data-rule="count" data-type="t{one}" '
+        f'title="count?type=t{one}">0</data>'
         for one in range(1_001)
     )
     checked = check_report(bundles.ledger, html.replace("</main>", asks + "</main>"))
