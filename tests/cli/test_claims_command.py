@@ -199,3 +199,32 @@ def test_erased_words_are_left_out_and_nothing_else(
     assert [run for run, *_ in before] == tried
     assert said() == before
     assert "was erased" in shell("claims", "--json").out
+
+
+def judged(passed: object) -> dict[str, object]:
+    """Return the data of a verdict."""
+    return {"hypothesis": "h", "verifier": "v", "passed": passed, "p_value": 0.01}
+
+
+@pytest.mark.parametrize(
+    "said", [*itertools.permutations([True, False, None]), (True, True)]
+)
+def test_no_verdict_hides_another(
+    shell: Any, work: Path, said: tuple[bool | None, ...]
+) -> None:
+    """A writer may reach as many as they like about one hypothesis: all are told."""
+
+    def flips(run: Run) -> None:
+        run.record("claim.stated", {"id": "c", "text": "t"})
+        for one in said:
+            run.record("verdict.reached", judged(one))
+
+    with Ledger.create(work / ".muniment" / "ledger.db") as ledger:
+        ledger.execute(flips)
+    ((told,),) = [one["runs"] for one in shell("claims", "--json").json]
+    line = shell("claims").out.splitlines()[1]
+    counts = [said.count(one) for one in (True, False, None)]
+
+    assert tuple(one["passed"] for one in told["verdicts"]) == said
+    assert line.split()[2:-1] == [str(one) for one in counts if one]
+    assert shell("claims", "c").out.count(" h ") == len(said)

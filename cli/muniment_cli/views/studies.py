@@ -121,28 +121,27 @@ class Study:
 
 
 def verdicts_of(ledger: Ledger, run: str) -> tuple[StudyVerdict, ...]:
-    """Return the verdicts of *run*, in planned order, and those that are missing."""
-    said = [
-        _reached(ledger, event)
-        for event in ledger.events(run=run, type="verdict.reached")
-    ]
-    unjudged = [
-        StudyVerdict(
-            str(event.raw["hypothesis"]), event.scope or "", None, judged=False
-        )
-        for event in ledger.events(run=run, type="hypothesis.unjudged")
-    ]
-    found = {(one.hypothesis, one.condition): one for one in [*unjudged, *said]}
-    stated = next(ledger.events(run=run, type="experiment.registered", limit=1), None)
-    if stated is None:
-        return tuple(found.values())
-    from muniment_plugins.harness.experiment.unjudged import planned, unjudged_of
+    """Return the verdicts of *run*, in planned order, and those that are missing.
 
-    left = unjudged_of(ledger, list(ledger.events(run=run)))
-    for pair, why in left.items():
-        found[pair] = StudyVerdict(*pair, None, judged=False, why=why)
-    order = {pair: found[pair] for pair in planned(ledger, stated)}
-    return tuple({**order, **found}.values())
+    Each that was reached stands: a later one about the same does not hide an earlier one.
+    """
+    found: dict[tuple[str, str], list[StudyVerdict]] = {}
+    for event in ledger.events(run=run, type="verdict.reached"):
+        one = _reached(ledger, event)
+        found.setdefault((one.hypothesis, one.condition), []).append(one)
+    for event in ledger.events(run=run, type="hypothesis.unjudged"):
+        pair = (str(event.raw["hypothesis"]), event.scope or "")
+        found.setdefault(pair, [StudyVerdict(*pair, None, judged=False)])
+    stated = next(ledger.events(run=run, type="experiment.registered", limit=1), None)
+    order: dict[tuple[str, str], list[StudyVerdict]] = {}
+    if stated is not None:
+        from muniment_plugins.harness.experiment.unjudged import planned, unjudged_of
+
+        left = unjudged_of(ledger, list(ledger.events(run=run)))
+        for pair, why in left.items():
+            found[pair] = [StudyVerdict(*pair, None, judged=False, why=why)]
+        order = {pair: found[pair] for pair in planned(ledger, stated)}
+    return tuple(one for told in {**order, **found}.values() for one in told)
 
 
 def _reached(ledger: Ledger, event: Event) -> StudyVerdict:
