@@ -96,6 +96,7 @@ SITUATIONS = {
         hands=(
             "work.py",
             *("end-of-november.note", "end-of-december.note", "december.zip"),
+            "report.html",
             *("november.db", "november.db.blobs", "december.db", "december.db.blobs"),
         ),
     ),

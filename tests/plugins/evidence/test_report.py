@@ -155,7 +155,7 @@ def test_what_was_erased_is_shown_as_erased(bundles: Bundles) -> None:
     assert clean(bundles.ledger, after) > 40
     assert findings
     named = {one.citation.split("/")[0] for one in findings}
-    assert named == {str(asked.seq), "verify"}  # there is one more event to verify
+    assert named == {str(asked.seq)}
 
 
 @pytest.mark.parametrize("what", ["value", "text", "event", "path"])

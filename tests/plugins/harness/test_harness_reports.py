@@ -149,7 +149,12 @@ def test_what_was_measured_and_erased(ledger: Ledger) -> None:
     """Erasing a run's blobs leaves a page that says where something was erased."""
     study().run(replicates=5, ledger=ledger)
     (run,) = runs(ledger)
+    before = [report_text(ledger, run, form) for form in (".html", ".md")]
     ledger.erase(run, reason="asked to")
     page = clean(ledger, report_text(ledger, run))
+    for old in before:
+        checked = check_report(ledger, old)
+        assert checked.verdict == "cannot tell"
+        assert "it was erased since" in {one.message for one in checked.findings}
 
     assert "erased" in {one["value"] for one in page.cited if "value" in one}

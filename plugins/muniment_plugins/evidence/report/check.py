@@ -150,6 +150,8 @@ class _Comparison:
         self.number = 0
         self.found: list[Difference] = []
         self.dots: dict[int, list[tuple[float, Cited]]] = {}
+        self.erased: set[int] = set()
+        """Pictures of which a dot was erased: nobody knows their scale any more."""
         self._rules: dict[str, Quote] = {}
 
     def add(self, one: Cited) -> None:
@@ -170,6 +172,7 @@ class _Comparison:
         shown = one.text if one.value is None else one.value
         if quote.value == "erased" != shown:
             self._note(one, "it was erased since", kind="cannot tell")
+            self.erased |= set() if one.left is None else {one.figure}
             return
         self.number += 1
         self._compare(one, quote)
@@ -211,12 +214,14 @@ class _Comparison:
 
     def misplaced(self) -> Iterator[Difference]:
         """Yield the dots that are not where their numbers belong on the line."""
-        for dots in self.dots.values():
+        for figure, dots in self.dots.items():
+            kind = "cannot tell" if figure in self.erased else "wrong"
             numbers = [number for number, _ in dots]
             low, high = min(numbers), max(numbers)
             for number, one in dots:
                 if one.left != left(number, low, high):
-                    yield _difference(one, "the dot is not where its number belongs")
+                    what = "the dot is not where its number belongs"
+                    yield _difference(one, what, kind=kind)
 
     def _note(
         self,

@@ -30,7 +30,6 @@ def proof(record: RunReader, events: list[Event]) -> Iterator[Section]:
     rows: list[Row] = [
         ["integrity of the run", {"rule": "verify", "of": "integrity"}],
         ["completeness of the run", {"rule": "verify", "of": "completeness"}],
-        ["signatures checked", {"rule": "verify", "of": "signatures_checked"}],
         ["ledger", head(events[0].seq, "ledger")],
         ["checkpoint over", [{"rule": "checkpoint", "of": "size"}, " events"]],
         ["root of their tree", {"rule": "checkpoint", "of": "root"}],
