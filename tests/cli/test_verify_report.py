@@ -18,7 +18,7 @@ def program(run: Run) -> int:
     """State a claim, and ask once."""
     run.record("claim.stated", {"id": "c1", "text": "it holds"})
     run.effect("tool", {"name": "search"}, lambda request: request)
-    return 17
+    return 170_017_017
 
 
 @pytest.fixture
@@ -72,13 +72,17 @@ def test_a_page_that_lacks_something(shell: Any, page: Path) -> None:
 
 def test_each_value_that_differs_is_named(shell: Any, page: Path) -> None:
     """With its event, its path, what the page says, and what the ledger says."""
-    change(page, '<data value="17"', '<data value="18"')
+    change(page, '<data value="170017017"', '<data value="180018018"')
     told, document = both(shell, page)
     (found,) = document["page"]["findings"]
 
     assert (told.code, document["ok"], document["integrity"]) == (1, False, "intact")
-    assert (found["page"], found["ledger"], found["path"]) == ("18", "17", "/result")
-    assert "the ledger says 17, the page 18\n" in told.out
+    assert (found["page"], found["ledger"], found["path"]) == (
+        "180018018",
+        "170017017",
+        "/result",
+    )
+    assert "the ledger says 170017017, the page 180018018\n" in told.out
     assert f"{page}:{found['line']}: {found['event']}/result" in told.out
 
 
@@ -89,11 +93,11 @@ def test_markdown(shell: Any, page: Path) -> None:
     told, document = both(shell, "report.md")
     assert (told.code, document["page"]["verdict"]) == (0, "agrees")
     assert document["page"]["compared"] > 30
-    change(page.with_suffix(".md"), ": `17` [", ": `18` [")
+    change(page.with_suffix(".md"), ": `170017017` [", ": `180018018` [")
     told, document = both(shell, "report.md")
     (found,) = document["page"]["findings"]
 
-    assert (told.code, found["page"], found["ledger"]) == (1, "18", "17")
+    assert (told.code, found["page"], found["ledger"]) == (1, "180018018", "170017017")
 
 
 def test_many_differences(shell: Any, page: Path) -> None:
