@@ -239,6 +239,12 @@ def _handler(module: Any) -> Any:
             with self.muniment_delivery.awaited():
                 return await super().read()  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
 
+        def set_response_params(self, **options: Any) -> None:
+            """Take how to read; of a live answer, the connection itself has its timeout."""
+            if isinstance(self._muniment[1].more, bodies.AsyncBody):
+                options["read_timeout"] = None
+            super().set_response_params(**options)  # pyright: ignore[reportUnknownMemberType]
+
         def resume_reading(self, *known: Any, **options: Any) -> None:
             """Let the answer go on: somebody has read some of it."""
             super().resume_reading(*known, **options)  # pyright: ignore[reportUnknownMemberType]
