@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sqlite3
 from collections.abc import Iterator
@@ -312,3 +313,33 @@ def test_a_record_that_does_not_verify_gets_no_report(
     with pytest.raises(WrongError, match="the record of the run does not verify"):
         write_report(ledger, run, tmp_path / "report.html")
     assert not (tmp_path / "report.html").exists()
+
+
+@pytest.mark.parametrize("number", [12, 13, 40])
+@pytest.mark.parametrize(
+    ("kind", "data"),
+    [
+        ("claim.stated", {"id": "{}", "text": "t"}),
+        ("spec.issued", {"allowed_imports": ["{}"]}),
+        ("synthesis.attempted", {"code": "{}", "accepted": False}),
+        ("verdict.reached", {"hypothesis": "{}", "verifier": "v", "passed": True}),
+    ],
+)
+def test_what_is_cut_is_said(
+    ledger: Ledger, kind: str, data: dict[str, object], number: int
+) -> None:
+    """Whoever writes many of something first hides nothing without a word."""
+    text = json.dumps(data)
+
+    def many(run: Run) -> None:
+        for one in range(number):
+            run.record(kind, json.loads(text.replace("{}", f"n{one}")))
+
+    run = ledger.execute(many).run_id
+    ledger.checkpoint()
+    html = report_text(ledger, run)
+    cited = {one.get("data-event") for one in Page(html).cited}
+    seqs = {str(one.seq) for one in ledger.events(run=run, type=kind)}
+
+    assert len(seqs) == number
+    assert (seqs <= cited) != ("There are more" in Page(html).own)

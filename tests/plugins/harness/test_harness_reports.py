@@ -22,6 +22,7 @@ from muniment_plugins.harness import (
     meets_claim,
     specify_claim,
 )
+from muniment_plugins.harness.evidence_files import report_sections
 from report_pages import Page, spoiled
 
 CLAIM = {
@@ -105,6 +106,20 @@ def test_the_denominator(ledger: Ledger) -> None:
     assert check_report(ledger, text).verdict == "agrees"
     told = check_report(ledger, text.replace("One of `3`", "One of `1`")).findings
     assert [(one.page, one.ledger, one.kind) for one in told] == [("1", "3", "wrong")]
+
+
+def test_a_run_is_among_the_tries_that_its_page_shows(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many came before it; that there are others is said."""
+    monkeypatch.setattr(report_sections, "_RUNS", 2)
+    for _ in range(3):
+        study(FAILS).run(replicates=1, ledger=ledger)
+    for run in runs(ledger):
+        html = report_text(ledger, run)
+        assert "(this one)" in html
+        assert html.count('data-head="/run"') == 3
+        assert "lists the others" in html
 
 
 def test_the_pictures(ledger: Ledger) -> None:

@@ -1,8 +1,8 @@
 """The sections that a report about any run has, from the kernel's own events.
 
-Rules: each section says what is there, or that nothing is; a section without content is
-left out where nobody would look for it. What belongs to one plugin's events is said by
-that plugin, through the hook ``report_sections``.
+Rules: each section says what is there, that there is more, or that nothing is; a section
+without content is left out where nobody would look for it. What belongs to one plugin's
+events is said by that plugin, through the hook ``report_sections``.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Events = list["Event"]
 
 _MORE = "`muniment events list --run` shows the whole of it."
 _CALLS = 12
-"""How many calls of models, and how many programs, are shown."""
+"""How many claims, verdicts, programs and calls of models are shown."""
 _LLM = ("llm.requested", "llm.completed", "llm.failed")
 _TOKENS = ("input_tokens", "output_tokens", "prompt_tokens", "completion_tokens")
 _BAD = (".failed", ".refused", ".unjudged", "run.interrupted", "run.canceled")
@@ -73,6 +73,8 @@ def _claims(record: RunReader, events: Events) -> Iterator[Block]:
         if one.raw.get("acceptance"):
             rows += leaves(record, one.seq, "acceptance")
         yield from limited(rows, _MORE)
+    if len(stated) > _CALLS:
+        yield {"say": f"There are more claims: {_MORE}"}
 
 
 def _verdicts(record: RunReader, events: Events) -> Iterator[Block]:
@@ -101,10 +103,13 @@ def _verdicts(record: RunReader, events: Events) -> Iterator[Block]:
 
 def _code(record: RunReader, events: Events) -> Iterator[Block]:
     attempts = _distinct(events, "synthesis.attempted")
-    for one in _distinct(events, "spec.issued")[:_CALLS]:
+    bounds = _distinct(events, "spec.issued")
+    for one in bounds[:_CALLS]:
         yield {"title": "What code was allowed"}
         rows = [row for name in one.raw for row in leaves(record, one.seq, name)]
         yield from limited(rows, _MORE)
+    if len(bounds) > _CALLS:
+        yield {"say": f"There are more bounds for code: {_MORE}"}
     for one in attempts[:_CALLS]:
         yield {"title": ["A program of event ", head(one.seq, "seq")]}
         names = ("accepted", "origin", "rule", "message", "line")

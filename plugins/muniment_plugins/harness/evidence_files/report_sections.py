@@ -69,9 +69,11 @@ def _tried(ledger: Ledger, run: str, size: int) -> Iterator[JsonValue]:
         }
         if len(one.texts) > 1:
             yield {"say": "The claim had other words in other runs."}
+        others = [event for event in starts if event.seq != this][: _RUNS - 1]
         rows: list[JsonValue] = [
             row
-            for event in starts[:_RUNS]
+            for event in starts
+            if event.seq == this or event in others
             for row in _rows(ledger, event, size, is_this=event.seq == this)
         ]
         names = ["run", "started", "hypothesis", "verdict", "p-value", "integrity"]
@@ -170,6 +172,8 @@ def _isolated(events: list[Event]) -> Iterator[JsonValue]:
     for seq in list(first.values())[:_METRICS]:
         told = ["level", "layers", "environment", "exits"]
         yield {"facts": [[name, _at(seq, name)] for name in told]}
+    if len(first) > _METRICS:
+        yield {"say": "Code was isolated in more ways than a page should hold."}
 
 
 def _registered(events: list[Event]) -> Iterator[JsonValue]:
