@@ -215,3 +215,19 @@ def test_texts_that_are_no_report(shell: Any, page: Path, text: str) -> None:
     assert document["page"]["findings"]
     assert not {"\x1b", "\u202e", "\0"} & set(told.out + inside.out)
     assert len(inside.out) < 20_000
+
+
+def test_a_page_that_is_older_than_the_ledger(shell: Any, page: Path) -> None:
+    """It agrees with what it is about; that there is more by now is said."""
+    before = shell("verify", page)
+    with Ledger.open(page.parent / ".muniment" / "ledger.db") as ledger:
+        size = ledger.head.size
+        ledger.execute(program)
+        now = ledger.head.size
+    after = shell("verify", page)
+
+    assert (before.code, after.code) == (0, 0)
+    assert f"in the first {size} events" in before.out
+    assert f"in the first {size} of {now} events" in after.out
+    assert "What came later" not in before.err
+    assert "What came later, such as other runs of its claims," in after.err

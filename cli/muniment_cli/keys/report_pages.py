@@ -87,7 +87,9 @@ class PageVerdict:
             prose("✗ the ledger does not verify: the page was not compared", "bold red")
             return
         compared = f"{count(checked.compared, 'value')} compared"
-        about = f"{checked.run}, in the first {count(checked.size, 'event')}"
+        size = self.ledger.size
+        of = f"{checked.size} of {size}" if checked.size < size else str(checked.size)
+        about = f"{checked.run}, in the first {of} events"
         rows: list[tuple[str, Cell]] = [
             ("page", str(self.path)),
             *([("about run", about)] if checked.run else []),
@@ -105,6 +107,8 @@ class PageVerdict:
                 "\nAll other words of the page are those of whoever sent it: they were "
                 "not compared."
             )
+        elif checked.run and checked.size < size:
+            hint("\nWhat came later, such as other runs of its claims, is not on it.")
 
 
 def _cell(word: str, more: str) -> Cell:
