@@ -77,7 +77,9 @@ def look(run: Run, one: Exchange, head: Received, unpacked: Iterable[str]) -> No
         unknown = [coding for coding in found if coding not in unpacked]
         if unknown:
             one.unsearched["answer"] = f"nothing here unpacks {', '.join(unknown)}"
-    known = cast("set[UnsearchedBody]", run.memory.setdefault(_KNOWN, set()))
+    known = cast(
+        "set[UnsearchedBody]", run.memory.setdefault(_KNOWN, set[UnsearchedBody]())
+    )
     new = [body for body in UnsearchedBody.of(one) if body not in known]
     if new:
         known.update(new)
