@@ -35,12 +35,16 @@ def rows(ctx: Any) -> list[int]:
 
 
 def experiment(
-    code: str, claim: str = "sum", text: str = "any order", name: str = "e"
+    code: str,
+    claim: str = "sum",
+    text: str = "any order",
+    name: str = "e",
+    source: Any = rows,
 ) -> Any:
     """Return an experiment that claims *text*."""
     return (
         Experiment.builder(name)
-        .datasource(rows)
+        .datasource(source)
         .add_step(specify_claim(claim=Claim(claim, text)))
         .add_step(generate_spec(spec=Spec(properties=[PERM])))
         .add_step(bounded_synthesis(code=code))
@@ -228,3 +232,43 @@ def test_no_verdict_hides_another(
     assert tuple(one["passed"] for one in told["verdicts"]) == said
     assert line.split()[2:-1] == [str(one) for one in counts if one]
     assert shell("claims", "c").out.count(" h ") == len(said)
+
+
+@pytest.mark.parametrize("text", ["any order", "any order " * 1_000])
+def test_no_start_of_a_run_of_the_claim_is_lost(
+    shell: Any, work: Path, text: str
+) -> None:
+    """A run that was cut off before it stated anything counts, also once it is erased."""
+
+    def cut_off(ctx: Any) -> list[int]:  # noqa: ARG001 - as a datasource has it
+        raise KeyboardInterrupt
+
+    with Ledger.create(work / ".muniment" / "ledger.db") as ledger:
+        with pytest.raises(KeyboardInterrupt):
+            experiment(RIGHT, text=text, source=cut_off).run(
+                replicates=1, ledger=ledger
+            )
+        experiment(RIGHT, text=text).run(replicates=1, ledger=ledger)
+        runs = [str(one.run) for one in ledger.events(type="run.started")]
+        ledger.erase(runs[0], reason="asked for")
+    (told,) = shell("claims", "--json").json
+
+    assert [one["run"] for one in told["runs"]] == runs
+    assert [one["number"] for one in told["runs"]] == [1, 2]
+
+
+def test_a_run_that_its_series_alone_counts(shell: Any, work: Path) -> None:
+    """It ended before it could register anything: it stands before those that came on."""
+    key = "experiment.claim/c"
+    forge = Forge("series").open()
+    prev = None
+    for number, run in enumerate((RUN, RUN[:-1] + "1"), 1):
+        link = {"count": number} | ({"prev": prev} if prev else {})
+        start = {"name": "x", "seed": "0"}
+        row = forge.append("run.started", start, run=run, series={key: link})
+        prev = row.hash.hex()
+    forge.append("claim.stated", {"id": "c", "text": "t"}, run=RUN[:-1] + "1")
+    file = forge.write(work / "series.db")
+    (told,) = shell("claims", "--json", "--ledger", file).json
+
+    assert [one["number"] for one in told["runs"]] == [1, 2]

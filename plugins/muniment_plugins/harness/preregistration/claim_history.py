@@ -7,9 +7,9 @@ Rules:
 
 - A claim is known by its id, never by its text: two texts under one id are one claim
   that was changed, and both are told, in the order of the log.
-- A run is made for the claims that its registration names and for those that it states,
-  whether it came to an end or not. A run that only answers from another's record, as a
-  replay does, states nothing and is none.
+- A run is made for the claims that its registration names, for those that it states, and
+  for those in whose series its start is counted, whether it came any further or not. A run
+  that only answers from another's record, as a replay does, states nothing and is none.
 - It reads events, and verifies nothing.
 """
 
@@ -56,7 +56,7 @@ class ClaimHistory:
     texts: list[str] = field(default_factory=list[str])
     """Each text that the claim had, first to last."""
     runs: list[ClaimRun] = field(default_factory=list[ClaimRun])
-    """In the order in which they named it."""
+    """In the order in which they started."""
     registrations: int = 0
     """How often it was registered apart from a run."""
 
@@ -70,7 +70,7 @@ def claim_histories(ledger: Ledger, size: int | None = None) -> list[ClaimHistor
 
     """
     found: dict[str, ClaimHistory] = {}
-    seen: set[tuple[str, str]] = set()
+    made: dict[str, set[str]] = {}
     for event in ledger.events(type=f"{KIND},{_STATED}", to_seq=size):
         for said in _claims(ledger, event):
             name = said.get("id")
@@ -82,9 +82,10 @@ def claim_histories(ledger: Ledger, size: int | None = None) -> list[ClaimHistor
                 history.texts.append(text)
             if event.run is None:
                 history.registrations += event.type == KIND
-            elif (name, event.run) not in seen:
-                seen.add((name, event.run))
-                history.runs += _run(ledger, event.run, name)
+            else:
+                made.setdefault(name, set()).add(event.run)
+    for name, history in found.items():
+        history.runs += _runs(ledger, name, made.get(name, set()), size)
     return list(found.values())
 
 
@@ -99,12 +100,23 @@ def _claims(ledger: Ledger, event: Event) -> Iterator[Told]:
             yield cast("Told", one)
 
 
-def _run(ledger: Ledger, run: str, claim: str) -> Iterator[ClaimRun]:
+def _runs(
+    ledger: Ledger, claim: str, named: set[str], size: int | None
+) -> Iterator[ClaimRun]:
+    """Yield the runs that *named* the claim, and those that its series counts."""
     key = series_key(OF_CLAIM, claim)
-    for event in ledger.events(run=run, type=STARTED, limit=1):
-        numbers = [one.count for one in event.series if one.key == key]
-        number = numbers[0] if numbers else None
-        yield ClaimRun(run, str(event.raw.get("name", "")), event.time, number)
+    starts = {
+        event.seq: event
+        for event in ledger.events(series=key, type=STARTED, to_seq=size)
+    }
+    for run in named:
+        starts |= {
+            one.seq: one for one in ledger.events(run=run, type=STARTED, limit=1)
+        }
+    for _, event in sorted(starts.items()):
+        number = next((one.count for one in event.series if one.key == key), None)
+        name = str(event.raw.get("name", ""))
+        yield ClaimRun(str(event.run), name, event.time, number)
 
 
 def _there(ledger: Ledger, value: object) -> object:
