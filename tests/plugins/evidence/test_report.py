@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import math
 import re
 import sqlite3
 from collections.abc import Iterator
@@ -15,10 +17,12 @@ from markdown_it import MarkdownIt
 from bundled import Bundles, evidence_plugins, program
 from every_kind import make
 from forge import Forge
+from muniment.encoding.canonical import JsonValue
 from muniment.errors import CannotTellError, UsageError, WrongError
 from muniment.ledger import Ledger
 from muniment.runs.run import Run
 from muniment_plugins.evidence import check_report, write_report
+from muniment_plugins.evidence.report.record import RunReader
 from muniment_plugins.evidence.report.style import STYLE
 from muniment_plugins.evidence.report.write import report_text
 from report_pages import HOSTILE, MARK, Page, hostile, spoiled
@@ -343,3 +347,46 @@ def test_what_is_cut_is_said(
 
     assert len(seqs) == number
     assert (seqs <= cited) != ("There are more" in Page(html).own)
+
+
+NUMBERS: tuple[float, ...] = (
+    *(0, 1, -1, 2**53, 2**53 + 1, -(2**63), 10**30, -(10**150)),
+    *(0.5, -0.0, 1e300, 5e-324),
+)
+
+
+@pytest.mark.parametrize("pair", [*itertools.combinations(NUMBERS, 2)])
+def test_every_number_counts(ledger: Ledger, pair: tuple[float, float]) -> None:
+    """However large, and however it is written: none is left out of a sum or a mean."""
+
+    def measures(run: Run) -> None:
+        for one in pair:
+            run.record("note.added", {"text": "n", "details": {"n": one}})
+
+    run = ledger.execute(measures).run_id
+    record = RunReader(ledger, run, ledger.head.size)
+    about: dict[str, JsonValue] = {"run": run, "type": "note.added"}
+    about["path"] = "/details/n"
+
+    assert json.loads(record.quote({"rule": "sum", **about}).value) == sum(pair)
+    assert json.loads(record.quote({"rule": "mean", **about}).value) == sum(pair) / 2
+
+
+@pytest.mark.parametrize(
+    "number",
+    [10**301, -(10**4_000), float("nan"), float("inf")],
+    ids=["large", "small", "nan", "inf"],
+)
+def test_a_mean_that_is_no_number_says_so(ledger: Ledger, number: float) -> None:
+    """One value beyond all floats makes the mean infinite, and is not passed over."""
+
+    def measures(run: Run) -> None:
+        for one in (1, number):
+            run.record("note.added", {"text": "n", "details": {"n": one}})
+
+    run = ledger.execute(measures).run_id
+    record = RunReader(ledger, run, ledger.head.size)
+    cited: dict[str, JsonValue] = {"rule": "mean", "run": run, "type": "note.added"}
+    told = float(record.quote({**cited, "path": "/details/n"}).text)
+
+    assert not math.isfinite(told) or abs(told) > 1e300

@@ -54,6 +54,8 @@ Citation: TypeAlias = "Mapping[str, JsonValue]"
 
 _LONGEST = 200
 """How many characters of JSON a page repeats as they are; else their digest is there."""
+_DIGITS = 300
+"""An integer with more of them is not counted with exactly."""
 _KEPT = "".join(chr(one) for one in range(32, 127) if chr(one) != "%")
 _IN_QUERY = '/:,*.[]"{}'
 _SELECTS = ("run", "type", "scope", "series")
@@ -245,9 +247,18 @@ class RunReader:
 
 
 def plain(value: JsonValue) -> JsonValue:
-    """Return the number of a tagged float; any other value as it is."""
-    if isinstance(value, dict) and value.keys() == {"$float"}:
-        return float(str(value["$float"]))
+    """Return the number of a tagged float or integer; any other value as it is.
+
+    An integer that no float comes near is infinite, as it is in every mean.
+    """
+    if not isinstance(value, dict) or len(value) != 1:
+        return value
+    ((tag, text),) = value.items()
+    if tag == "$float":
+        return float(str(text))
+    if tag == "$int":
+        short = len(str(text)) <= _DIGITS
+        return int(str(text)) if short else float(str(text))
     return value
 
 
