@@ -122,6 +122,18 @@ def test_a_run_is_among_the_tries_that_its_page_shows(
         assert "lists the others" in html
 
 
+@pytest.mark.parametrize(("length", "is_cut"), [(1, False), (200, False), (201, True)])
+def test_a_metric_whose_name_is_too_long_is_told(
+    ledger: Ledger, length: int, is_cut: bool
+) -> None:
+    """It has no picture, and the page says that there are more."""
+    code = CODE.replace("'n'", repr("n" * length))
+    study(code).run(replicates=2, ledger=ledger)
+    page = clean(ledger, report_text(ledger, runs(ledger)[0]))
+
+    assert ("There are more metrics" in page.own) == is_cut
+
+
 def test_the_pictures(ledger: Ledger) -> None:
     """One dot for each replicate, on one scale; each is compared, place included."""
     study().run(replicates=5, ledger=ledger)

@@ -114,11 +114,15 @@ def _measured(ledger: Ledger, run: str, events: list[Event]) -> Iterator[JsonVal
     """Yield a picture for each metric: a line for each condition, a dot for each run."""
     rows: dict[str, dict[str, list[int]]] = {}
     scopes: dict[str, int] = {}
+    is_all = True
     for event in (one for one in events if one.type == "metrics.measured"):
         condition, _ = place_in(event.scope)
         scopes.setdefault(condition, event.seq)
         for name in _metrics(ledger, event):
-            rows.setdefault(name, {}).setdefault(condition, []).append(event.seq)
+            if len(name) <= _NAME:
+                rows.setdefault(name, {}).setdefault(condition, []).append(event.seq)
+            else:
+                is_all = False
     names = _conditions(events)
     for metric, conditions in list(rows.items())[:_METRICS]:
         first = next(iter(conditions.values()))[0]
@@ -136,7 +140,7 @@ def _measured(ledger: Ledger, run: str, events: list[Event]) -> Iterator[JsonVal
             where = names.get(condition, {"event": scopes[condition], "head": "/scope"})
             dots.append({"name": [where, ": mean ", mean], "points": points})
         yield {"dots": dots}
-    if len(rows) > _METRICS:
+    if len(rows) > _METRICS or not is_all:
         yield {"say": "There are more metrics; `muniment runs show` has all of them."}
 
 
@@ -151,7 +155,6 @@ def _metrics(ledger: Ledger, event: Event) -> list[str]:
         name
         for name, value in cast("Mapping[str, object]", told).items()
         if isinstance(value, int | float) and not isinstance(value, bool)
-        if len(name) <= _NAME
     ]
 
 
