@@ -1,7 +1,8 @@
 """Each way of reading a body with aiohttp gives the same sequence, live and replayed.
 
 The server is a socket that sends HTTP chunks whole, in halves, many at once, large, packed,
-or a body without any; the program prints each item that it gets, in order.
+or a body without any; the program reads all of them at a time, each in the same way, and
+prints each item that it gets, in order.
 """
 
 from __future__ import annotations
@@ -93,16 +94,19 @@ async def by_end(body):
 WAYS = [by_chunks, by_size, by_large_size, by_any, by_any_slowly, by_read, by_parts, by_lines,
         by_readline, by_readchunk, by_exactly, by_end]
 
+async def read(way, name):
+    found = []
+    try:
+        async with aiohttp.ClientSession() as session:
+            async with session.get(f"{sys.argv[1]}/{way.__name__}/{name}") as r:
+                async for one in way(r.content): found.append(one)
+    except Exception as error:
+        found.append([type(error).__name__, ascii(str(error)), ascii(error.args)])
+    return found
 async def main():
+    names = sys.argv[2:]
     for way in WAYS:
-        for name in sys.argv[2:]:
-            found = []
-            try:
-                async with aiohttp.ClientSession() as session:
-                    async with session.get(f"{sys.argv[1]}/{way.__name__}/{name}") as r:
-                        async for one in way(r.content): found.append(one)
-            except Exception as error:
-                found.append([type(error).__name__, ascii(str(error))])
+        for name, found in zip(names, await asyncio.gather(*(read(way, one) for one in names))):
             print(json.dumps([way.__name__, name, found]), flush=True)
 asyncio.run(main())
 """

@@ -28,6 +28,7 @@ else:
 __all__ = ["Delivery", "Nowhere", "is_wanted"]
 
 _UNREAD = 0.1
+"""Seconds after which we look what was read, where nobody told."""
 
 
 class Delivery:
@@ -122,7 +123,7 @@ class Nowhere(asyncio.Transport):
         self.going = asyncio.Event()
         self.going.set()
         self.read = asyncio.Event()
-        """Set when something was read."""
+        """Set when something was read, or more is wanted."""
 
     def give(self, protocol: Any, *parts: bytes) -> None:
         """Let *protocol* receive *parts*; it closes if that is the last, or is wrong."""
@@ -147,7 +148,7 @@ class Nowhere(asyncio.Transport):
             if self._closing:  # `wait_for` may have missed that it was cancelled
                 raise asyncio.CancelledError
             self.read.clear()
-            with suppress(asyncio.TimeoutError):  # nobody tells that its end is wanted
+            with suppress(asyncio.TimeoutError):  # some versions do not tell
                 await asyncio.wait_for(self.read.wait(), _UNREAD)
 
     def write(self, data: Any) -> None:

@@ -95,6 +95,7 @@ def _watched(original: Any) -> Any:
         told = getattr(self._protocol, "muniment_delivery", None)
         if told is None:
             return await original(self, *arguments)
+        self._protocol.muniment_wants()
         with told.awaited():
             return await original(self, *arguments)
 
@@ -244,6 +245,10 @@ def _handler(module: Any) -> Any:
             if isinstance(self._muniment[1].more, bodies.AsyncBody):
                 options["read_timeout"] = None
             super().set_response_params(**options)  # pyright: ignore[reportUnknownMemberType]
+
+        def muniment_wants(self) -> None:
+            """Let the answer go on: somebody is about to wait for more, or for its end."""
+            self._muniment_at.read.set()
 
         def resume_reading(self, *known: Any, **options: Any) -> None:
             """Let the answer go on: somebody has read some of it."""
