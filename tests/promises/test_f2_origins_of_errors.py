@@ -95,7 +95,8 @@ def test_errors_are_what_they_are_alone(desk: Desk) -> None:
         if key not in without or how == "recorded"
     ]
     assert not different, "\n".join(different)
-    assert "Connection refused" in str(told.alone["by_httpx", "refused"])
+    for way in ("httpx", "openai"):
+        assert "Connection refused" in str(told.alone[f"by_{way}", "refused"])
 
 
 def test_what_is_not_the_same_is_on_the_page() -> None:

@@ -104,6 +104,8 @@ async def read(way, name):
         found.append([type(error).__name__, ascii(str(error)), ascii(error.args)])
     return found
 async def main():
+    given = sys.modules.get("_muniment_delivery")  # recorded: it is told what is read
+    if given: given._UNREAD = 1000.0
     names = sys.argv[2:]
     for way in WAYS:
         for name, found in zip(names, await asyncio.gather(*(read(way, one) for one in names))):

@@ -42,6 +42,7 @@ URLS = {
     "odd-url": "http://[::bad/x",
 }
 OF_OPENAI = ("refused", "tls-plain", "unknown-host")
+os.environ |= {"SSL_CERT_FILE": "none", "SSL_CERT_DIR": "none"}  # to load them takes long
 CONTEXT = ssl.create_default_context()
 resolve = socket.getaddrinfo
 def resolved(host, *others, **options):
@@ -107,7 +108,8 @@ def by_httpx2(url, seen):
     with httpx2.Client(timeout=httpx2.Timeout(300, read=T), max_redirects=2, **OPTIONS) as client:
         seen.append(len(client.get(url, follow_redirects=True).content))
 def by_openai(url, seen):
-    with openai.OpenAI(api_key="none", base_url=url, max_retries=0) as client:
+    known = {"api_key": "none", "http_client": httpx.Client(**OPTIONS)}
+    with openai.OpenAI(base_url=url, max_retries=0, **known) as client:
         client.models.list()
 def got(url):
     session = requests.Session()
