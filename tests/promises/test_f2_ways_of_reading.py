@@ -171,3 +171,15 @@ def test_each_way_of_reading_gives_the_same(desk: Desk, pause: float) -> None:
     for name in CHUNKS:
         one = ("by_chunks", name)
         assert messages(live[one]) == messages(known[one]) != [], name
+
+
+def test_nobody_waits_to_see_that_an_answer_was_read(desk: Desk) -> None:
+    """Who reads tells, or who wants the end: also where all of it is there at once."""
+    desk.write("agent.py", PROGRAM)
+    with Answering(BODIES) as server:
+        line = (PYTHON, "agent.py", server.url, "at-once")
+        done = desk.record(*line)
+    again = desk.replay(done.run, *line)
+    live, replayed = map(observed, (done.out, again.err))
+    assert live == replayed
+    assert len(live) == 12
