@@ -7,6 +7,7 @@ import json
 import pytest
 
 from model_server import Trouble
+from muniment_plugins.providers.secrets.error_texts import without_secrets
 from recording import PYTHON, Desk
 
 LONG = "canary-of-twelve-and-more-1f2e3d"
@@ -183,3 +184,12 @@ def test_a_record_from_before_replays(desk: Desk) -> None:
     del desk.variables["MUNIMENT_PLUGINS"]
     again = desk.replay(run)
     assert json.loads(again.out)["verdict"] == "acceptable", again.out + again.err
+
+
+@pytest.mark.parametrize("word", ["a", "key", "a-", "eyJ.", "AKIA"])
+def test_a_long_word_costs_no_square(word: str) -> None:
+    """A megabyte without a space is searched as fast as any other; what it names is hidden."""
+    text = word * (1_000_000 // len(word))
+    assert without_secrets(text) == text
+    found = without_secrets(f"{text}://ada:{SHORT}@h/?api_key={SHORT}")
+    assert found == f"{text}://ada:[redacted]@h/?api_key=[redacted]"

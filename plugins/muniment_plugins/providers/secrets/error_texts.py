@@ -25,7 +25,8 @@ from muniment_plugins.providers.secrets.variables import secret_values
 
 __all__ = ["in_urls", "without_secrets"]
 
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s'\"<>]+")
+# Bounded, so that a long word does not cost its square.
+_URL = re.compile(r"[A-Za-z0-9+.-]{1,32}://[^\s'\"<>]+")
 _PARAMETER = re.compile(r"(?<=[?&#])([\w.%-]+)=([^&;\s\"'#<>\\]+)", re.ASCII)
 
 
