@@ -100,11 +100,13 @@ def test_what_is_encoded_stays_as_it_is() -> None:
     assert Redaction().url(harmless) == harmless
 
 
-@pytest.mark.parametrize(
-    "part", ["\\\\", "\\\\u0041", "?a=", "?pin=", "%3Fa%3D", "&token", "#a=%2525"]
-)
+PARTS = ["\\\\", "\\\\u0041", "?a=", "?pin=", "%3Fa%3D", "&token", "#a=%2525"]
+FORMS = ["form-data;", "form-data; name=a", "form-data; name=a\r\n"]
+
+
+@pytest.mark.parametrize("part", [*PARTS, *FORMS])
 def test_long_texts_take_time_in_proportion(part: str) -> None:
-    """A body that is nothing but beginnings of parameters is no burden."""
+    """A body that is nothing but beginnings of parameters or fields is no burden."""
     begin = time.process_time()
     Redaction().text(f"token {part * 60_000}")
     assert time.process_time() - begin < 20
