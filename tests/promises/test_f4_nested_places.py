@@ -112,6 +112,26 @@ def test_long_texts_take_time_in_proportion(part: str) -> None:
     assert time.process_time() - begin < 20
 
 
+LONG = "f" * 9_000
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        'form-data; name="password"',
+        f'form-data; filename="{LONG}"; name="password"',
+        f'form-data; name="password"; filename="{LONG}"',
+        f'form-data; name="password"\r\nX-Long: {LONG}',
+        'form-data; name="password"' + "\r\nX-More: 1" * 100,
+    ],
+)
+@pytest.mark.parametrize("end", ["\r\n", "\n"])
+def test_a_field_is_found_however_long_its_headers_are(head: str, end: str) -> None:
+    """What makes the search fast leaves no secret out."""
+    body = f"--b\r\nContent-Disposition: {head}\r\n\r\n{SECRET}\r\n--b--"
+    assert SECRET not in Redaction().text(body.replace("\r\n", end))
+
+
 WIDE = ("utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be", "utf-16", "utf-32")
 
 

@@ -94,8 +94,9 @@ _PLACES = (
     ),
     _place(
         "form-data",
-        r"form-data;(?>[^\r\n]{0,4000}?\bname=\"?(?P<name>[\w.\[\]-]+))[^\r\n]{0,4000}+"
-        r"\r?\n(?:[^\r\n]{1,4000}+\r?\n){0,20}+\r?\n(?P<value>.+?)(?=\r?\n--)",
+        r"(?m:^)(?>[^\n]*?form-data;)"  # once a line; a part has one (RFC 7578, 4.2)
+        r"(?>[^\r\n]*?\bname=\"?(?P<name>[\w.\[\]-]+))[^\r\n]*+\r?\n"
+        r"(?:(?![^\r\n]*form-data;)[^\r\n]++\r?\n)*+\r?\n(?P<value>.+?)(?=\r?\n--)",
         alone=True,
     ),
 )
