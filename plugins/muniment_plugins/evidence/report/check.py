@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, cast
 
 from muniment.encoding.visible import clean
 from muniment.errors import CannotTellError, MunimentError
+from muniment.verification.report import MALFORMED
 from muniment_plugins.evidence.report.html import is_on_a_line, left
 from muniment_plugins.evidence.report.markdown_pages import read_markdown
 from muniment_plugins.evidence.report.pages import Cited, Page, read_html
@@ -40,14 +41,6 @@ __all__ = ["Difference", "ReportCheck", "check_report"]
 _MOST_RULES = 1_000
 """How many values of a page may each need a look at many events."""
 _SHOWN = 300
-_MALFORMED = (
-    AttributeError,
-    LookupError,
-    OverflowError,
-    RecursionError,
-    TypeError,
-    ValueError,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +158,7 @@ class _Comparison:
         except CannotTellError as error:
             self._note(one, str(error), kind="cannot tell")
             return
-        except (MunimentError, *_MALFORMED) as error:
+        except (MunimentError, *MALFORMED) as error:
             self.number += 1
             self._note(one, f"it leads nowhere: {error}")
             return
@@ -258,7 +251,7 @@ def _number(record: RunReader, citation: dict[str, JsonValue]) -> float | None:
     try:
         value = record.look(cast("int", citation["event"]), str(citation["path"]))
         number = plain(value)
-    except (MunimentError, *_MALFORMED):
+    except (MunimentError, *MALFORMED):
         return None
     return float(cast("float", number)) if is_on_a_line(number) else None
 
