@@ -18,6 +18,7 @@ import socket
 from pathlib import Path
 
 from servers import Answering
+from struck_calls import COUNTING
 
 __all__ = ["BEGINNINGS", "HELD_ASYNC", "HELD_SYNC", "Holding"]
 
@@ -122,15 +123,9 @@ HELD_ASYNC = (
     + r"""
 import asyncio
 import aiohttp, httpx, httpx2
-LONG = 500.0
-asked = 0
-def counting(write):
-    def counted(self, data):
-        global asked
-        asked += b'"ask"' in data
-        write(self, data)
-    return counted
-asyncio.StreamWriter.write = counting(asyncio.StreamWriter.write)
+"""
+    + COUNTING
+    + r"""
 class Loop(asyncio.SelectorEventLoop):
     ahead = 0.0
     def time(self):

@@ -11,14 +11,9 @@ call saw: in a replay, a call is struck once it has seen as much, and no earlier
 
 from __future__ import annotations
 
-__all__ = ["ASYNC", "SYNC"]
+__all__ = ["ASYNC", "COUNTING", "SYNC"]
 
-ASYNC = r"""
-import asyncio, json, os, selectors, ssl, sys
-import aiohttp, httpx, httpx2
-URL, FILE = sys.argv[1:3]
-OFFLINE = "MUNIMENT_OFFLINE" in os.environ
-CONTEXT = ssl.create_default_context()  # to make one takes longer than a call
+COUNTING = r"""
 LONG = 500.0
 asked = 0
 def counting(write):
@@ -28,7 +23,19 @@ def counting(write):
         write(self, data)
     return counted
 asyncio.StreamWriter.write = counting(asyncio.StreamWriter.write)
+"""
+"""Counts what a program on a loop has asked of its recorder."""
 
+ASYNC = (
+    r"""
+import asyncio, json, os, selectors, ssl, sys
+import aiohttp, httpx, httpx2
+URL, FILE = sys.argv[1:3]
+OFFLINE = "MUNIMENT_OFFLINE" in os.environ
+CONTEXT = ssl.create_default_context()  # to make one takes longer than a call
+"""
+    + COUNTING
+    + r"""
 class Arrivals(selectors.DefaultSelector):
     ahead, left = 0.0, 0
     def select(self, timeout=None):
@@ -131,6 +138,7 @@ def again():
 for one in again() if OFFLINE else live():
     print(json.dumps(one), flush=True)
 """
+)
 
 SYNC = r"""
 import json, sys, os, ssl, urllib.request
