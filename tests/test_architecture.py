@@ -331,6 +331,19 @@ def test_nobody_compares_modes(file: Path) -> None:
 
 
 @pytest.mark.parametrize("file", SOURCES, ids=ids(SOURCES))
+def test_runs_are_asked_for(file: Path) -> None:
+    """Who wants runs asks for runs (ADR 58), not for the events that start them."""
+    for node in ast.walk(tree_of(file)):
+        if not isinstance(node, ast.Call) or not ast.unparse(node.func).endswith(
+            ".events"
+        ):
+            continue
+        asked = {one.arg: ast.unparse(one.value) for one in node.keywords}
+        starts = asked.get("type") in {"'run.started'", "STARTED"}
+        assert not starts or asked.keys() & {"run", "series"}, (file, node.lineno)
+
+
+@pytest.mark.parametrize("file", SOURCES, ids=ids(SOURCES))
 def test_ends_are_told_once(file: Path) -> None:
     """How a run ends stands in one module of the kernel; others take it from there."""
     if file.parts[0] == "ledger" and str(file) not in DECLARED:

@@ -291,7 +291,8 @@ def _pages(
 ) -> Iterator[tuple[int, Event]]:
     """Yield positions and events, in pages: no transaction stays open.
 
-    A page that is not full is the last. Positions are those of the rows: following the
+    Payloads are parsed as they are used: often only the first of a page are. A page
+    that is not full is the last. Positions are those of the rows: following the
     claims of payloads could loop forever.
     """
     statement = _PAGE.format("".join(_CHOSEN[one] for one in chosen), order)
@@ -300,8 +301,7 @@ def _pages(
         with database.reading() as driver:
             limits = (max(start, 0), end, page)
             rows = driver.execute(statement, (*keys, *limits)).fetchall()
-            events = [readable(row[:3], *row[3:]) for row in rows]
-        yield from ((row[0], event) for row, event in zip(rows, events, strict=True))
+        yield from ((row[0], readable(row[:3], *row[3:])) for row in rows)
         if len(rows) < page:
             return
         if order == "desc":

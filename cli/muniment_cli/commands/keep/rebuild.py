@@ -29,37 +29,32 @@ def command(session: Session, as_json: bool) -> int:
     No answer depends on the cache: use this if it takes too much room, or if you do
     not trust the disk.
     """
+    from muniment.queries.run_summary import RunSummaries
+
     with session.open() as ledger:
         ledger.cache.clear()
-        runs = [event.run for event in ledger.events(type="run.started")]
-        own, offered = _projections(ledger)
-        work = [
-            *((one, run) for one in own for run in runs),
-            *((one, None) for one in offered),
-        ]
+        offered = _projections(ledger)
+        size, runs = ledger.head.size, 0
         with progress("folding") as advance:
-            for done, (projection, run) in enumerate(work, 1):
-                ledger.project(projection, run)
+            for run in ledger.runs():  # listing a run folds its summary
+                runs += 1
                 if advance is not None:
-                    advance(done, len(work))
-        names = [one.name for one in (*own, *offered)]
-        size = ledger.head.size
+                    advance(run.first, size)
+            for one in offered:
+                ledger.project(one)
+        names = [RunSummaries.name, *(one.name for one in offered)]
     if as_json:
-        show_json({"events": size, "projections": names, "runs": len(runs)})
+        show_json({"events": size, "projections": names, "runs": runs})
     else:
-        told = f"{count(size, 'event')} of {count(len(runs), 'run')}"
+        told = f"{count(size, 'event')} of {count(runs, 'run')}"
         say(f"folded {told}: {', '.join(names)}")
     return 0
 
 
-def _projections(
-    ledger: Ledger,
-) -> tuple[list[type[Projection[object]]], list[type[Projection[object]]]]:
-    from muniment.queries.run_summary import RunSummaries
-
-    offered = [
+def _projections(ledger: Ledger) -> list[type[Projection[object]]]:
+    """Return the projections that plugins offer."""
+    return [
         one
         for _, listed in ledger.plugins.ask("projections")
         for one in cast("Iterable[type[Projection[object]]]", listed)
     ]
-    return [cast("type[Projection[object]]", RunSummaries)], offered

@@ -107,7 +107,7 @@ def list_runs(
 
 
 def _nothing(ledger: Ledger) -> str:
-    if next(ledger.events(type="run.started", limit=1), None) is None:
+    if next(ledger.runs(limit=1), None) is None:
         return "nothing was run yet: `muniment run FILE` does, and records it"
     return "no run passes these filters"
 

@@ -274,18 +274,19 @@ def _last_run(ledger: Ledger, program: ExperimentProgram, count: int) -> str | N
 
 def _cut_off(ledger: Ledger, plans: Sequence[object]) -> str | None:
     """Return the newest run of one of *plans*, if it ended before it registered."""
-    for event in ledger.events(type="run.started", order="desc", limit=_NEWEST):
-        if event.raw.get("seed") != _SEED:
+    for run in ledger.runs(order="desc", limit=_NEWEST):
+        started = ledger.event(run.first)
+        if started.raw.get("seed") != _SEED:
             continue
-        if next(ledger.events(run=event.run, type=KIND, limit=1), None) is not None:
+        if next(ledger.events(run=run.id, type=KIND, limit=1), None) is not None:
             return None
-        params = event.data.get("params")
+        params = started.data.get("params")
         told = ledger.value(params) if isinstance(params, BlobRef) else None
         if (
             isinstance(told, dict)
             and cast("dict[str, object]", told).get("plan") in plans
         ):
-            return event.run
+            return run.id
     return None
 
 
