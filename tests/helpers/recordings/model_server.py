@@ -16,6 +16,7 @@ import threading
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler
 from typing import Any
+from urllib.parse import urlsplit
 
 from model_wire import Spoken, anthropic, chat, responses
 from servers import HttpServer
@@ -109,7 +110,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self, body: Any) -> None:
         server = self.server
         headers = {name.lower(): value for name, value in self.headers.items()}
-        path = self.path.partition("?")[0]
+        path = urlsplit(self.path).path  # of a whole URL, where it is a proxy
         server.calls.append(Asked(self.command, self.path, headers, body))
         server.asked.set()
         trouble = server.troubles.pop(0) if server.troubles else Trouble()

@@ -3,29 +3,39 @@
     kernel = first_edition("kernel", tmp_path)      # a ledger that this user keeps
     kernel.path, kernel.root, kernel.facts["failed"]
 
-Rule: the files under ``tests/assets`` are never opened where they are; SQLite would
-leave its own beside them.
+Rules:
+
+- The files under ``tests/assets`` are never opened where they are; SQLite would leave its
+  own beside them.
+- `kills` names the places at which a kill can leave a run: after each commit, of which
+  each request, each outcome and each end was one.
 """
 
 from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
 import sys
+from contextlib import closing
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
+from attacking import tampering
+from muniment.formats.lifecycle import LIFE
 from muniment.trust.home import TrustHome
 
 __all__ = [
     "FIRST",
     "PATHS",
     "Kept",
+    "cut_off",
     "first_edition",
     "first_programs",
     "first_refusals",
+    "kills",
     "path_programs",
     "with_paths",
 ]
@@ -77,6 +87,31 @@ def _copied(
             (keys / key.name).chmod(0o600)
     shutil.copy(origin / "agent.py", kept.parent)
     return Kept(kept / "ledger.db", facts)
+
+
+def kills(name: str, run: str) -> list[int]:
+    """Return the sizes at which a kill of the first edition's *run* leaves a ledger."""
+    place = (_PLACE / name / "ledger.db").as_uri()
+    asked = "SELECT seq, type FROM event WHERE run = ? ORDER BY seq"
+    with closing(sqlite3.connect(f"{place}?immutable=1", uri=True)) as ledger:
+        rows = ledger.execute(asked, (FIRST[name][run],)).fetchall()
+    own = ("requested", "completed", "failed")
+    return [
+        seq + 1
+        for seq, kind in rows[:-1]
+        if kind in LIFE or (kind.endswith(own) and kind != "replicate.failed")
+    ]
+
+
+def cut_off(kept: Kept, size: int) -> None:
+    """Leave of a ledger what was there when it had *size* events."""
+    with tampering(kept.path) as ledger:
+        ledger.execute("PRAGMA secure_delete=ON")
+        for table in ("event", "subject", "blob"):
+            ledger.execute(f"DELETE FROM {table} WHERE seq >= ?", (size,))
+        ledger.execute("DELETE FROM checkpoint WHERE size > ?", (size,))
+        whole = "(idx + 1) << (8 * level)"
+        ledger.execute(f"DELETE FROM tile WHERE {whole} > ?", (size,))
 
 
 def first_programs() -> ModuleType:

@@ -160,3 +160,16 @@ def test_a_complete_run_is_not_run_again(tmp_path: Path) -> None:
         assert (capsule.executed, ledger.head.size) == (executed, size)
         more = experiment().run(replicates=3, strategy="resume", ledger=ledger)
         assert more.run_id != first.run_id
+
+
+def test_a_run_without_its_plan_is_not_resumed(tmp_path: Path) -> None:
+    """Of a run that was cut off, and whose parameters were erased, nobody knows the plan."""
+    place = tmp_path / "ledger.db"
+    harness_ledger(place).close()
+    assert run_until(place, 0, Serial()) == -9
+    with harness_ledger(place) as ledger:
+        (cut,) = ledger.runs()
+        ledger.erase(cut.id, reason="asked for")
+        again = experiment().run(replicates=2, strategy="resume", ledger=ledger)
+        assert again.run_id != cut.id
+        assert again.errors == ()

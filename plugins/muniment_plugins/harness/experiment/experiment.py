@@ -16,7 +16,7 @@ Rules:
 from __future__ import annotations
 
 import threading
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,10 +24,11 @@ from typing import TYPE_CHECKING, Literal, cast
 
 from muniment.encoding.canonical import sha256_tag
 from muniment.errors import UsageError
-from muniment.formats.statement import BlobRef
 from muniment.plugins import Plugins
 from muniment.programs.import_guard import refuse_importing
+from muniment.programs.stable_names import name_of
 from muniment.runs.executors import Executor
+from muniment_plugins.harness.erasure import left_of
 from muniment_plugins.harness.evidence_files.files import (
     ArtifactPlugin,
     Artifacts,
@@ -254,20 +255,19 @@ class ExperimentBuilder(ExperimentParts):
 
 def _last_run(ledger: Ledger, program: ExperimentProgram, count: int) -> str | None:
     """Return the newest run of this plan, with as many replicates."""
-    editions = list(as_ever(program))
-    plans = [{**one.describe(), "replicates": count} for one in editions]
-    cut_off = _cut_off(ledger, plans)
+    editions, first = list(as_ever(program)), as_first_edition(program)
+    told = (one.describe() for one in (*editions, first))
+    cut_off = _cut_off(ledger, [{**one, "replicates": count} for one in told])
     if cut_off is not None:
         return cut_off
     for one in editions:
         for event in ledger.events(type=KIND, subject=one.digest, order="desc"):
             if event.run is not None and event.raw["replicates"] == count:
                 return event.run
-    first = as_first_edition(program).digest
     runs = [
         event.run
         for event in older(ledger)
-        if event.raw["plan"] == first and event.raw["replicates"] == count
+        if event.raw["plan"] == first.digest and event.raw["replicates"] == count
     ]
     return next(filter(None, reversed(runs)), None)
 
@@ -275,17 +275,14 @@ def _last_run(ledger: Ledger, program: ExperimentProgram, count: int) -> str | N
 def _cut_off(ledger: Ledger, plans: Sequence[object]) -> str | None:
     """Return the newest run of one of *plans*, if it ended before it registered."""
     for run in ledger.runs(order="desc", limit=_NEWEST):
-        started = ledger.event(run.first)
-        if started.raw.get("seed") != _SEED:
+        program = ledger.plugins.names.of(run.program or {})
+        if program is None or program.name != name_of(ExperimentProgram):
             continue
         if next(ledger.events(run=run.id, type=KIND, limit=1), None) is not None:
             return None
-        params = started.data.get("params")
-        told = ledger.value(params) if isinstance(params, BlobRef) else None
-        if (
-            isinstance(told, dict)
-            and cast("dict[str, object]", told).get("plan") in plans
-        ):
+        given = left_of(ledger, ledger.event(run.first)).get("params")
+        params = cast("Mapping[str, object]", given or {})
+        if params.get("plan") in plans:
             return run.id
     return None
 
