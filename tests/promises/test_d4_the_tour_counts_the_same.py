@@ -20,7 +20,7 @@ from first_hour import Newcomer
 from in_process import InProcess, harness_ledger
 from muniment.hookspecs import hookimpl
 from muniment_cli.tour.demo import experiment
-from muniment_plugins.harness.steps.isolation_levels import LEVELS, held_by
+from muniment_plugins.harness.steps.weakest_isolation import LEVELS, held_by
 
 README = Path(__file__).parents[2] / "README.md"
 HASHES = re.compile(r"(?<![a-z])(?=\w*\d)[0-9a-f]{12}\b|\b[0-9A-Z]{13,26}\b")

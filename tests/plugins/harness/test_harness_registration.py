@@ -20,7 +20,7 @@ from muniment_plugins.harness import (
     metamorphic,
 )
 from muniment_plugins.harness.preregistration.integrity import integrity_of
-from muniment_plugins.harness.steps.isolation_levels import LEVELS, weakest
+from muniment_plugins.harness.steps.weakest_isolation import LEVELS, weakest
 from small_experiment import small
 
 CODE = "def fit_and_eval(data): return {'total': sum(data), 'n': len(data)}"

@@ -51,7 +51,7 @@ from muniment_plugins.harness.preregistration.registration import (
     subjects_of,
 )
 from muniment_plugins.harness.refusals import ExperimentFailed
-from muniment_plugins.harness.steps.isolation_levels import levels_of
+from muniment_plugins.harness.steps.weakest_isolation import levels_of
 
 if TYPE_CHECKING:
     from muniment.ledger import Ledger

@@ -36,7 +36,7 @@ from muniment_plugins.harness.names import NamedItems
 from muniment_plugins.harness.preregistration.integrity import Integrity, integrity_of
 from muniment_plugins.harness.preregistration.registration import KIND
 from muniment_plugins.harness.refusals import ExperimentFailed
-from muniment_plugins.harness.steps.isolation_levels import weakest
+from muniment_plugins.harness.steps.weakest_isolation import weakest
 
 if TYPE_CHECKING:
     from muniment.encoding.canonical import JsonValue

@@ -25,7 +25,7 @@ from muniment.encoding.canonical import canonical, sha256_tag
 from muniment.encoding.codec import encode
 from muniment_plugins.harness.experiment.failures import place_in
 from muniment_plugins.harness.steps.claim_and_spec import StateClaim
-from muniment_plugins.harness.steps.isolation_levels import levels_of
+from muniment_plugins.harness.steps.weakest_isolation import levels_of
 from muniment_plugins.harness.surroundings import Surroundings, here
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from muniment_plugins.harness.experiment.failures import LACKING
 from muniment_plugins.harness.refusals import HarnessRefused
 from muniment_plugins.harness.statistics.holm import in_family
 from muniment_plugins.harness.statistics.verifiers import Hypothesis, judged_by
-from muniment_plugins.harness.steps.isolation_levels import weakest
+from muniment_plugins.harness.steps.weakest_isolation import weakest
 
 if TYPE_CHECKING:
     from muniment.runs.run import Run

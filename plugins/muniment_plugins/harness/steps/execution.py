@@ -39,7 +39,7 @@ from muniment_plugins.harness.refusals import (
     message_of,
 )
 from muniment_plugins.harness.requirements import require_name
-from muniment_plugins.harness.steps.isolation_levels import held_by
+from muniment_plugins.harness.steps.weakest_isolation import held_by
 from muniment_plugins.harness.surroundings import Surroundings, here
 
 __all__ = [
