@@ -48,7 +48,7 @@ quick: $(VENV)/.dev
 
 trial: $(VENV)/.dev
 	MUNIMENT_TRIAL=1 $(PYTHON) -m pytest -q -n $(WORKERS) \
-	  tests/ledger/test_killed_trees.py tests/ledger/test_resume.py
+	  tests/ledger/resumes/test_killed_trees.py tests/ledger/resumes/test_resume.py
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -1,6 +1,6 @@
 """The documentation is whole: links resolve, commands exist, tables are complete.
 
-That its pages can be followed is tested in promises/test_d2_every_page_is_followed.py.
+That its pages can be followed is tested in promises/first_hour/test_d2_every_page_is_followed.py.
 """
 
 from __future__ import annotations

@@ -1,0 +1,193 @@
+"""Each sentence of the specification that demands something is tried by a test.
+
+Most sentences are broken alone, by a forged ledger, proof, home or bundle: `spec_breaches`
+and `all_breaches`. This names for each other sentence the test that breaks it; those are
+about what a writer, a reader or a program does. A sentence that has neither fails here, as
+does one that is worded anew.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from all_breaches import BREACHES
+from normative import SPEC, Page
+from spec_breaches import CASES
+
+TESTS = Path(__file__).parents[2]
+
+VALUES = {
+    "Decoding what was encoded MUST give an equal value": (
+        "ledger/values/test_values::test_every_accepted_value_comes_back_equal"
+    ),
+    "for which this does not hold MUST be refused": (
+        "ledger/values/test_value_types::test_types_that_do_not_come_back_are_refused"
+    ),
+    "it MUST be handed the decoded form": (
+        "ledger/values/test_value_forms"
+        "::test_settle_shares_nothing_and_orders_keys_as_the_record_does"
+    ),
+    "contains itself MUST be refused": (
+        "ledger/values/test_value_forms::test_refusals_name_rule_and_place"
+    ),
+    "MUST be refused unless its class is registered": (
+        "ledger/values/test_value_forms::test_refusals_name_rule_and_place"
+    ),
+    "included, MUST NOT be nested deeper": (
+        "ledger/values/test_value_forms::test_refusals_name_rule_and_place"
+    ),
+    "It MUST have a [canonical form]": (
+        "ledger/values/test_value_forms::test_refusals_name_rule_and_place"
+    ),
+    "Arrays and columns of Python objects, and long doubles, MUST be refused. So MUST": (
+        "ledger/values/test_value_forms::test_refusals_name_rule_and_place"
+    ),
+    "a decoder MUST call every other spelling wrong": (
+        "ledger/values/test_value_forms::test_malformed_records_are_wrong"
+    ),
+    "A decoder MUST NOT import or call anything": (
+        "ledger/values/test_value_types::test_a_record_says_nothing_to_import"
+    ),
+    "An encoder MUST build the value again": (
+        "ledger/values/test_value_types::test_types_that_do_not_come_back_are_refused"
+    ),
+}
+
+COPIES = "ledger/verifier/test_forged_copies::test_each_lie_is_found"
+EVENT = {
+    "the n-th of the fork MUST be answered by the outcome of the n-th": COPIES,
+    "a further attempt MUST follow a `run.resumed` after the answer": COPIES,
+    "the n-th of the fork MUST name the n-th of the origin up to `at`": COPIES,
+    "and a fork that completes MUST have all outcomes and readings": (
+        "ledger/verifier/test_forged_copies::test_an_answer_that_is_left_out"
+    ),
+    "a reader that meets one MUST keep the first end": (
+        "promises/spec/test_a5_spec_each_alone::test_readers_keep_the_first_end"
+    ),
+    "A writer MUST NOT append to an event more than a day ahead": (
+        "promises/key_holders/test_a5_time::test_a_writer_is_not_dragged_along"
+    ),
+    "A writer MUST take a fresh salt": (
+        "promises/spec/test_a5_spec_each_alone::test_every_blob_has_a_salt_of_its_own"
+    ),
+    "A writer MUST read the head and insert in one transaction": (
+        "ledger/storage/test_concurrency::test_eight_processes_and_a_thousand_appends_each"
+    ),
+    "and MUST have it durable before it reports": (
+        "ledger/storage/test_crashes::test_two_hundred_kills_of_several_writers"
+    ),
+    "MUST NOT trust functions of its schema": (
+        "promises/spec/test_a5_spec_each_alone::test_no_function_of_a_schema_is_called"
+    ),
+    "A verifier MUST open the file read-only": (
+        "ledger/verifier/test_verifier::test_verify_leaves_what_was_not_yet_in_the_file"
+    ),
+    "and MUST compare the text of all objects": (
+        "promises/verifier/test_a4_bounds::test_what_is_planted_between_two_looks"
+    ),
+}
+
+TRUST_HOME = {
+    "A writer MUST append whole lines and sync them": (
+        "promises/spec/test_a5_spec_each_alone::test_a_line_is_synced_when_it_is_whole"
+    ),
+    "A JSON file MUST be changed by writing and syncing a new file": (
+        "promises/spec/test_a5_spec_each_alone::test_a_json_file_is_renamed_into_place"
+    ),
+    "A writer MUST create missing directories": (
+        "ledger/keys/test_trust::test_everything_is_for_this_user_alone"
+    ),
+    "A reader MUST NOT create anything, and MUST take": (
+        "ledger/keys/test_trust::test_a_home_that_is_not_there_knows_nothing"
+    ),
+    "A writer MUST hold an exclusive advisory lock": (
+        "ledger/keys/test_trust::test_many_processes_lose_no_word"
+    ),
+    "A writer MUST remember both": (
+        "promises/strangers/test_b3_links_and_the_memory::test_both_spellings_are_known"
+    ),
+    "A writer MUST NOT store a password": (
+        "ledger/keys/test_trust::test_no_password_in_a_location"
+    ),
+    "A writer MUST NOT give a location that is known": (
+        "ledger/keys/test_trust::test_a_location_has_one_ledger_until_it_is_forgotten"
+    ),
+    "a writer MUST store the new head": "ledger/keys/test_heads::test_it_only_moves_forward",
+    "it MUST report a fork": (
+        "ledger/keys/test_heads::test_another_hash_at_the_same_size_is_a_fork"
+    ),
+    "and MUST sync it with each checkpoint": (
+        "promises/spec/test_a5_spec_each_alone::test_a_checkpoint_syncs_the_head"
+    ),
+    "A verifier MUST read the head memory before": (
+        "promises/spec/test_a5_spec_each_alone::test_a_snapshot_is_younger_than_the_memory"
+    ),
+    "a writer MUST NOT erase any but those": (
+        "promises/key_holders/test_a5_erasures::test_a_list_destroys_nothing"
+    ),
+    "A successor MUST NOT quote a note": (
+        "promises/key_holders/test_a5_proofs_and_notes::test_a_successor_quotes_no_such_note"
+    ),
+    "the next writer MUST cut it off": (
+        "ledger/keys/test_trust::test_every_cut_of_an_appended_line"
+    ),
+    "A cache beside a ledger MUST NOT be trusted": (
+        "promises/strangers/test_b4_poisoned_caches::test_a_poisoned_cache"
+    ),
+    "without the secret MUST derive the answer": (
+        "promises/strangers/test_b4_poisoned_caches::test_a_stranger_leaves_no_trace"
+    ),
+    "of which it MUST warn": "ledger/keys/test_keys::test_permissions_of_a_key_file",
+}
+
+EVIDENCE = {
+    "A writer MUST NOT append a second closing event": (
+        "plugins/evidence/test_bundle_written::test_the_same_run_gives_the_same_bytes"
+    ),
+}
+
+TRIED = {
+    "checkpoint": {},
+    "event": EVENT,
+    "evidence": EVIDENCE,
+    "trust-home": TRUST_HOME,
+    "values": VALUES,
+}
+
+
+def entered(name: str) -> Page:
+    """Return a page with every sentence that is known of it."""
+    page = Page(name)
+    for label, case in CASES.items():
+        if case.page == name:
+            page.add(label, case.sentence, lambda _: None)
+    for label, breach in BREACHES.items():
+        if breach.page == name:
+            page.add(label, breach.sentence, lambda _: None)
+    for quote in TRIED[name]:
+        page.add(quote, quote, lambda _: None)
+    return page
+
+
+def test_every_page_is_looked_at() -> None:
+    """Canonical JSON has a table of its own."""
+    assert {one.stem for one in SPEC.glob("*.md")} == {*TRIED, "canonical"}
+    assert {case.page for case in CASES.values()} <= TRIED.keys()
+
+
+@pytest.mark.parametrize("name", TRIED)
+def test_each_sentence_is_known(name: str) -> None:
+    """No MUST of a page is unknown here, and each sentence stands on its page."""
+    page = entered(name)
+    assert not page.strangers()
+    assert not page.unmet()
+
+
+@pytest.mark.parametrize("name", TRIED)
+def test_each_test_is_there(name: str) -> None:
+    """What is said to try a sentence exists under that name."""
+    for place in TRIED[name].values():
+        file, _, function = place.partition("::")
+        assert f"def {function}(" in (TESTS / f"{file}.py").read_text(), place
