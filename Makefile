@@ -16,6 +16,10 @@ BASE ?= python3
 WORKERS ?= auto
 MARK ?=
 
+# Tests start Python thousands of times: a quarter of their time would go into compiling
+# the same modules again.
+unexport PYTHONDONTWRITEBYTECODE
+
 SHORT := 'import sys; print("%d.%d" % sys.version_info[:2])'
 VENV := .venv$(if $(filter-out python3,$(BASE)),-$(shell $(BASE) -c $(SHORT)))
 BIN := $(VENV)/bin
