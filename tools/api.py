@@ -186,8 +186,9 @@ def _fields(one: type) -> Iterator[str]:
             if _is_public(field.name):
                 kind = _type(field.type).replace("|", "\\|")
                 yield f"| `{field.name}: {kind}` | {told[field.name]} |\n"
-    for name, said in told.items() if is_typeddict(one) else ():
-        kind = one.__annotations__[name].__forward_arg__.replace("|", "\\|")
+    for name, said in told.items() if _is_declared(one) else ():
+        written = one.__annotations__[name]
+        kind = getattr(written, "__forward_arg__", str(written)).replace("|", "\\|")
         yield f"| `{name}: {kind}` | {said} |\n"
     for base in one.__mro__:
         if base.__module__.startswith("muniment"):
@@ -202,7 +203,7 @@ def _told(one: type) -> Iterator[tuple[str, str]]:
     source = inspect.getsource(one)
     fields = dataclasses.fields(one) if dataclasses.is_dataclass(one) else ()
     names = [field.name for field in fields]
-    if is_typeddict(one):
+    if _is_declared(one):
         names = re.findall(r"^    (\w+): ", source, re.MULTILINE)
     for name in names:
         found = re.search(
@@ -211,6 +212,11 @@ def _told(one: type) -> Iterator[tuple[str, str]]:
             re.MULTILINE | re.DOTALL,
         )
         yield name, " ".join(found[1].split()) if found else ""
+
+
+def _is_declared(one: type) -> bool:
+    """Tell whether the class declares filters, or the columns of a table."""
+    return is_typeddict(one) or hasattr(one, "__table__")
 
 
 def _type(annotation: object) -> str:

@@ -27,6 +27,13 @@ if TYPE_CHECKING:
     from muniment.open_ledger import open  # noqa: A004 - muniment.open, as gzip.open
     from muniment.queries.filters import EventFilters, RunFilters
     from muniment.queries.projections import Projection
+    from muniment.queries.rows import (
+        BlobRow,
+        CheckpointRow,
+        EventRow,
+        SubjectRow,
+        TileRow,
+    )
     from muniment.queries.run_summary import RunSummaries, RunSummary
     from muniment.replays.replay import ReplayReport, replay
     from muniment.runs.decorator import effect
@@ -44,6 +51,8 @@ __all__ = [
     "PUBLIC",
     "TEXT",
     "VOLATILE",
+    "BlobRow",
+    "CheckpointRow",
     "Decision",
     "DecisionAnswer",
     "Done",
@@ -52,6 +61,7 @@ __all__ = [
     "Event",
     "EventData",
     "EventFilters",
+    "EventRow",
     "EventType",
     "Executor",
     "GateAnswer",
@@ -67,6 +77,8 @@ __all__ = [
     "RunFilters",
     "RunSummaries",
     "RunSummary",
+    "SubjectRow",
+    "TileRow",
     "current_run",
     "effect",
     "hookimpl",
@@ -79,6 +91,8 @@ __all__ = [
 
 _HOMES = {
     "BLOB": ".events.fields",
+    "BlobRow": ".queries.rows",
+    "CheckpointRow": ".queries.rows",
     "Decision": ".formats.decisions",
     "DecisionAnswer": ".formats.decisions",
     "Done": ".runs.execution",
@@ -87,6 +101,7 @@ _HOMES = {
     "Event": ".formats.statement",
     "EventData": ".events.types",
     "EventFilters": ".queries.filters",
+    "EventRow": ".queries.rows",
     "EventType": ".events.types",
     "Executor": ".runs.executors",
     "GateAnswer": ".runs.seams",
@@ -104,7 +119,9 @@ _HOMES = {
     "RunFilters": ".queries.filters",
     "RunSummaries": ".queries.run_summary",
     "RunSummary": ".queries.run_summary",
+    "SubjectRow": ".queries.rows",
     "TEXT": ".events.fields",
+    "TileRow": ".queries.rows",
     "VOLATILE": ".events.fields",
     "current_run": ".runs.run",
     "effect": ".runs.decorator",

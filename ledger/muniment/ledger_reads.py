@@ -52,6 +52,10 @@ from muniment.trust.head_memory import Head
 from muniment.trust.home import TrustHome
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from sqlmodel import Session
+
     from muniment.queries.run_summary import RunSummary
 
 __all__ = ["LedgerReads"]
@@ -228,6 +232,22 @@ class LedgerReads:
             return self._folded(RunSummaries, run)
 
         return select_runs(self._store.database, filters, summary)
+
+    def session(self) -> AbstractContextManager[Session]:
+        """Lend a SQLModel session over the tables of the ledger, which cannot write.
+
+        For audit queries over `EventRow` and the other rows. The rows are as they are
+        in the file: only `verify` checks them. Contents in files of their own are not
+        among them.
+
+        Raises:
+            StoreError: the file cannot be read.
+            RefusedError: a statement in the session does anything but read.
+
+        """
+        from muniment.queries.session import reading  # noqa: PLC0415 - for audits
+
+        return reading(self._store.database)
 
     def event(self, seq: int) -> Event:
         """Return event number *seq*.

@@ -1,4 +1,4 @@
-"""The rows of a ledger as SQLModel classes, for writing audit queries.
+"""The rows of a ledger as SQLModel classes, for audit queries with `Ledger.session`.
 
 Rules:
 
@@ -32,40 +32,58 @@ class EventRow(Row, table=True):
     """One event: its signed bytes, and the two columns that queries filter by."""
 
     seq: int = Field(primary_key=True)
+    """Position in the ledger, from 0 without gaps."""
     type: str
+    """``noun.past_participle``, as the payload says."""
     run: str | None = None
+    """The run's id, as the payload says."""
     payload: bytes
+    """The signed statement: canonical JSON."""
     signature: bytes
+    """The Ed25519 signature over payload and payload type (DSSE)."""
     key: bytes
+    """The signer's raw Ed25519 public key."""
     hash: bytes
+    """The RFC 6962 leaf hash."""
 
 
 class SubjectRow(Row, table=True):
-    """One subject of a statement."""
+    """One subject of a statement: what an event is about, besides its own data."""
 
     seq: int = Field(primary_key=True)
+    """The event."""
     digest: bytes = Field(primary_key=True)
+    """SHA-256 of the thing, or of the key of a series."""
 
 
 class BlobRow(Row, table=True):
     """One salted content, or its empty row after an erasure."""
 
     id: int = Field(primary_key=True)
+    """A number of the table alone; nothing refers to it."""
     digest: bytes = Field(index=True, unique=True)
+    """The commitment: SHA-256 over salt and content."""
     seq: int
+    """The event with which it was written."""
     data: bytes | None = None
+    """Salt (32 bytes) and content; NULL if erased, or in a file of its own."""
 
 
 class TileRow(Row, table=True):
     """The root of one complete subtree of 256^level leaves."""
 
     level: int = Field(primary_key=True)
+    """From 1."""
     idx: int = Field(primary_key=True)
+    """Its number on that level, from 0."""
     hash: bytes
+    """The root of the subtree."""
 
 
 class CheckpointRow(Row, table=True):
     """One signed tree head."""
 
     size: int = Field(primary_key=True)
+    """How many events it covers."""
     note: bytes
+    """The C2SP signed note."""

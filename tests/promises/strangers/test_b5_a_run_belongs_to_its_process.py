@@ -116,7 +116,8 @@ OTHERS = {
     *("checkpoint_signer", "committed", "first_checkpoint_over", "prove_growth"),
     *("get_blob", "head", "holds", "home", "id", "keys", "last_checkpoint", "open"),
     *("path", "plugins", "port", "project", "prove", "register", "resolve", "resume"),
-    *("root", "run_id", "runs", "signer", "store", "value", "value_types", "writable"),
+    *("root", "run_id", "runs", "session", "signer", "store", "value"),
+    *("value_types", "writable"),
 }
 """What reads, what makes another ledger object, and what needs a run that ended."""
 
