@@ -46,6 +46,7 @@ from muniment.storage.prove import (
     first_checkpoint_over,
     newest_checkpoint,
     prove,
+    prove_each,
     root_of,
 )
 from muniment.trust.head_memory import Head
@@ -164,6 +165,17 @@ class LedgerReads:
 
         """
         return prove(self._store, seq, note)
+
+    def prove_each(self, seqs: Iterable[int], note: bytes) -> Iterator[TlogProof]:
+        """Yield the proof that each of the events *seqs* is in the tree of *note*.
+
+        Faster than one `prove` after the other: what they share is read once.
+
+        Raises:
+            UsageError: *note* does not cover one of them.
+
+        """
+        return prove_each(self._store, seqs, note)
 
     def first_checkpoint_over(self, seq: int) -> bytes:
         """Return the note of the first checkpoint that covers event *seq*.

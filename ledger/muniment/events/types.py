@@ -104,6 +104,8 @@ class Prepared:
     subjects: tuple[Subject, ...]
     series: tuple[str, ...] = ()
     """The keys of the series that the event joins."""
+    counts: tuple[tuple[str, int], ...] = ()
+    """Series, each with how many events it has, as the event says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +151,9 @@ class EventType:
     recorded and never compared; ``*`` is each element of a list."""
     series: Callable[[Data], Iterable[str]] | None = None
     """Returns the series that an event with such data joins."""
+    counts: Callable[[Data], Mapping[str, int]] | None = None
+    """Returns the counts of series that such data states; the event is refused unless
+    each series has so many events when it is written."""
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
@@ -223,7 +228,8 @@ class EventType:
                 digest = hashlib.sha256(content.data).hexdigest()
                 subjects.append(Subject(name, f"sha256:{digest}"))
         series = () if self.series is None else tuple(self.series(values))
-        return Prepared(self, inline, contents, tuple(subjects), series)
+        counts = () if self.counts is None else tuple(self.counts(values).items())
+        return Prepared(self, inline, contents, tuple(subjects), series, counts)
 
     @cached_property
     def _plain(self) -> Plain | None:

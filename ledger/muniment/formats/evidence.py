@@ -2,6 +2,7 @@ r"""The files of an evidence bundle, and those of them that have a form of their
 
     MANIFEST       9f86d081…  events.intoto.jsonl        sha256sum reads it
     proofs.jsonl   {"hashes":["yUtwSRG2…"],"seq":7}      inclusion in `checkpoint`
+    bundle.closed  "series":[{"count":20,"key":"experiment.claim/c1","shown":true}]
     consistency    old 12\n<b64>…\n\n<closing.checkpoint>      what a witness is asked with
     policy         log l-0123….muniment.invalid+35a14b7f+ARQ6…\nquorum none
 
@@ -11,6 +12,9 @@ Rules:
   other. `SELF_PROVING` are checked by signature or tree; MANIFEST lists all others.
 - MANIFEST is sorted by name, one spelling only.
 - A proof is as short as the tree allows: nothing in it can be chosen.
+- The closing event counts each series that a run is in: those of its start, and of the
+  claims that it states. Of a *shown* series the bundle has every event, and of each run
+  that is in it the start, the ends and the verdicts.
 
 Specification: ``docs/spec/evidence.md``; C2SP tlog-witness and tlog-policy.
 """
@@ -19,11 +23,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, cast
 
-from muniment.encoding.canonical import JsonValue, canonical, parse_canonical
+from muniment.encoding.canonical import (
+    MAX_INTEGER,
+    JsonValue,
+    canonical,
+    parse_canonical,
+)
 from muniment.errors import WrongError
 from muniment.formats.dsse import decode_base64, encode_base64
+from muniment.formats.lifecycle import LIFE, STARTED
 from muniment.formats.merkle import HASH_SIZE
+from muniment.formats.series import is_key
 
 __all__ = [
     "BLOBS",
@@ -33,6 +46,7 @@ __all__ = [
     "CLOSING_CHECKPOINT",
     "CLOSING_FILES",
     "CONSISTENCY",
+    "COUNTED_BY",
     "EVENTS",
     "HANDED_OVER",
     "LEDGER_PUB",
@@ -42,8 +56,11 @@ __all__ = [
     "PROOFS",
     "RUN",
     "SELF_PROVING",
+    "SERIES",
+    "TOLD_OF_RUNS",
     "TRUSTED_ROOT",
     "VIEW",
+    "StatedSeries",
     "blob_name",
     "blob_of",
     "consistency_text",
@@ -54,6 +71,7 @@ __all__ = [
     "parse_proof",
     "policy_text",
     "proof_line",
+    "read_stated",
 ]
 
 CLOSED = "bundle.closed"
@@ -61,6 +79,8 @@ CLOSED = "bundle.closed"
 
 MANIFEST = "MANIFEST"
 EVENTS = "events.intoto.jsonl"
+SERIES = "series.intoto.jsonl"
+"""Events of other runs: those that share a series with this one."""
 PROOFS = "proofs.jsonl"
 CHECKPOINT = "checkpoint"
 CLOSING = "evidence.sigstore.json"
@@ -84,11 +104,65 @@ HANDED_OVER = (MANIFEST, EVENTS, RUN, VIEW)
 """The files whose plain digests are subjects of the closing event, as far as they are
 there: any of them can be given to a tool that looks for the digest of one file."""
 
-_ALL = SELF_PROVING | {EVENTS, LEDGER_PUB, LEDGER_VKEY, TRUSTED_ROOT, POLICY, RUN, VIEW}
+COUNTED_BY = frozenset({STARTED, "claim.stated"})
+"""The types of a run's events whose series are those of the run."""
+TOLD_OF_RUNS = LIFE | {"verdict.reached"}
+"""The types of events that tell of a run in `SERIES` what came of it."""
+
+_ALL = SELF_PROVING | {
+    EVENTS,
+    SERIES,
+    LEDGER_PUB,
+    LEDGER_VKEY,
+    TRUSTED_ROOT,
+    POLICY,
+    RUN,
+    VIEW,
+}
 _BLOB = re.compile(r"blobs/sha256-([0-9a-f]{64})")
 _LISTED = re.compile(rb"([0-9a-f]{64})  ([!-~]+)\n")
 _OLD = re.compile(rb"old (0|[1-9][0-9]{0,18})\n((?:[A-Za-z0-9+/]{43}=\n)*)\n")
 _MOST_HASHES = 63
+_SAID = ("count", "key", "shown")
+
+
+@dataclass(frozen=True, slots=True)
+class StatedSeries:
+    """What a closing event says of one series."""
+
+    key: str
+    count: int
+    """How many events it had before the closing event."""
+    shown: bool
+    """Whether the bundle has all of them."""
+
+
+def read_stated(data: Any) -> tuple[StatedSeries, ...]:
+    """Return what the *data* of a closing event says of series, in its order.
+
+    Raises:
+        WrongError: ``bundle/series``.
+
+    """
+    listed = data.get("series", [])
+    if type(listed) is list and (listed or "series" not in data):
+        found = [_stated(one) for one in cast("list[object]", listed)]
+        keys = [one.key for one in found if one is not None]
+        if len(keys) == len(found) and keys == sorted(set(keys)):
+            return tuple(one for one in found if one is not None)
+    what = "it does not state series as key, count and shown, in the order of the keys"
+    raise _wrong("bundle/series", what, CLOSING)
+
+
+def _stated(one: object) -> StatedSeries | None:
+    if type(one) is not dict:
+        return None
+    said = cast("dict[str, object]", one)
+    key, count, shown = said.get("key"), said.get("count"), said.get("shown")
+    if type(key) is not str or type(count) is not int or type(shown) is not bool:
+        return None
+    sound = len(said) == len(_SAID) and is_key(key) and 0 < count <= MAX_INTEGER
+    return StatedSeries(key, count, shown) if sound else None
 
 
 def blob_name(commitment: str) -> str:

@@ -11,7 +11,8 @@ Rules:
   append or the close says so: the events are written, and the writer must not repeat
   them.
 - ``time`` is ``max(now, time of the head)``, taken inside the transaction.
-- An event's place in its series is read and written in that transaction, too.
+- An event's place in its series is read and written in that transaction, too, and what
+  it says of other series is compared there.
 - A checkpoint is signed over committed events only, under the append lock, never for a
   size below an earlier one: on demand, at the end of a run, at close, and at the latest
   every 1,000 events or 10 seconds of appending. One that is due is made before the
@@ -175,6 +176,7 @@ class Store:
                 if shares:
                     self.blobs.unshare(driver, shares.values())
                 keys = [key for one in drafts for key in one.prepared.series]
+                keys += [key for one in drafts for key, _ in one.prepared.counts]
                 last = last_of_series(driver.execute, keys) if keys else None
                 batch = build(drafts, tail, chosen, self.ledger_id, last)
                 keyring = self._keyring_after(batch)

@@ -11,7 +11,8 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import cast
 
 from muniment.errors import CannotTellError, UsageError, WrongError
@@ -36,9 +37,11 @@ __all__ = [
     "first_checkpoint_over",
     "newest_checkpoint",
     "prove",
+    "prove_each",
     "root_of",
 ]
 
+_PAGE = 500
 _FIRST_OVER = "SELECT note FROM checkpoint WHERE size > ? ORDER BY size LIMIT 1"
 
 
@@ -68,6 +71,35 @@ def prove(store: Store, seq: int, note: bytes | None = None) -> TlogProof:
     with store.database.reading() as driver:
         hashes = inclusion_proof(seq, covered, node_reader(driver.execute))
     return TlogProof(seq, tuple(hashes), note)
+
+
+def prove_each(store: Store, seqs: Iterable[int], note: bytes) -> Iterator[TlogProof]:
+    """Yield the inclusion proof of each of the events *seqs* under *note*.
+
+    What proofs have in common is read once. No transaction is open meanwhile.
+
+    Raises:
+        UsageError: *note* does not cover one of them.
+
+    """
+    size = Checkpoint.parse(Note.parse(note).text).size
+    known: dict[tuple[int, int], bytes] = {}
+    left = iter(seqs)
+    while page := list(islice(left, _PAGE)):
+        with store.database.reading() as driver:
+            read = node_reader(driver.execute)
+
+            def node(
+                level: int, index: int, read: Callable[[int, int], bytes] = read
+            ) -> bytes:
+                place = (level, index)
+                if place not in known:
+                    known[place] = read(level, index)
+                return known[place]
+
+            proofs = [tuple(inclusion_proof(seq, size, node)) for seq in page]
+        for seq, hashes in zip(page, proofs, strict=True):
+            yield TlogProof(seq, hashes, note)
 
 
 def first_checkpoint_over(store: Store, seq: int) -> bytes:

@@ -107,6 +107,7 @@ def build(
 
     Raises:
         RefusedError: a payload exceeds 64 KiB; the message names the field.
+        AppendRefused: an event states another count of a series than there is.
 
     """
     batch, last = Batch(), dict(known or {})
@@ -116,6 +117,8 @@ def build(
         seq, kind, place = tail.size, draft.prepared.type, draft.place
         inline, subjects = _placed(draft, seq, batch.staged)
         prev = tail.hash.hex() if seq else None
+        if draft.prepared.counts:
+            _refuse_miscounted(draft.prepared, last)
         series = draft.prepared.series
         links = tuple(_link(key, last) for key in series) if series else ()
         position = Position(
@@ -140,6 +143,19 @@ def _link(key: str, last: Mapping[str, tuple[int, str]]) -> SeriesLink:
     """Return the place of the next event in the series *key*."""
     count, prev = last.get(key, (0, None))
     return SeriesLink(key, count + 1, prev)
+
+
+def _refuse_miscounted(prepared: Prepared, last: Mapping[str, tuple[int, str]]) -> None:
+    """Refuse an event that says how many events a series has, and is wrong."""
+    for key, stated in prepared.counts:
+        count, _ = last.get(key, (0, ""))
+        if count != stated:
+            raise AppendRefused(
+                f"it counts {stated} events of the series {key!r:.80}, which has {count}",
+                rule="event/counts",
+                place=prepared.type.name,
+                remedy="count again: another writer may have come in between",
+            )
 
 
 def _time(drafts: Sequence[Draft], tail: Tail) -> str:

@@ -28,6 +28,7 @@ from orjson import loads
 from muniment.errors import ValueRefused
 from muniment.format_versions import DECISIONS
 from muniment.formats.dsse import entry_hash
+from muniment.formats.evidence import CLOSED
 from muniment.formats.lifecycle import LIFE
 from muniment.formats.series import read_series
 from muniment.verification.contents import BlobCheck, Subjects
@@ -73,7 +74,7 @@ _MICROSECOND = len("2026-11-20T07:23:41.096123")
 _TICK = 2048
 _SECONDS_BETWEEN = 0.05
 _ASK = "compare with a copy or an anchor; trust nothing from here on"
-_FOLLOWED = LIFE | FOLLOWED | {"blob.erased", "ledger.opened"}
+_FOLLOWED = LIFE | FOLLOWED | {CLOSED, "blob.erased", "ledger.opened"}
 
 
 class EventPass:
@@ -321,6 +322,8 @@ class EventPass:
         data, chain = predicate["data"], predicate["muniment"]
         links = read_series(chain["series"]) if "series" in chain else ()
         self.series.check(seq, links, leaf)
+        if kind == CLOSED:
+            self.series.compare(seq, data)
         self.subjects.check(seq, statement["subject"], links)
         self.blobs.check(seq, data, statement["subject"], run)
         if kind == "blob.erased":

@@ -9,6 +9,8 @@ Rules:
   before. So none is missing, repeated, moved, or taken from another series or ledger.
 - Nothing here knows what a key means. Writers decide which events are in a series.
 - The first event after a break is reported; later ones are compared with that one.
+- An event that closes a bundle says how many events some series have before it: so many
+  as there are.
 - Missing or unreadable rows may have been in a series: its next event is believed, and
   does not count as compared.
 """
@@ -16,7 +18,10 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
+from muniment.errors import WrongError
+from muniment.formats.evidence import read_stated
 from muniment.formats.series import SeriesLink
 from muniment.verification.report import Findings
 
@@ -52,6 +57,24 @@ class SeriesCheck:
                 self._add(seq, link, count, last)
             self.compared += right
             self._last[link.key] = link.count, leaf.hex(), self._gaps
+
+    def compare(self, seq: int, data: Any) -> None:
+        """Compare the counts of series that the closing event *seq* of a bundle states."""
+        try:
+            listed = read_stated(data)
+        except WrongError as error:
+            self._findings.add_error("series", error, seq, f"event {seq}")
+            return
+        for one in listed:
+            self.total += 1
+            count, _, gaps = self._last.get(one.key, (0, "", 0))
+            if count != one.count and gaps == self._gaps:
+                what = f"it counts {one.count} events of series {one.key!a:.80}, and"
+                what += f" {count} stand before"
+                self._findings.add(
+                    "series", "series/stated", what, seq=seq, remedy=_ASK
+                )
+            self.compared += count == one.count
 
     def _add(self, seq: int, link: SeriesLink, count: int, last: str) -> None:
         named = f"series {link.key!a:.80}"

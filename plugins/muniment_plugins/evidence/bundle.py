@@ -5,9 +5,11 @@
 
 Rules:
 
-- The same run gives the same bytes, unless something was added to it, or erased from it.
+- The same run gives the same bytes, unless something was added to it or to its series,
+  or erased from it.
 - What was written is verified, as its receiver will, before it gets its name.
-- *raw* needs no key: nothing is appended, and there is neither closing event nor view.
+- *raw* needs no key: nothing is appended, and there is neither closing event nor view,
+  nor anything of other runs, since nothing would say that these are all.
 """
 
 from __future__ import annotations
@@ -115,7 +117,7 @@ def _raw_files(selected: Selected) -> Files:
     ledger = selected.ledger
     note, log = own_line(ledger.first_checkpoint_over(selected.last), ledger)
     events = selected.with_keys(size_of(note))
-    files = listed_files(selected, events, selected.signer, log, {})
+    files = listed_files(selected, events, (), (selected.signer, log), {})
     return {**files, **tree_files(ledger, events, note)}
 
 

@@ -5,8 +5,11 @@ Rules:
 - A bundle of the same content has the same closing event, however often it is written:
   one that states the digest of this MANIFEST is looked for first.
 - MANIFEST depends on the keys up to the closing event, on its signer and on the log's
-  key. They are known before it is appended; if another writer comes in between, that
-  event closes nothing, and another is appended.
+  key, and on the runs in the series of the run. They are known before it is appended; if
+  another writer comes in between, that event closes nothing, and another is appended. An
+  event that would miscount a series is not written at all.
+- An earlier closing event is as good until something comes to a series: a further run,
+  or the end of one.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from muniment.errors import CannotTellError, KeyRefused
+from muniment.errors import AppendRefused, CannotTellError, KeyRefused
 from muniment.formats.checkpoint import TlogProof
 from muniment.formats.dsse import Envelope
 from muniment.formats.evidence import (
@@ -37,6 +40,7 @@ from muniment_plugins.evidence.files import (
     tree_files,
 )
 from muniment_plugins.evidence.selection import Selected, size_of
+from muniment_plugins.evidence.series import SeriesOfRun
 
 if TYPE_CHECKING:
     from muniment.formats.statement import Event
@@ -63,16 +67,26 @@ def closed_files(selected: Selected, views: Mapping[str, bytes]) -> Closed:
         CannotTellError: no checkpoint covers it, and none can be signed here.
 
     """
-    for event in _earlier(selected):
-        if found := _closed_by(event, selected, views):
-            return found
     ledger = selected.ledger
+    series = SeriesOfRun.of(ledger, selected.events)
+    for event in _earlier(selected):
+        if series.last < event.seq and (
+            found := _closed_by(event, selected, series, views)
+        ):
+            return found
     for _ in range(_TRIES):
-        event = _append(selected, views)
-        if found := _closed_by(event, selected, views):
+        try:
+            event = _append(selected, series, views)
+        except AppendRefused as refused:
+            if refused.rule != "event/counts":
+                raise
+            series = SeriesOfRun.of(ledger, selected.events)
+            continue
+        series = SeriesOfRun.of(ledger, selected.events, event.seq)
+        if found := _closed_by(event, selected, series, views):
             return found
     raise CannotTellError(
-        "the keys of the ledger changed each time while the bundle was closed",
+        "keys or series of the ledger changed each time while the bundle was closed",
         rule="evidence/changing",
         place=str(ledger.path),
         remedy="write the bundle again",
@@ -85,7 +99,9 @@ def _earlier(selected: Selected) -> Iterator[Event]:
     return (one for one in listed if one.raw.get("run") == selected.run)
 
 
-def _append(selected: Selected, views: Mapping[str, bytes]) -> Event:
+def _append(
+    selected: Selected, series: SeriesOfRun, views: Mapping[str, bytes]
+) -> Event:
     ledger = selected.ledger
     signer, log = ledger.signer, ledger.checkpoint_signer
     if signer is None:
@@ -102,11 +118,20 @@ def _append(selected: Selected, views: Mapping[str, bytes]) -> Event:
             place=str(ledger.path),
             remedy="write it where the key is, or without that event: --raw",
         )
-    events = selected.with_keys()
-    files = listed_files(selected, events, signer.raw, log, views)
+    files = listed_files(
+        selected, selected.with_keys(), series.events, (signer.raw, log), views
+    )
     about = _about(files)
-    data = {"run": selected.run, "manifest": dict(about)[MANIFEST]}
+    data = _data(selected, series, about)
     return ledger.append(CLOSED, data, subject=about)
+
+
+def _data(
+    selected: Selected, series: SeriesOfRun, about: list[tuple[str, str]]
+) -> dict[str, object]:
+    """Return the data of the closing event."""
+    data: dict[str, object] = {"run": selected.run, "manifest": dict(about)[MANIFEST]}
+    return {**data, "series": series.data} if series.stated else data
 
 
 def _about(files: Files) -> list[tuple[str, str]]:
@@ -119,7 +144,10 @@ def _about(files: Files) -> list[tuple[str, str]]:
 
 
 def _closed_by(
-    event: Event, selected: Selected, views: Mapping[str, bytes]
+    event: Event,
+    selected: Selected,
+    series: SeriesOfRun,
+    views: Mapping[str, bytes],
 ) -> Closed | None:
     """Return the files of the bundle that *event* closed; None if they differ."""
     ledger = selected.ledger
@@ -128,14 +156,14 @@ def _closed_by(
     if enrolled[log] >= event.seq:
         return None
     events = selected.with_keys(event.seq)
-    files = listed_files(selected, events, event.key, log, views)
+    files = listed_files(selected, events, series.events, (event.key, log), views)
     about = _about(files)
-    data = {"run": selected.run, "manifest": dict(about)[MANIFEST]}
+    data = _data(selected, series, about)
     stated = [(one.name, one.digest) for one in event.subject]
     if event.raw != data or stated != about or event.run is not None:
         return None  # it is another's, or nobody's: whatever says it closes a bundle
-    over = ledger.first_checkpoint_over(events[-1].seq)
-    tree = tree_files(ledger, events, over)
+    over = ledger.first_checkpoint_over(max(events[-1].seq, series.last))
+    tree = tree_files(ledger, [*events, *series.events], over)
     return Closed({**files, **tree, **_closing(ledger, event, over, note, log)}, event)
 
 

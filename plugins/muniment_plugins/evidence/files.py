@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -30,6 +30,7 @@ from muniment.formats.evidence import (
     POLICY,
     PROOFS,
     RUN,
+    SERIES,
     TRUSTED_ROOT,
     VIEW,
     blob_name,
@@ -74,8 +75,8 @@ def views(ledger: Ledger, run: str) -> dict[str, bytes]:
 def listed_files(
     selected: Selected,
     events: list[Event],
-    signer: bytes,
-    log: PublicKey,
+    others: Sequence[Event],
+    keys: tuple[bytes, PublicKey],
     more: Mapping[str, bytes],
 ) -> Files:
     """Return MANIFEST and the files that it lists.
@@ -83,13 +84,14 @@ def listed_files(
     Args:
         selected: the record of the run.
         events: its events, with those about keys.
-        signer: the raw key whose signature other tools are to check.
-        log: the key of the checkpoints.
+        others: the events of other runs in its series.
+        keys: the raw key whose signature other tools are to check, and the key of
+            the checkpoints.
         more: files of this bundle alone.
 
     """
     ledger = selected.ledger
-    name = origin(ledger.id)
+    (signer, log), name = keys, origin(ledger.id)
     fixed = {
         LEDGER_PUB: PublicKey(signer).pem.encode(),
         LEDGER_VKEY: vkey(name, log).encode() + b"\n",
@@ -99,6 +101,8 @@ def listed_files(
     }
     files: dict[str, Source] = {one: _fixed(data) for one, data in fixed.items()}
     files[EVENTS] = lambda: map(_envelope_line, events)
+    if others:
+        files[SERIES] = lambda: map(_envelope_line, others)
     digests = {one: digest_of(source) for one, source in files.items()}
     for tag, ref in selected.blobs.items():
         files[blob_name(tag)] = _blob(ledger, ref)
@@ -112,8 +116,8 @@ def tree_files(ledger: Ledger, events: list[Event], note: bytes) -> Files:
     """Return the tree head *note*, and the proof of each of *events* in it."""
 
     def proofs() -> Iterator[bytes]:
-        for one in events:
-            yield proof_line(one.seq, ledger.prove(one.seq, note).hashes)
+        for one in ledger.prove_each((one.seq for one in events), note):
+            yield proof_line(one.index, one.hashes)
 
     return {PROOFS: proofs, CHECKPOINT: _fixed(own_line(note, ledger)[0])}
 

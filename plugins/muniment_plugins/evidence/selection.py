@@ -21,9 +21,10 @@ if TYPE_CHECKING:
     from muniment.formats.statement import Event
     from muniment.ledger import Ledger
 
-__all__ = ["Selected", "size_of"]
+__all__ = ["KEY_EVENTS", "Selected", "size_of"]
 
-_KEYS = "ledger.opened,key.enrolled,key.revoked,key.rotated"
+KEY_EVENTS = ("ledger.opened", "key.enrolled", "key.revoked", "key.rotated")
+"""The types of the events about keys."""
 _ASKED, _GIVEN, _ERASED = "decision.asked", "decision.given", "blob.erased"
 
 
@@ -86,7 +87,7 @@ class Selected:
 
     def with_keys(self, before: int | None = None) -> list[Event]:
         """Return the events with those about keys, as far as they come *before*."""
-        keys = self.ledger.events(type=_KEYS, to_seq=before)
+        keys = self.ledger.events(type=",".join(KEY_EVENTS), to_seq=before)
         return sorted([*keys, *self.events], key=lambda one: one.seq)
 
 

@@ -9,6 +9,7 @@ import event_breaches  # noqa: F401 - it enters its cases
 import home_breaches  # noqa: F401 - it enters its cases
 import memory_breaches  # noqa: F401 - it enters its cases
 import proof_breaches  # noqa: F401 - it enters its cases
+import series_breaches  # noqa: F401 - it enters its cases
 from worlds import BREACHES
 
 __all__ = ["BREACHES"]

@@ -48,6 +48,10 @@ class Bundled:
     raw: bool = False
     spoil: Callable[[_Files], _Files] = _unchanged
     """Changes the files before MANIFEST is written and the bundle is closed."""
+    others: list[Row] = field(default_factory=list[Row])
+    """Events of other runs."""
+    series: list[Any] = field(default_factory=list[Any])
+    """What the closing event says of series."""
     rows: list[Row] = field(default_factory=list[Row])
     hashes: list[bytes] = field(default_factory=list[bytes])
 
@@ -72,13 +76,15 @@ class Bundled:
         files = {
             "events.intoto.jsonl": b"".join(lines),
             "checkpoint": forge.note(),
-            "proofs.jsonl": b"".join(self._proof(row) for row in self.rows),
+            "proofs.jsonl": b"".join(map(self._proof, [*self.rows, *self.others])),
             "ledger.pub": signer.pem.encode(),
             "ledger.vkey": vkey(name, log).encode() + b"\n",
             "policy": policy_text(vkey(name, log)),
             "trusted_root.json": trusted_root(name, log),
             **{f"blobs/sha256-{one.hex()}": kept for one, kept in known.items()},
         }
+        others = b"".join(_envelope(row).to_json() + b"\n" for row in self.others)
+        files |= {"series.intoto.jsonl": others} if others else {}
         files |= {} if self.raw else {"run.json": b"{}\n"}
         files = dict(sealed(self.spoil(files)))
         return files if self.raw else files | self._closed(files, signer, log)
@@ -99,7 +105,8 @@ class Bundled:
             for one, digest in digests.items()
         ]
         data = {"manifest": f"sha256:{digests['MANIFEST']}", "run": RUN}
-        told = data | self.closing
+        told: dict[str, Any] = data | ({"series": self.series} if self.series else {})
+        told |= self.closing
         row = forge.append(
             "bundle.closed", told, subject=self.about(about), **self.chain
         )

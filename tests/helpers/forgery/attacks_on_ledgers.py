@@ -180,6 +180,15 @@ def _series(*links: tuple[int, int | None]) -> Callable[[Forge], Forge]:
     return forged
 
 
+def _miscounted(forge: Forge) -> Forge:
+    """Return what closes a bundle of a claim that was stated twice, and counts one."""
+    said = {"count": 1, "key": "claim/c1", "shown": True}
+    data = {"manifest": "sha256:" + "0" * 64, "run": RUN, "series": [said]}
+    made = _series()(forge)
+    made.append("bundle.closed", data)
+    return made
+
+
 def _judged(forge: Forge) -> Forge:
     made = forge.copy()
     said = {"mode": "strict", "verdict": "acceptable", "compared": 9, "guards": []}
@@ -246,6 +255,7 @@ ATTACKS: tuple[Attack, ...] = (
     Attack("a writer's key", "leaves an event of a series out", _series((4, -1))),
     Attack("a writer's key", "gives a number of a series twice", _series((2, -2))),
     Attack("a writer's key", "begins a series again", _series((1, None))),
+    Attack("a writer's key", "closes a bundle, and counts too few", _miscounted),
     Attack(
         "a writer's key",
         "erases `all`",

@@ -153,7 +153,7 @@ def test_proofs_of_another_form(
 def closed_anew(
     ledger: Ledger,
     tmp_path: Path,
-    data: Mapping[str, str],
+    data: Mapping[str, object],
     kind: str = "bundle.closed",
 ) -> Report:
     """Close the bundle of the first run with another event, and verify it."""
@@ -161,8 +161,9 @@ def closed_anew(
     honest = write_bundle(ledger, run, tmp_path / "honest")
     files = read(honest.path)
     assert honest.closed_by is not None
-    subject = ledger.event(honest.closed_by).subject
-    told = {"run": run, "manifest": honest.manifest, **data}
+    first = ledger.event(honest.closed_by)
+    subject = first.subject
+    told = {**first.raw, **data}
     if kind == "bundle.closed":
         event = ledger.append(kind, told, subject=subject)
     else:

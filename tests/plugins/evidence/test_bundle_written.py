@@ -48,7 +48,8 @@ def test_the_files(bundles: Bundles) -> None:
     closers = {"evidence.sigstore.json", "closing.checkpoint", "consistency"}
 
     assert raw == evidence | trust
-    assert closed == evidence | trust | closers | {"run.json"}
+    others = {"series.intoto.jsonl"}
+    assert closed == evidence | trust | closers | {"run.json"} | others
     record = json.loads((bundles.folder / "run.json").read_text())
     assert (record["id"], record["status"]) == (bundles.run, "completed")
 

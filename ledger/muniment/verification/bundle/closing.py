@@ -159,8 +159,8 @@ def _faults(
     if last is not None and event.seq <= last.seq:
         yield "bundle/closing", "it comes before an event of the bundle"
     data: Any = event.statement["predicate"]["data"]
-    if data.keys() != {"manifest", "run"}:
-        yield "bundle/closing", "its data has other members than run and manifest"
+    if data.keys() - {"series"} != {"manifest", "run"}:
+        yield "bundle/closing", "its data has other members than run, manifest, series"
     if data.get("run") != record.run:
         yield "bundle/closing", f"it closes the run {data.get('run')!r:.80}"
     if data.get("manifest") != f"sha256:{members.digest(MANIFEST).hex()}":

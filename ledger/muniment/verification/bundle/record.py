@@ -66,6 +66,11 @@ class BundledEvent:
     signer: PublicKey
     statement: Any
 
+    def row(self, envelope: Envelope) -> Row:
+        """Return the event as a row of a ledger."""
+        signed = (envelope.payload, envelope.signature, self.signer.raw)
+        return (self.seq, self.kind, self.run, *signed, self.leaf)
+
 
 class BundleRecord:
     """Reads and judges the events of one bundle."""
@@ -86,6 +91,8 @@ class BundleRecord:
         self.signatures = 0
         self.events: list[BundledEvent | None] = []
         """One for each line; None if it could not be read."""
+        self.key_rows: list[Row] = []
+        """The events about keys."""
 
     @property
     def keyring(self) -> Keyring | None:
@@ -134,7 +141,7 @@ class BundleRecord:
     def close(self, envelope: Envelope, place: str) -> BundledEvent | None:
         """Judge the closing event, which follows all others and is in no run."""
         before = self.last
-        judged = self._judged(envelope, place)
+        judged = self.read_event(envelope, place)
         if judged is not None and self._record is not None:
             self._take(judged, envelope)
             with self._shaped(judged, place):
@@ -161,7 +168,7 @@ class BundleRecord:
 
     def _judge(self, envelope: Envelope, place: str) -> BundledEvent | None:
         before = self.last
-        judged = self._judged(envelope, place)
+        judged = self.read_event(envelope, place)
         if judged is None:
             return None
         if before is not None and judged.seq <= before.seq:
@@ -175,7 +182,7 @@ class BundleRecord:
             self._compare(judged, before, place)
         return judged
 
-    def _judged(self, envelope: Envelope, place: str) -> BundledEvent | None:
+    def read_event(self, envelope: Envelope, place: str) -> BundledEvent | None:
         """Return the event with its signer; None if either cannot be read."""
         try:
             statement = loads(envelope.payload)
@@ -235,15 +242,9 @@ class BundleRecord:
 
     def _take(self, one: BundledEvent, envelope: Envelope) -> None:
         """Hand the event to the judgement of rows, once the run is known."""
-        row = (
-            one.seq,
-            one.kind,
-            one.run,
-            envelope.payload,
-            envelope.signature,
-            one.signer.raw,
-            one.leaf,
-        )
+        row = one.row(envelope)
+        if one.kind in KEY_TYPES:
+            self.key_rows.append(row)
         if self._record is None and not self.run:
             self._waiting.append(row)
             return

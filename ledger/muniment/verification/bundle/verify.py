@@ -14,8 +14,8 @@ Rules:
 - Rows are judged by the same modules as those of a ledger. The keys count if a pinned or
   given root signed the genesis that the bundle begins with.
 - *Completeness* is that of the run: *checked* if its end states root and counts of all
-  events before it. Nothing is said about other runs, nor about events that follow the
-  last one here. What the run says of its origin, its parent and its children is counted
+  events before it. Nothing is said about events that follow the last one here, and of
+  other runs only how many share a series with this one, and what became of them. What the run says of its origin, its parent and its children is counted
   as unchecked.
 - Pinned keys, anchors and remembered states of the same ledger are compared where they
   are of a size that the bundle has a tree head for.
@@ -44,6 +44,7 @@ from muniment.formats.evidence import (
     POLICY,
     PROOFS,
     SELF_PROVING,
+    SERIES,
     TRUSTED_ROOT,
     VIEW,
     parse_manifest_line,
@@ -60,6 +61,7 @@ from muniment.verification.bundle.closing import (
 )
 from muniment.verification.bundle.members import Members, opened
 from muniment.verification.bundle.record import BundledEvent, BundleRecord
+from muniment.verification.bundle.shown_series import ShownSeries
 from muniment.verification.counts import Count
 from muniment.verification.memory import GivenKey, Memory, is_pinned, recall
 from muniment.verification.report import Findings, Report, judge
@@ -101,14 +103,11 @@ def verify_bundle(  # noqa: PLR0913 - each is a choice of its own
 
     """
     started = time.monotonic()
-    trust = (
-        home
-        if isinstance(home, TrustHome)
-        else TrustHome(None if home is None else Path(home))
-    )
+    if not isinstance(home, TrustHome):
+        home = TrustHome(None if home is None else Path(home))
     state = _State(str(target), progress)
     with state.tried(), opened(Path(target)) as members:
-        state.judge(members, trust, keys, anchor)
+        state.judge(members, home, keys, anchor)
     return state.report(
         trust_on_first_use=trust_on_first_use,
         require_complete=require_complete,
@@ -125,6 +124,7 @@ class _State:
     findings: Findings = field(default_factory=Findings)
     memory: Memory = field(default_factory=Memory)
     record: BundleRecord | None = None
+    series: ShownSeries | None = None
     pinned: bool = False
     closed: bool = False
     heads: list[TreeHead] = field(default_factory=list[TreeHead])
@@ -150,7 +150,7 @@ class _State:
         anchor: str | os.PathLike[str] | None,
     ) -> None:
         """Compare every file of the bundle."""
-        self.closed = bool(members.sizes.keys() & (CLOSING_FILES | {VIEW}))
+        self.closed = bool(members.sizes.keys() & (CLOSING_FILES | {SERIES, VIEW}))
         self._require(members)
         if MANIFEST in members.sizes:
             with self.tried():
@@ -158,10 +158,13 @@ class _State:
         if EVENTS not in members.sizes:
             return
         record = self.record = BundleRecord(members, self.findings)
+        series = self.series = ShownSeries(members, record, self.findings)
         with self.tried():
             record.read(self.progress)
         with self.tried():
-            self._compare_tree(members, record)
+            series.read()
+        with self.tried():
+            self._compare_tree(members, record, series)
         record.blobs.finish()
         if self.heads and CLOSING in members.sizes:
             with self.tried():
@@ -210,21 +213,25 @@ class _State:
                 what = f"the file has another digest than {MANIFEST} says"
                 self._add("edited", "bundle/digest", what, name)
 
-    def _compare_tree(self, members: Members, record: BundleRecord) -> None:
+    def _compare_tree(
+        self, members: Members, record: BundleRecord, series: ShownSeries
+    ) -> None:
         if record.keyring is None or CHECKPOINT not in members.sizes:
             return
         head = read_head(members, CHECKPOINT, record.keyring, record.ledger)
         self.heads.append(head)
         if PROOFS not in members.sizes:
             return
+        events = [*record.events, *series.events]
         lines = members.lines(PROOFS, _LONGEST_LINE)
         number = 0
         for number, line in enumerate(lines, 1):
-            event = record.events[number - 1] if number <= record.lines else None
+            event = events[number - 1] if number <= len(events) else None
             with self.tried(), placed(f"{PROOFS}:{number}"):
                 self._compare_proof(line, event, head.checkpoint)
-        if number != record.lines:
-            what = f"{number} proofs of the {record.lines} events in {EVENTS}"
+        if number != len(events):
+            also = f" and {SERIES}" if series.lines else ""
+            what = f"{number} proofs of the {len(events)} events in {EVENTS}{also}"
             self._add("missing", "bundle/proof", what, PROOFS)
 
     def _compare_proof(
@@ -252,6 +259,8 @@ class _State:
         if found is not None:
             self.closing = found[0]
             self.heads.append(found[1])
+            if self.series is not None:
+                self.series.compare(found[0])
 
     def _compare_given(self, members: Members, record: BundleRecord) -> None:
         signed = self.closing if self.closed else record.last_of_run
@@ -309,23 +318,24 @@ class _State:
     # -- the report ------------------------------------------------------------------
 
     def _counts(self) -> tuple[Count, ...]:
-        record = self.record
-        if record is None:
+        record, series = self.record, self.series
+        if record is None or series is None:
             return (Count("files", self.matching, self.files),)
-        lines, judged = record.lines + self.closed, record.record
-        sound = 0 if judged is None else judged.sound
+        lines, judged = record.lines + self.closed + series.lines, record.record
+        sound = series.sound + (0 if judged is None else judged.sound)
         ends = (0, 0) if judged is None else judged.ends
         decisions = (0, 0) if judged is None else judged.decisions
         blobs = record.blobs
         return (
             Count("files", self.matching, self.files),
             Count("rows", sound, lines),
-            Count("signatures", record.signatures, lines),
+            Count("signatures", record.signatures + series.signatures, lines),
             Count("proofs", self.proofs + (self.closing is not None), lines),
             Count("checkpoints", len(self.heads), 1 + self.closed),
             Count("blobs", blobs.compared, len(blobs.known), erased=blobs.erased),
             Count("run ends", *ends),
             Count("decisions", *decisions),
+            Count("places in series", series.compared, series.total),
             Count("trust files", self.given, 4),
             *record.elsewhere.counts,
         )
@@ -352,6 +362,7 @@ class _State:
             notes.append("a raw bundle: no event closes it, and it has no views")
         if record is not None:
             notes += record.elsewhere.notes
+            notes += [] if self.series is None else self.series.notes
         if trust_on_first_use and not self.pinned and not found:
             notes.append(
                 "trusted on first use: nobody vouched for the keys of this ledger"

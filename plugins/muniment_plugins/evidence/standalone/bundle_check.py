@@ -38,6 +38,7 @@ from muniment_plugins.evidence.standalone.formats import (
     sha256,
     unbase64,
 )
+from muniment_plugins.evidence.standalone.other_runs import SERIES, OtherRuns
 
 __all__ = ["Unchecked", "main", "verify"]
 
@@ -123,8 +124,8 @@ def read(path: Path) -> Files:
 
 def check_names(files: Files) -> bool:
     """Judge the names and MANIFEST; return whether the bundle is closed."""
-    closed = bool(files.keys() & {*CLOSED, "bundle.json"})
-    known = ALWAYS | CLOSED | {"bundle.json"}
+    closed = bool(files.keys() & {*CLOSED, SERIES, "bundle.json"})
+    known = ALWAYS | CLOSED | {SERIES, "bundle.json"}
     for name in sorted(files):
         require(name in known or BLOB.fullmatch(name), name, "no bundle has this file")
     for name in sorted(ALWAYS | CLOSED if closed else ALWAYS):
@@ -146,12 +147,11 @@ def listed(hashes: object, name: str) -> list[bytes]:
     return [unbase64(one, 32, name) for one in cast("list[object]", hashes)]
 
 
-def check_proofs(files: Files, record: BundleLines, head: SignedHead) -> None:
+def check_proofs(files: Files, events: list[EnvelopedEvent], head: SignedHead) -> None:
     """Require a proof of every event."""
     lines = files[PROOFS].split(b"\n")
     require(lines.pop() == b"", PROOFS, "the last line has no end")
-    events = record.events
-    require(len(lines) == len(events), PROOFS, f"not one for each event in {EVENTS}")
+    require(len(lines) == len(events), PROOFS, "not one for each event")
     for line, event in zip(lines, events, strict=True):
         told = parse(line, PROOFS)
         good = told.keys() == {"hashes", "seq"} and type(told["seq"]) is int
@@ -175,7 +175,8 @@ def check_closing(
     chained = event.seq > last.seq + 1 or event.chain["prev"] == last.leaf.hex()
     require(chained, CLOSING, "another prev")
     manifest = f"sha256:{sha256(files['MANIFEST']).hex()}"
-    require(event.data.keys() == {"manifest", "run"}, CLOSING, "other members")
+    told_of = event.data.keys() - {"series"}
+    require(told_of == {"manifest", "run"}, CLOSING, "other members")
     require(event.data["manifest"] == manifest, "MANIFEST", "not what was signed")
     require(event.data["run"] == record.run, CLOSING, "it closes another run")
     about = [
@@ -276,10 +277,12 @@ def verify(path: Path, key: str | None) -> str:
         closed = check_names(files)
         record = BundleLines(files)
         over = SignedHead(files["checkpoint"], record.keys, "checkpoint")
-        check_proofs(files, record, over)
+        others = OtherRuns(files, record)
+        check_proofs(files, [*record.events, *others.events], over)
         signer, head = next(e for e in reversed(record.events) if e.run), over
         if closed:
             signer, head = check_closing(files, record, over)
+            others.compare(signer, CLOSING)
         check_given(files, signer.key, head)
     except (ValueError, *FAULTS) as error:
         raise Refused(f"{name}: of another form ({type(error).__name__})") from error
@@ -292,6 +295,7 @@ def verify(path: Path, key: str | None) -> str:
     told = {"answers of forks": record.answers, "calls and children": record.calls}
     other = " and ".join(f"{number} {name}" for name, number in told.items() if number)
     more = f"; NOT COMPARED with other runs: {other}" if other else ""
+    seal = "; ".join([seal, *others.said])
     return f"run {record.run}: {len(record.leaves)} events, {end}; {seal}{more}"
 
 

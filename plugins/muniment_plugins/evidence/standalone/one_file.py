@@ -12,7 +12,7 @@ from importlib.resources import files
 
 __all__ = ["one_file"]
 
-PARTS = ("formats", "events", "bundle_check")
+PARTS = ("formats", "events", "other_runs", "bundle_check")
 HEAD = '''#!/usr/bin/env python3
 """Verifies an evidence bundle without muniment: one file, Python and cryptography.
 
@@ -25,7 +25,8 @@ Rules:
 - The key is the fingerprint of the ledger's root, or a file with its PEM, and comes from
   the keeper of the ledger. A copy of this program that came with a bundle proves nothing.
 - It checks bytes, digests, signatures, keys and their intervals, proofs, tree heads,
-  blobs, and root and counts of the run's end. It does not check what `muniment verify`
+  blobs, root and counts of the run's end, and the series that the closing event
+  counts. It does not check what `muniment verify`
   checks beyond that: places of effects, decisions, the fields of kernel events.
 - Exit codes: 0 holds, 1 wrong, 2 usage, 3 could not be checked.
 """
