@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from in_process import InProcess
+from muniment import verify_bundle
 from muniment.ledger import Ledger
 from muniment.plugins import Plugins
-from muniment_plugins.evidence import check_report
+from muniment_plugins.evidence import check_report, write_bundle
 from muniment_plugins.evidence.report.write import report_text
 from muniment_plugins.harness import (
     Experiment,
@@ -24,6 +25,7 @@ from muniment_plugins.harness import (
 )
 from muniment_plugins.harness.evidence_files import report_sections
 from report_pages import Page, spoiled
+from standalone_program import exit_code_of
 
 CLAIM = {
     "id": "shrink",
@@ -185,3 +187,18 @@ def test_what_was_measured_and_erased(ledger: Ledger) -> None:
         assert "it was erased since" in {one.message for one in checked.findings}
 
     assert "erased" in {one["value"] for one in page.cited if "value" in one}
+
+
+def test_a_bundle_says_how_often_it_was_tried(ledger: Ledger, tmp_path: Path) -> None:
+    """All runs of the claim and of the experiment; those on the data are counted."""
+    study().run(replicates=2, ledger=ledger)
+    study(FAILS).run(replicates=1, ledger=ledger)
+    written = write_bundle(ledger, runs(ledger)[0], tmp_path / "bundle")
+    report = verify_bundle(written.path, keys=[written.root])
+    code, said = exit_code_of(written.path, written.root)
+
+    assert (report.exit_code, code) == (0, 0)
+    for series in ("experiment.claim/shrink", "claim/shrink", "experiment/shrinking"):
+        assert f"1 of 2 runs in the series {series}," in str(report)
+        assert f"1 of 2 runs in {series} (" in said
+    assert "number 1 of 2 in the series experiment.data/" in str(report)
