@@ -123,6 +123,7 @@ MODULES = [
     "trust.home",
     "trust.home_location",
     "trust.signing_key",
+    "verification.bundle.members",
     "verification.bundle.verify",
     "verification.memory",
     "verification.report",

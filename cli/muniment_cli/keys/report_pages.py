@@ -23,7 +23,15 @@ if TYPE_CHECKING:
     from muniment.verification.report import Report
     from muniment_plugins.evidence import ReportCheck
 
-__all__ = ["PageFile", "PageVerdict", "compared", "is_page", "page_at"]
+__all__ = [
+    "PageFile",
+    "PageVerdict",
+    "compared",
+    "is_bundle",
+    "is_page",
+    "ledger_in",
+    "page_at",
+]
 
 _ENDINGS = (".html", ".md")
 _MOST = 16 << 20
@@ -120,12 +128,45 @@ def is_page(target: str) -> bool:
     return Path(target).suffix.lower() in _ENDINGS and not Path(target).is_dir()
 
 
-def compared(session: Session, page: PageFile, ledger: Report) -> PageVerdict:
-    """Compare *page* with the ledger at hand, of which *ledger* is said."""
-    from muniment_plugins.evidence import check_report
+def ledger_in(target: str) -> str:
+    """Return *target*, or the ledger inside if it is the directory of one."""
+    from muniment.places import DEFAULT_PLACE
+
+    for inside in (DEFAULT_PLACE, Path(DEFAULT_PLACE.name)):
+        if (Path(target) / inside).is_file():
+            return str(Path(target) / inside)
+    return target
+
+
+def is_bundle(path: Path) -> bool:
+    """Tell whether *path* is, or should be, an evidence bundle."""
+    from muniment.formats.evidence import EVENTS, MANIFEST
+
+    if path.is_dir():
+        told = any((path / name).is_file() for name in (EVENTS, MANIFEST))
+        return told and not Path(ledger_in(str(path))).is_file()
+    return path.suffix == ".zip"
+
+
+def compared(
+    session: Session, page: PageFile, ledger: Report, bundle: Path | None = None
+) -> PageVerdict:
+    """Compare *page* with the ledger at hand, or with *bundle*.
+
+    Args:
+        session: knows the ledger.
+        page: the page.
+        ledger: what is said of the ledger, or of the bundle.
+        bundle: where the bundle is, if there is one.
+
+    """
+    from muniment_plugins.evidence import check_report, open_bundle
 
     if ledger.findings:
         return PageVerdict(page.path, ledger, None)
+    if bundle is not None:
+        with open_bundle(bundle) as reader:
+            return PageVerdict(page.path, ledger, check_report(reader, page.text))
     with session.open() as opened:
         return PageVerdict(page.path, ledger, check_report(opened, page.text))
 

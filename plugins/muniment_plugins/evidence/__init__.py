@@ -21,16 +21,19 @@ if TYPE_CHECKING:
 
     from muniment.events.types import EventType
     from muniment_plugins.evidence.bundle import Written, write_bundle
+    from muniment_plugins.evidence.bundle_reader import BundleReader, open_bundle
     from muniment_plugins.evidence.report.check import ReportCheck, check_report
     from muniment_plugins.evidence.report.write import Reported, write_report
 
 __all__ = [
+    "BundleReader",
     "ReportCheck",
     "Reported",
     "Written",
     "check_report",
     "event_types",
     "hookspecs",
+    "open_bundle",
     "write_bundle",
     "write_report",
 ]
@@ -41,10 +44,12 @@ hookimpl = pluggy.HookimplMarker("muniment")
 __getattr__ = lazy(
     __name__,
     {
+        "BundleReader": ".bundle_reader",
         "ReportCheck": ".report.check",
         "Reported": ".report.write",
         "Written": ".bundle",
         "check_report": ".report.check",
+        "open_bundle": ".bundle_reader",
         "write_bundle": ".bundle",
         "write_report": ".report.write",
     },

@@ -33,4 +33,8 @@ class EvidenceHooks:
         ``say``, ``facts``, ``table`` and ``dots``. Whatever the record says is cited,
         never copied: ``{"event": 45, "path": "/metrics/total"}``. Nothing from event
         *size* on is used, so that the page stays the same while the ledger grows.
+
+        *ledger* may be a bundle, which answers ``events``, ``event``, ``get_blob``, ``value``
+        and ``root``. What it does not hold is a `CannotTellError` of the rule
+        ``bundle/absent``: a section says so, and leaves nothing out in silence.
         """

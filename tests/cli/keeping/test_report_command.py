@@ -48,3 +48,21 @@ def test_usage(shell: Any, run: str, work: Path) -> None:
     assert (taken.code, other.code) == (2, 2)
     assert (work / "taken.html").read_text() == "mine"
     assert "a report is .html or .md" in other.err
+
+
+def test_a_page_from_a_bundle(
+    shell: Any, run: str, work: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """The receiver of a bundle writes the page, and compares it, without the ledger."""
+    assert shell("bundle", run, "-o", "evidence.zip").code == 0
+    (work / ".muniment").rename(tmp_path_factory.mktemp("elsewhere") / "ledger")
+    page = shell("report", "evidence.zip", "-o", "page.html")
+    root = shell("verify", "evidence.zip", "--json").json["exit_code"]
+    checked = shell("--ledger", "evidence.zip", "verify", "page.html", "--json")
+
+    assert (page.code, root) == (0, 0)
+    assert (checked.code, checked.json["page"]["verdict"]) == (0, "agrees")
+    text = (work / "page.html").read_text()
+    (work / "page.html").write_text(text.replace("it holds", "it fails", 1))
+    changed = shell("--ledger", "evidence.zip", "verify", "page.html", "--json")
+    assert (changed.code, changed.json["page"]["verdict"]) == (1, "wrong")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from muniment_cli.keys.report_pages import is_bundle
 from muniment_cli.shell.completion import complete_runs
 from muniment_cli.shell.context import Session, pass_session
 from muniment_cli.shell.options import examples, json_option
@@ -18,9 +19,10 @@ __all__ = ["command"]
     epilog=examples(
         "muniment report 01JD3 -o report.html",
         "muniment report 01JD3 -o report.md",
+        "muniment report evidence.zip -o report.html",
     )
 )
-@click.argument("run", metavar="RUN", shell_complete=complete_runs)
+@click.argument("run", metavar="RUN|BUNDLE", shell_complete=complete_runs)
 @click.option(
     "-o",
     "--output",
@@ -37,11 +39,18 @@ def command(session: Session, run: str, output: Path, *, as_json: bool) -> int:
     The page needs nothing else: no script, no network. Every value of the record on it
     names the event and the place in it that it comes from. It reads the ledger up to its
     newest checkpoint; the same run and checkpoint give the same page.
-    """
-    from muniment_plugins.evidence import write_report
 
-    with session.open() as ledger:
-        written = write_report(ledger, run, output)
+    From an evidence bundle it is written without a ledger, once the bundle verifies. What
+    a bundle does not hold is said on the page.
+    """
+    from muniment_plugins.evidence import open_bundle, write_report
+
+    if is_bundle(Path(run)):
+        with open_bundle(Path(run)) as bundle:
+            written = write_report(bundle, bundle.run, output)
+    else:
+        with session.open() as ledger:
+            written = write_report(ledger, run, output)
     if as_json:
         show_json(
             {
@@ -59,6 +68,8 @@ def command(session: Session, run: str, output: Path, *, as_json: bool) -> int:
             ("checkpoint", f"over {count(written.checkpoint, 'event')}"),
         ]
     )
+    if is_bundle(Path(run)):
+        return 0
     hint(
         "\nThe page is for reading; the proof is the bundle:",
         f"muniment bundle {written.run} -o evidence.zip",

@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING
 import click
 
 from muniment.errors import MunimentError, UsageError
-from muniment_cli.keys.report_pages import compared, is_page, page_at
+from muniment_cli.keys.report_pages import (
+    compared,
+    is_bundle,
+    is_page,
+    ledger_in,
+    page_at,
+)
 from muniment_cli.shell.context import Session, pass_session
 from muniment_cli.shell.options import examples, json_option
 from muniment_cli.terminal.advice import quoted
@@ -107,8 +113,8 @@ def command(  # noqa: PLR0913 - click hands over one for each option
     A proof is from `muniment prove`, a bundle from `muniment bundle`. Both are checked
     without their ledger; the completeness of a bundle is that of its run.
 
-    A page is from `muniment report`. The ledger at hand is verified, and then each value
-    of the page that names an event is compared with it.
+    A page is from `muniment report`. The ledger at hand, or the bundle that --ledger names,
+    is verified, and then each value of the page that names an event is compared with it.
     """
     keys += () if pin is None else (_whole(pin),)
     if target is not None and _is_proof(Path(target)):
@@ -122,12 +128,12 @@ def command(  # noqa: PLR0913 - click hands over one for each option
             trust_on_first_use=trust_on_first_use,
         )
     page = page_at(Path(target)) if target is not None and is_page(target) else None
-    bundle = target is not None and _is_bundle(Path(target))
-    verify = _of_bundles(session, fast=fast) if bundle else _of_ledgers(fast=fast)
     place = str(session.place()) if target is None or page is not None else target
+    bundle = target is not None and is_bundle(Path(place))
+    verify = _of_bundles(session, fast=fast) if bundle else _of_ledgers(fast=fast)
     with progress("verifying") as advance:
         report = verify(
-            place if bundle else _ledger_in(place),
+            place if bundle else ledger_in(place),
             keys=keys or None,
             anchor=anchor,
             trust_on_first_use=trust_on_first_use,
@@ -135,7 +141,8 @@ def command(  # noqa: PLR0913 - click hands over one for each option
             progress=advance,
         )
     _remember(session, report, pin)
-    checked = None if page is None else compared(session, page, report)
+    source = Path(place) if bundle else None
+    checked = None if page is None else compared(session, page, report, source)
     if as_json:
         more = {} if checked is None else checked.to_json()
         show_json({**report.to_json(), **more})
@@ -149,16 +156,6 @@ def command(  # noqa: PLR0913 - click hands over one for each option
     return report.exit_code if checked is None else checked.exit_code
 
 
-def _ledger_in(target: str) -> str:
-    """Return *target*, or the ledger inside if it is the directory of one."""
-    from muniment.places import DEFAULT_PLACE
-
-    for inside in (DEFAULT_PLACE, Path(DEFAULT_PLACE.name)):
-        if (Path(target) / inside).is_file():
-            return str(Path(target) / inside)
-    return target
-
-
 def _is_proof(path: Path) -> bool:
     from muniment.formats.tlog_proof import HEADER
 
@@ -169,16 +166,6 @@ def _is_proof(path: Path) -> bool:
             return file.read(len(HEADER)) == HEADER
     except OSError:
         return False  # the verifier says what is wrong with it
-
-
-def _is_bundle(path: Path) -> bool:
-    """Tell whether *path* is, or should be, an evidence bundle."""
-    from muniment.formats.evidence import EVENTS, MANIFEST
-
-    if path.is_dir():
-        told = any((path / name).is_file() for name in (EVENTS, MANIFEST))
-        return told and not Path(_ledger_in(str(path))).is_file()
-    return path.suffix == ".zip"
 
 
 def _of_ledgers(*, fast: bool) -> Callable[..., Report]:

@@ -28,13 +28,13 @@ from muniment.verification.report import MALFORMED
 from muniment_plugins.evidence.report.html import is_on_a_line, left
 from muniment_plugins.evidence.report.markdown_pages import read_markdown
 from muniment_plugins.evidence.report.pages import Cited, Page, read_html
-from muniment_plugins.evidence.report.record import Quote, RunReader, plain
+from muniment_plugins.evidence.report.record import Quote, RunReader, Source, plain
 from muniment_plugins.evidence.report.whole import first_change
+from muniment_plugins.evidence.report.wording import ABSENT
 from muniment_plugins.evidence.selection import size_of
 
 if TYPE_CHECKING:
     from muniment.encoding.canonical import JsonValue
-    from muniment.ledger import Ledger
 
 __all__ = ["Difference", "ReportCheck", "check_report"]
 
@@ -83,8 +83,11 @@ class ReportCheck:
         return "agrees" if self.compared and not kinds else "cannot tell"
 
 
-def check_report(ledger: Ledger, text: str) -> ReportCheck:
-    """Compare the page *text* with *ledger*: every citation, and then all of it."""
+def check_report(ledger: Source, text: str) -> ReportCheck:
+    """Compare the page *text* with *ledger*: every citation, and then all of it.
+
+    The ledger may be a bundle, as `open_bundle` lends it.
+    """
     is_markdown = text.startswith("# ")
     page = read_markdown(text) if is_markdown else read_html(text)
     found = [
@@ -109,7 +112,7 @@ def check_report(ledger: Ledger, text: str) -> ReportCheck:
     return ReportCheck(compared.number, tuple(found), page.run, page.size)
 
 
-def _of_page(ledger: Ledger, page: Page) -> Iterator[Difference]:
+def _of_page(ledger: Source, page: Page) -> Iterator[Difference]:
     """Yield why the page as a whole cannot be compared."""
     if not page.run:
         return
@@ -128,7 +131,7 @@ def _of_page(ledger: Ledger, page: Page) -> Iterator[Difference]:
     yield Difference(1, "data-size", what, "cannot tell")
 
 
-def _is_checkpoint(ledger: Ledger, size: int) -> bool:
+def _is_checkpoint(ledger: Source, size: int) -> bool:
     try:
         return size_of(ledger.first_checkpoint_over(size - 1)) == size
     except CannotTellError:
@@ -166,6 +169,10 @@ class _Comparison:
         if quote.value == "erased" != shown:
             self._note(one, "it was erased since", kind="cannot tell")
             self.erased |= set() if one.left is None else {one.figure}
+            return
+        if shown == ABSENT != quote.value:
+            what = "the page was written from a bundle without it: compare it with that"
+            self._note(one, what, kind="cannot tell")
             return
         self.number += 1
         self._compare(one, quote)

@@ -31,7 +31,8 @@ from muniment.encoding.canonical import parse
 from muniment.errors import ErasedError, UsageError
 from muniment.formats.statement import BlobRef
 from muniment.keys.ed25519 import PublicKey
-from muniment_plugins.evidence.report.wording import ERASED, shown
+from muniment_plugins.evidence.bundle_reader import BundleReader, NotInBundle
+from muniment_plugins.evidence.report.wording import ABSENT, ERASED, shown
 
 if TYPE_CHECKING:
     from muniment.encoding.canonical import JsonValue
@@ -43,12 +44,15 @@ __all__ = [
     "Citation",
     "Quote",
     "RunReader",
+    "Source",
     "as_ascii",
     "as_written",
     "plain",
     "pointer",
 ]
 
+Source: TypeAlias = "Ledger | BundleReader"
+"""What is read: both answer events, contents, series and tree heads alike."""
 Citation: TypeAlias = "Mapping[str, JsonValue]"
 """``event`` with ``path`` or ``head``, or ``rule`` with what it is about; and ``as``."""
 
@@ -104,9 +108,9 @@ def pointer(*names: str | int) -> str:
 
 
 class RunReader:
-    """What a ledger says about one run, up to a checkpoint."""
+    """What a ledger, or a bundle of it, says about one run, up to a checkpoint."""
 
-    def __init__(self, ledger: Ledger, run: str, size: int) -> None:
+    def __init__(self, ledger: Source, run: str, size: int) -> None:
         """Read the first *size* events of *ledger*, for a page about *run*."""
         self.ledger = ledger
         self.run = run
@@ -144,6 +148,8 @@ class RunReader:
             value = self._value(citation)
         except ErasedError:
             return Quote("erased", ERASED, marks)
+        except NotInBundle:
+            return Quote(ABSENT, ABSENT, marks)
         told = json.dumps(value, sort_keys=True, separators=(",", ":"))
         if len(told) > _LONGEST:
             told = f"sha256:{sha256(told.encode()).hexdigest()}"
@@ -194,7 +200,7 @@ class RunReader:
         ref = BlobRef.from_json(value)
         try:
             content = self.ledger.get_blob(ref)
-        except ErasedError:
+        except (ErasedError, NotInBundle):
             return ref
         if ref.media.startswith("application/json"):
             return parse(content)
@@ -241,6 +247,8 @@ class RunReader:
                 yield value
 
     def _verified(self) -> Report:
+        if isinstance(self.ledger, BundleReader):
+            return self.ledger.verified
         from muniment_plugins.evidence.bundle import verified_record  # noqa: PLC0415 - reads and verifies the whole run
 
         return verified_record(self.ledger, self.run)
@@ -262,7 +270,7 @@ def plain(value: JsonValue) -> JsonValue:
     return value
 
 
-def _followed(document: object, path: str, ledger: Ledger) -> JsonValue:
+def _followed(document: object, path: str, ledger: Source) -> JsonValue:
     """Return what the RFC 6901 pointer *path* leads to in *document*."""
     value = cast("JsonValue | BlobRef", document)
     if path and not path.startswith("/"):

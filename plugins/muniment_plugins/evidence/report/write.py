@@ -1,6 +1,7 @@
 """Writes the report about a run: one page, HTML or Markdown.
 
     write_report(ledger, "01JD3", Path("report.html"))
+    write_report(bundle, bundle.run, Path("report.html"))
 
 Rules: the same run and checkpoint give the same bytes. Nothing is overwritten. Only a run
 that verifies gets a report.
@@ -15,14 +16,14 @@ from typing import TYPE_CHECKING, cast
 
 from muniment.errors import CannotTellError, UsageError
 from muniment.files.folder import write_new
+from muniment_plugins.evidence.bundle_reader import BundleReader
 from muniment_plugins.evidence.report.facts import after, before
 from muniment_plugins.evidence.report.html import as_html
 from muniment_plugins.evidence.report.markdown import as_markdown
 from muniment_plugins.evidence.report.proof import proof
-from muniment_plugins.evidence.report.record import RunReader
+from muniment_plugins.evidence.report.record import RunReader, Source
 
 if TYPE_CHECKING:
-    from muniment.ledger import Ledger
     from muniment_plugins.evidence.report.blocks import Section
 
 __all__ = ["Reported", "page_of", "report_text", "write_report"]
@@ -44,8 +45,10 @@ class Reported:
     """In bytes."""
 
 
-def write_report(ledger: Ledger, run: str, path: Path) -> Reported:
+def write_report(ledger: Source, run: str, path: Path) -> Reported:
     """Write the report about *run* to the new file *path*, ``.html`` or ``.md``.
+
+    The ledger may be a bundle, as `open_bundle` lends it. What it does not hold is said.
 
     Raises:
         UsageError: there is no such run, the name has another ending or is taken.
@@ -67,7 +70,7 @@ def write_report(ledger: Ledger, run: str, path: Path) -> Reported:
     return Reported(path, record.run, record.size, len(data))
 
 
-def report_text(ledger: Ledger, run: str, suffix: str = ".html") -> str:
+def report_text(ledger: Source, run: str, suffix: str = ".html") -> str:
     """Return the report about *run*, as `write_report` would write it."""
     return page_of(_record(ledger, run), suffix)
 
@@ -78,7 +81,7 @@ def page_of(record: RunReader, suffix: str) -> str:
     return "".join(_FORMS[suffix](record, _sections(record)))
 
 
-def _record(ledger: Ledger, run: str) -> RunReader:
+def _record(ledger: Source, run: str) -> RunReader:
     chosen, size = ledger.run_id(run), ledger.checkpointed
     for event in ledger.events(run=chosen, order="desc", limit=1):
         if event.seq >= size:
@@ -93,6 +96,8 @@ def _record(ledger: Ledger, run: str) -> RunReader:
 
 def _sections(record: RunReader) -> Iterator[Section]:
     events = list(record.events(run=record.run))
+    if isinstance(record.ledger, BundleReader):
+        yield _of_bundle()
     yield from before(record, events)
     asked = record.ledger.plugins.ask(
         "report_sections", ledger=record.ledger, run=record.run, size=record.size
@@ -101,6 +106,24 @@ def _sections(record: RunReader) -> Iterator[Section]:
         yield from cast("Iterable[Section]", sections or ())
     yield from after(record, events)
     yield from proof(record, events)
+
+
+def _of_bundle() -> Section:
+    """Return what a page says first that was written from a bundle."""
+    return {
+        "title": "What this page was written from",
+        "blocks": [
+            {
+                "say": "An evidence bundle: the record of one run, and of the other runs in "
+                "its series the starts, ends and verdicts."
+            },
+            {
+                "say": "Not in this bundle are contents of other runs, runs and "
+                "registrations outside these series, and whatever came after its tree "
+                "head. The ledger may hold more."
+            },
+        ],
+    }
 
 
 def _usage(what: str, path: Path, remedy: str) -> UsageError:

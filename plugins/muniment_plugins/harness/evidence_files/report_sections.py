@@ -14,7 +14,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, cast
 
-from muniment.errors import ErasedError
+from muniment.errors import CannotTellError, ErasedError
 from muniment.formats.lifecycle import STARTED
 from muniment.formats.series import series_key
 from muniment.formats.statement import BlobRef
@@ -37,7 +37,7 @@ def report_sections(ledger: Ledger, run: str, size: int) -> list[JsonValue] | No
     """Return the sections about claims and measurements; None if there are neither."""
     events = list(ledger.events(run=run, to_seq=size))
     sections: dict[str, list[JsonValue]] = {
-        "How often it was tried": [*_tried(ledger, run, size)],
+        "How often it was tried": [*_told(ledger, run, size)],
         "What was measured": [*_measured(ledger, run, events)],
         "How code was isolated": [*_isolated(events)],
         "What was registered beforehand": [*_registered(events)],
@@ -48,6 +48,16 @@ def report_sections(ledger: Ledger, run: str, size: int) -> list[JsonValue] | No
         if blocks
     ]
     return found or None
+
+
+def _told(ledger: Ledger, run: str, size: int) -> list[JsonValue]:
+    """Return what is known of other runs; say so if they are not all at hand."""
+    try:
+        return [*_tried(ledger, run, size)]
+    except CannotTellError as error:
+        if error.rule != "bundle/absent":
+            raise
+        return [{"say": f"That is not told here: {error.message}."}]
 
 
 def _tried(ledger: Ledger, run: str, size: int) -> Iterator[JsonValue]:

@@ -12,7 +12,7 @@ from in_process import InProcess
 from muniment import verify_bundle
 from muniment.ledger import Ledger
 from muniment.plugins import Plugins
-from muniment_plugins.evidence import check_report, write_bundle
+from muniment_plugins.evidence import check_report, open_bundle, write_bundle
 from muniment_plugins.evidence.report.write import report_text
 from muniment_plugins.harness import (
     Experiment,
@@ -187,6 +187,26 @@ def test_what_was_measured_and_erased(ledger: Ledger) -> None:
         assert "it was erased since" in {one.message for one in checked.findings}
 
     assert "erased" in {one["value"] for one in page.cited if "value" in one}
+
+
+@pytest.mark.parametrize("raw", [False, True])
+def test_a_page_of_a_bundle(ledger: Ledger, tmp_path: Path, raw: bool) -> None:
+    """It lists all runs of the claim, as the page of the ledger; a raw one says why not."""
+    study().run(replicates=2, ledger=ledger)
+    study(FAILS).run(replicates=1, ledger=ledger)
+    run, plugins = runs(ledger)[0], ledger.plugins
+    written = write_bundle(ledger, run, tmp_path / "bundle", raw=raw)
+    with open_bundle(written.path, plugins) as bundle:
+        text = report_text(bundle, run)
+        checked = check_report(bundle, text)
+    page = Page(text)
+
+    assert (checked.verdict, checked.compared > 40) == ("agrees", True)
+    assert ("runs of the claim" in page.own) is not raw
+    assert ("the whole of the series" in page.own) is raw
+    if not raw:
+        listed = {one["value"] for one in page.cited if one.get("data-head") == "/run"}
+        assert {f'"{one}"' for one in runs(ledger)} <= listed
 
 
 def test_a_bundle_says_how_often_it_was_tried(ledger: Ledger, tmp_path: Path) -> None:

@@ -1,0 +1,269 @@
+"""A bundle, asked as a ledger is: events, contents, series, and the tree head.
+
+    with open_bundle(Path("evidence.zip")) as bundle:
+        write_report(bundle, bundle.run, Path("report.html"))
+
+Rules:
+
+- It is verified before anything is read, as `muniment verify` does it. That its root is
+  the right one is for others to say.
+- It answers what it holds: the record of one run, and the starts, ends and verdicts of
+  the runs in its series. Contents of these, and everything else of the ledger, are not
+  in it; asking for a blob that is not is `NotInBundle`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack, cast
+
+from muniment import EventFilters, verify_bundle
+from muniment.encoding.canonical import parse
+from muniment.encoding.codec import decode
+from muniment.errors import CannotTellError, ErasedError, UsageError, WrongError
+from muniment.formats.checkpoint import Checkpoint, Note
+from muniment.formats.dsse import Envelope, decode_base64, entry_hash, spki_base64
+from muniment.formats.evidence import (
+    CHECKPOINT,
+    CLOSING,
+    EVENTS,
+    SERIES,
+    blob_name,
+    read_stated,
+)
+from muniment.formats.sigstore import SigstoreBundle
+from muniment.formats.statement import BlobRef, Event, read_event
+from muniment.keys.ed25519 import PublicKey
+from muniment.plugins import Plugins
+from muniment.verification.bundle.members import Members, opened
+from muniment_plugins.evidence.selection import KEY_EVENTS
+
+if TYPE_CHECKING:
+    from muniment.verification.report import Report
+
+__all__ = ["BundleReader", "NotInBundle", "open_bundle"]
+
+_SALT = 32
+_SMALL = 1 << 20
+_LONGEST = 100_000
+"""More bytes than the longest line of events has."""
+_ANSWERED = {"type", "run", "series", "from_seq", "to_seq", "limit", "order"}
+
+
+class NotInBundle(CannotTellError):
+    """The ledger may have it; the bundle does not."""
+
+
+@dataclass(frozen=True, slots=True)
+class BundleReader:
+    """What a bundle holds."""
+
+    path: Path
+    id: str
+    """The id of the ledger."""
+    run: str
+    verified: Report
+    """What `muniment verify` says of the bundle."""
+    plugins: Plugins
+    _members: Members
+    _events: dict[int, Event]
+    """Number → event, in the order of the log."""
+    _note: bytes
+    _shown: frozenset[str]
+    """The series of which every event is here."""
+
+    @property
+    def checkpointed(self) -> int:
+        """How many events the tree head covers that is over all events here."""
+        return self._head.size
+
+    @property
+    def _head(self) -> Checkpoint:
+        return Checkpoint.parse(Note.parse(self._note).text)
+
+    def first_checkpoint_over(self, seq: int) -> bytes:
+        """Return the one tree head over the events.
+
+        Raises:
+            NotInBundle: it does not cover event *seq*.
+
+        """
+        if seq >= self.checkpointed:
+            raise _absent(f"a checkpoint over event {seq}", "checkpoint")
+        return self._note
+
+    def root(self, size: int) -> bytes:
+        """Return the root of the tree of *size* events.
+
+        Raises:
+            NotInBundle: the tree head is of another size.
+
+        """
+        if size != self.checkpointed:
+            raise _absent(f"the root over {size} events", "checkpoint")
+        return self._head.root
+
+    def run_id(self, prefix: str) -> str:
+        """Return the id of the run whose id begins with *prefix*.
+
+        Raises:
+            UsageError: that is not the run of the bundle.
+
+        """
+        if prefix and self.run.startswith(prefix):
+            return self.run
+        raise UsageError(
+            f"the bundle is of another run than {prefix!r:.40}",
+            rule="run/unknown",
+            place=str(self.path),
+            remedy=f"it is of {self.run}",
+        )
+
+    def event(self, seq: int) -> Event:
+        """Return event number *seq*.
+
+        Raises:
+            NotInBundle: it is not here.
+
+        """
+        if seq not in self._events:
+            raise _absent(f"event {seq}", EVENTS)
+        return self._events[seq]
+
+    def events(self, **filters: Unpack[EventFilters]) -> Iterator[Event]:
+        """Yield the events that pass the filters; see `EventFilters`.
+
+        Raises:
+            UsageError: a filter is one that only a ledger has.
+            NotInBundle: the series is not shown whole.
+
+        """
+        if odd := filters.keys() - _ANSWERED:
+            what = f"a bundle does not filter by {min(odd)}"
+            raise UsageError(what, rule="query/filter", place=str(self.path))
+        names = (filters.get("type") or "*").split(",")
+        run, series = filters.get("run"), filters.get("series")
+        if series is not None and series not in self._shown:
+            raise _absent(f"the whole of the series {series!a:.80}", CLOSING)
+        start, end = filters.get("from_seq") or 0, filters.get("to_seq")
+        found: Iterator[Event] = (
+            one
+            for one in self._events.values()
+            if start <= one.seq
+            and (end is None or one.seq < end)
+            and (run is None or (one.run or "").startswith(run))
+            and (series is None or any(link.key == series for link in one.series))
+            and any(fnmatchcase(one.type, name) for name in names)
+        )
+        if filters.get("order") == "desc":
+            found = iter(list(found)[::-1])
+        return islice(found, filters.get("limit"))
+
+    def get_blob(self, ref: BlobRef) -> bytes:
+        """Return the content of a blob, without its salt.
+
+        Raises:
+            ErasedError: an event here says that it was erased.
+            NotInBundle: it is the blob of another run.
+
+        """
+        name = blob_name(ref.digest)
+        if name in self._members.sizes:
+            return b"".join(self._members.pieces(name))[_SALT:]
+        for one in self.events(type="blob.erased"):
+            listed = one.raw.get("blobs")
+            if isinstance(listed, list) and ref.digest in listed:
+                raise ErasedError(
+                    "the blob was erased",
+                    rule="blob/erased",
+                    place=ref.digest,
+                    remedy=f"event {one.seq} says by whom and why",
+                )
+        raise _absent("the blob", ref.digest)
+
+    def value(self, ref: BlobRef) -> object:
+        """Return the Python value of the blob *ref*."""
+        content = self.get_blob(ref)
+        if ref.media.startswith("application/json"):
+            return decode(parse(content))
+        return content.decode() if ref.media.startswith("text/plain") else content
+
+
+@contextmanager
+def open_bundle(path: Path, plugins: Plugins | None = None) -> Generator[BundleReader]:
+    """Lend the bundle at *path*, a directory or a zip file, for reading.
+
+    Args:
+        path: what ``muniment bundle`` wrote.
+        plugins: whom to ask about its run; by default all that are installed.
+
+    Raises:
+        WrongError: it does not verify.
+        CannotTellError: it cannot be read.
+
+    """
+    report = verify_bundle(path)
+    for found in report.findings:
+        raise WrongError(
+            f"the bundle does not verify: {found.message}",
+            rule=found.rule,
+            seq=found.seq,
+            place=found.place,
+            remedy=found.remedy,
+        )
+    with opened(path) as members:
+        publics: dict[str, PublicKey] = {}
+        own = [*_events(members, EVENTS, publics)]
+        others = _events(members, SERIES, publics) if SERIES in members.sizes else ()
+        yield BundleReader(
+            path,
+            str(report.ledger),
+            next(one.run for one in own if one.run is not None),
+            report,
+            plugins or Plugins(None),
+            members,
+            {one.seq: one for one in sorted([*own, *others], key=lambda one: one.seq)},
+            members.read(CHECKPOINT, _SMALL),
+            _shown(members),
+        )
+
+
+def _events(
+    members: Members, name: str, publics: dict[str, PublicKey]
+) -> Iterator[Event]:
+    """Yield the events of a file of a bundle that verified; keep the keys they name."""
+    for line in members.lines(name, _LONGEST):
+        envelope = Envelope.from_json(line[:-1])
+        predicate = cast("dict[str, Any]", parse(envelope.payload))["predicate"]
+        data = predicate["data"]
+        if predicate["muniment"]["type"] in KEY_EVENTS:
+            listed = data.get("keys") or [data.get("new", data)]
+            for entry in (one for one in listed if "public" in one):
+                public = PublicKey(decode_base64(entry["public"]) or b"")
+                publics[public.keyid] = public
+        signer = publics[envelope.keyid]
+        leaf = entry_hash(envelope.payload, envelope.signature, spki_base64(signer))
+        yield read_event(envelope.payload, envelope.signature, signer.raw, leaf)
+
+
+def _shown(members: Members) -> frozenset[str]:
+    """Return the series that a bundle which verified says it shows."""
+    if CLOSING not in members.sizes:
+        return frozenset()
+    payload = SigstoreBundle.parse(members.read(CLOSING, _SMALL)).envelope.payload
+    data = cast("dict[str, Any]", parse(payload))["predicate"]["data"]
+    return frozenset(one.key for one in read_stated(data) if one.shown)
+
+
+def _absent(what: str, place: str) -> NotInBundle:
+    return NotInBundle(
+        f"{what} is not in this bundle",
+        rule="bundle/absent",
+        place=place,
+        remedy="ask the keeper of the ledger for it",
+    )
