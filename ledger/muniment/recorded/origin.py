@@ -16,6 +16,8 @@ Rules:
   not compared there, and at the first different request the record stops answering. From
   then on each other scope is compared by itself.
 - Events that the origin's plugins refused are refused again.
+- Nothing answers in the lane of a plugin: its hooks are not asked about what is answered,
+  so their first reading in the fork is not the first one of the origin.
 """
 
 from __future__ import annotations
@@ -117,7 +119,7 @@ class Origin:
         self, scope: str, kind: str, key: str, got: dict[str, JsonValue]
     ) -> Followed:
         """Use up the record's item for such a request."""
-        if _is_below(scope, self._live):
+        if is_of_plugin(scope) or _is_below(scope, self._live):
             return None
         requested = f"{kind}.requested"
         item = self.record.find_effect(scope, key)
@@ -150,7 +152,7 @@ class Origin:
     def clock(self, scope: str) -> Event | None:
         """Return the next reading of the clock in *scope*, if there is one."""
         here = self.record.scopes.get(scope)
-        if here is None or _is_below(scope, self._live):
+        if here is None or is_of_plugin(scope) or _is_below(scope, self._live):
             return None
         return next((one.event for one in here.facts if one.event.type == _CLOCK), None)
 

@@ -40,6 +40,7 @@ from muniment.recorded.compare import (
     entry,
     first_difference,
     is_compared,
+    is_of_plugin,
 )
 from muniment.recorded.divergence import Divergence
 from muniment.recorded.items import Item, LogOrder, Scope, is_cancelled
@@ -60,11 +61,21 @@ def match_key(kind: str, content: bytes) -> str:
 
 
 def nth_key(
-    run_id: str, scope: str, key: str, occurrences: dict[tuple[str, str], int]
+    run_id: str,
+    place: tuple[str, int],
+    key: str,
+    occurrences: dict[tuple[str, str], int],
 ) -> str:
-    """Count one more effect with this match key; return its unique key."""
+    """Count one more effect with this match key at that *place*; return its unique key.
+
+    In the lane of a plugin the ordinal counts: a resume asks no hook about what came
+    before it.
+    """
+    scope, ordinal = place
     nth = occurrences.get((scope, key), 0)
     occurrences[scope, key] = nth + 1
+    if is_of_plugin(scope):
+        nth = ordinal
     text = f"{run_id}\0{scope}\0{key}\0{nth}"
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -139,7 +150,8 @@ class Recorded:
             key = match_key(stem, self._content(event, "request"))
             item = Item(event, name, ordinal, key, stem)
             self._open[name, ordinal] = item
-            self._asked.append(item)
+            if not is_of_plugin(name):  # a replay asks no hook
+                self._asked.append(item)
             self._add(scope, item)
             scope.effects.setdefault(key, deque()).append(item)
         else:
@@ -196,6 +208,19 @@ class Recorded:
         here = self.scopes.get(scope)
         waiting = None if here is None else here.effects.get(key)
         return waiting[0] if waiting else None
+
+    def find_in_doubt(self, scope: str, key: str) -> Item | None:
+        """Return the first recorded effect with this match key that has no end."""
+        here = self.scopes.get(scope)
+        waiting = () if here is None else here.effects.get(key, ())
+        return next(
+            (
+                item
+                for item in waiting
+                if item.outcome is None or self.was_cut_off(item)
+            ),
+            None,
+        )
 
     def refusal(self, scope: str, kind: str, found: Item | None) -> Event | None:
         """Use up the refusal of such an event that comes before the *found* item."""

@@ -95,7 +95,7 @@ def begin(
             place=Place(recording.run_id, scope, ordinal),
             inside=effect_scope(scope, name, ordinal),
             idempotency_key=nth_key(
-                recording.run_id, scope, key, recording.occurrences
+                recording.run_id, (scope, ordinal), key, recording.occurrences
             ),
             beside=beside,
             recorded=item,

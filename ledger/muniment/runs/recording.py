@@ -243,7 +243,7 @@ class Recording:
         with self.lock:
             count = self._draws.get((scope, what), 0)
             self._draws[scope, what] = count + 1
-        message = f"{what}\0{scope}\0{count}".encode()
+        message = f"{what}\0{scope}\0{count}{self.mode.salt(self, scope)}".encode()
         return hmac.digest(self.seed.encode(), message, hashlib.sha256)
 
     # -- the end ---------------------------------------------------------------------

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, cast
 from muniment.encoding.codec import decode
 from muniment.errors import AppendRefused, EffectFailed, MunimentError
 from muniment.formats.statement import Event
-from muniment.recorded.compare import comparable
+from muniment.recorded.compare import comparable, is_of_plugin
 from muniment.recorded.divergence import Divergence
 from muniment.recorded.items import Item
 from muniment.recorded.origin import Followed, Origin
@@ -95,6 +95,10 @@ class Fork(Mode):
     def clock(self, scope: str, moment: str) -> dict[str, object]:
         """Return what the origin read; the time here beyond it."""
         return _read(self.origin, scope, super().clock(scope, moment))
+
+    def salt(self, run: RunState, scope: str) -> str:
+        """Return the id of the fork, for the lane of a plugin."""
+        return run.run_id if is_of_plugin(scope) else ""
 
     def finish(self, run: RunState) -> None:
         """Diverge if the program ended before the event."""

@@ -123,6 +123,14 @@ class Mode:
         """Return what the clock in *scope* reads when the time is *moment*."""
         return {"time": moment}
 
+    def salt(self, run: RunState, scope: str) -> str:
+        """Return what the numbers drawn in *scope* follow from beside the seed.
+
+        Without it, the first one that a plugin draws in a resume or a fork would be the
+        first one of the record, which it got for another effect.
+        """
+        return ""
+
     def consult(self, call: EffectState) -> Asking:
         """Return what answers or refuses *call* in place of its performer."""
         run, scope = call.recording, call.place.scope

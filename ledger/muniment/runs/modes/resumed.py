@@ -11,7 +11,9 @@ Rules:
   these parts, and the effect fails after them; without later events, the request is in
   doubt.
 - A resume cannot answer a secret, which is in no record: such an effect is in doubt, too.
-- Facts of plugins (below ``plugin/``) are stated anew, never matched.
+- What plugins do in their lanes (below ``plugin/``) is new: no hook is asked about an
+  answered effect, so the first that one does here is not the first in the record. Only
+  an effect in doubt is found again.
 - The record comes first: a program that states another fact than the next one of its
   scope, or does something new while the record has more, differs. It is stopped before
   anything is performed. While several threads or tasks of it run, another one may still
@@ -84,14 +86,23 @@ class Resume(Answering):
         fields: Mapping[str, object],
         prepared: Prepared,
     ) -> Item | None:
-        """Find the effect, or let it be new."""
-        item = self.match_effect(scope, kind.name, key)
+        """Find the effect, or let it be new; of a plugin, find what is in doubt."""
+        if is_of_plugin(scope):
+            item = self.record.find_in_doubt(scope, key)
+            if item is not None:
+                self.record.use(item)
+        else:
+            item = self.match_effect(scope, kind.name, key)
         if item is None:
             super().request(run, scope, kind, key, fields, prepared)
             due = self.record.due(scope, effect=True)
             asked = prepared.type.name
             self._require_turn(run, due, scope, asked, comparable(prepared))
         return item
+
+    def salt(self, run: RunState, scope: str) -> str:
+        """Return the leaf hash of the resumption, for the lane of a plugin."""
+        return self.record.events[-1].hash if is_of_plugin(scope) else ""
 
     def _require_turn(
         self,

@@ -10,8 +10,8 @@ Rules:
 - A fork has the seed, params, name, labels and tenant of its origin, so its program asks
   the same. What it draws after the event equals what the origin drew there.
 - A change names an outcome by its event number. The outcome must be at or before the
-  event, the last of its effect there, and outside performers: otherwise nobody would ask
-  for it.
+  event, the last of its effect there, and outside performers and plugins' lanes: otherwise
+  nobody would ask for it.
 - Answers with secrets, which are in no record, and answers that the program stopped
   waiting for, cannot be given to a live program.
 - People signed their decisions for the run that asked: a fork asks them anew.
@@ -29,6 +29,7 @@ from muniment.formats.decisions import REACHED
 from muniment.formats.statement import Event, Subject
 from muniment.programs.functions import Program
 from muniment.programs.references import require_ready
+from muniment.recorded.compare import is_compared
 from muniment.recorded.items import Item
 from muniment.recorded.origin import ForkedFrom, Origin
 from muniment.runs.execution import refuse_async
@@ -134,11 +135,11 @@ def _require_changeable(ledger: LedgerReads, origin: Origin) -> None:
 
 
 def _answered(origin: Origin) -> list[tuple[Item, Event]]:
-    """Return the effects outside performers that have an outcome, with the outcome."""
+    """Return the effects of the program that have an outcome, with the outcome."""
     return [
         (item, item.outcome)
         for name, scope in origin.record.scopes.items()
-        if not any(part.startswith("@") for part in name.split("/"))
+        if is_compared(name)
         for item in scope.items
         if item.kind and item.outcome is not None
     ]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from muniment.errors import UsageError
 from muniment.formats.decisions import Decision
 from muniment.programs.functions import Program
+from muniment.recorded.compare import is_of_plugin
 from muniment.runs.waits.called_run import CalledRun
 from muniment.runs.waits.decisions import asking, decide
 from muniment.runs.waits.timers import left, timer, wait
@@ -117,6 +118,13 @@ class WaitingLane(ABC):
                 f"a performer cannot {what}: its effect would have no outcome",
                 rule="effect/inside",
                 remedy=f"call `run.{what}` before or after the effect",
+            )
+        if is_of_plugin(self.scope_path):
+            raise UsageError(
+                f"a plugin's lane cannot {what}: no resume finds there what was stated",
+                rule="scope/plugin",
+                place=self.scope_path,
+                remedy=f"call `run.{what}` in a lane of the program",
             )
 
     def sleep(self, seconds: float) -> None:

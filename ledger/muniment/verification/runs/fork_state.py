@@ -26,6 +26,7 @@ from muniment.verification.runs.origins import (
     Key,
     OriginRecord,
     is_around,
+    is_of_plugin,
     is_of_program,
 )
 
@@ -84,7 +85,7 @@ class ForkState:
         key = record.key(event)
         if key[2] is None:
             self._unsure.add(key[:2])
-        sure = key[:2] not in self._unsure
+        sure = not (key[:2] in self._unsure or is_of_plugin(key[0]))
         asked = record.find(key, self._requests[key]) if sure else None
         self._requests[key] += 1
         there = None if asked is None else asked.answer

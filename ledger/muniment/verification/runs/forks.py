@@ -43,7 +43,12 @@ from muniment.formats.lifecycle import COMPLETED, FINAL, RESUMED, STARTED
 from muniment.verification.report import MALFORMED, Findings
 from muniment.verification.runs.copies import Copies, EventCopy
 from muniment.verification.runs.fork_state import ForkedEffect, ForkState
-from muniment.verification.runs.origins import OUTCOMES, Asked, OriginRecord
+from muniment.verification.runs.origins import (
+    OUTCOMES,
+    Asked,
+    OriginRecord,
+    is_of_plugin,
+)
 from muniment.verification.runs.places import KERNEL_ANSWERS
 from muniment.verification.runs.references import content
 from muniment.verification.snapshot import Snapshot
@@ -241,6 +246,8 @@ class Forks:
             yield f"{kind} does not say what answered it as it has to"
         elif fork is None:
             yield f"{kind} is answered from a record, and its run is no fork"
+        elif is_of_plugin(event.place[0]):
+            yield f"{kind} is in a plugin's lane: no record answers there"
         elif kind == CLOCK:
             yield from self._wrong_clock(fork, event)
         elif not fork.awaits(event):

@@ -23,7 +23,15 @@ from muniment.verification.report import MALFORMED
 from muniment.verification.runs.copies import Copies, EventCopy
 from muniment.verification.snapshot import MAX_PAYLOAD, Snapshot
 
-__all__ = ["OUTCOMES", "Asked", "Key", "OriginRecord", "is_around", "is_of_program"]
+__all__ = [
+    "OUTCOMES",
+    "Asked",
+    "Key",
+    "OriginRecord",
+    "is_around",
+    "is_of_plugin",
+    "is_of_program",
+]
 
 OUTCOMES = ("completed", "failed")
 Key: TypeAlias = tuple[str, str, bytes | None]
@@ -132,5 +140,10 @@ def is_around(scope: str, other: str) -> bool:
 
 def is_of_program(scope: str) -> bool:
     """Tell whether a program states *scope* itself, and no performer or plugin."""
-    segments = scope.split("/")
-    return segments[0] != "plugin" and not any(one[:1] == "@" for one in segments)
+    inside = any(one[:1] == "@" for one in scope.split("/"))
+    return not (inside or is_of_plugin(scope))
+
+
+def is_of_plugin(scope: str) -> bool:
+    """Tell whether *scope* is the lane of a plugin, in which no record answers."""
+    return scope.partition("/")[0] == "plugin"
