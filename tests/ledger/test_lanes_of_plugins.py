@@ -109,9 +109,9 @@ class World:
     @hookimpl
     def after_append(self, event: Event) -> None:
         """Read after a deed."""
-        if event.type == "deed.completed" and self.lane == "after":
-            if self.beside is not None and self.beside.id == event.run:
-                self.take(self.beside)
+        lane = self.beside if self.lane == "after" else None
+        if event.type == "deed.completed" and lane and lane.id == event.run:
+            self.take(lane)
 
     def do(self, deed: object) -> object:
         """Do one deed, or be interrupted."""
@@ -185,9 +185,7 @@ LANES = ("program", "scope", "thread", "task", "before", "after")
 
 @pytest.mark.parametrize("lane", LANES)
 @pytest.mark.parametrize("operation", OPERATIONS)
-def test_each_operation_in_each_lane(
-    tmp_path: Path, operation: str, lane: str
-) -> None:
+def test_each_operation_in_each_lane(tmp_path: Path, operation: str, lane: str) -> None:
     """Readings of the prefix are the recorded ones; all others were never read before."""
     world = World(operation, lane)
     place, plugins = tmp_path / "w" / "ledger.db", Plugins((), extra={"watch": world})

@@ -26,7 +26,7 @@ from muniment.runs.run import Run
 from muniment.runs.seams import GateAnswer
 from muniment.verification.verify import Report, verify
 
-__all__ = ["Entry", "ForkedRuns", "forked_runs", "members"]
+__all__ = ["Entry", "ForkedRuns", "forked_runs", "members", "runs_in"]
 
 hookimpl = pluggy.HookimplMarker("muniment")
 LARGE = "x" * 5_000
@@ -263,13 +263,18 @@ def forked_runs(folder: Path) -> ForkedRuns:
             done.run_id, at=events[-1].seq, changes=changes, program=trip
         )
         assert fork.ok, fork.error
+    return runs_in(place, done.run_id, fork.run_id)
+
+
+def runs_in(place: Path, origin: str, fork: str) -> ForkedRuns:
+    """Return what the ledger at *place* holds, as entries."""
     with closing(sqlite3.connect(place)) as file:
         rows = file.execute("SELECT payload, hash FROM event ORDER BY seq").fetchall()
         kept = file.execute("SELECT digest, data FROM blob").fetchall()
     entries = [_entry(seq, json.loads(row[0])) for seq, row in enumerate(rows)]
     blobs = {f"sha256:{digest.hex()}": data for digest, data in kept}
     leaves = [leaf.hex() for _, leaf in rows]
-    return ForkedRuns(entries[1:], blobs, leaves, done.run_id, fork.run_id)
+    return ForkedRuns(entries[1:], blobs, leaves, origin, fork)
 
 
 def _entry(seq: int, statement: dict[str, Any]) -> Entry:

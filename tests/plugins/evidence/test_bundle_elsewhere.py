@@ -24,6 +24,20 @@ def alone(run: Run) -> object:
     return [run.effect("tool", n, lambda request: request) for n in (1, 2)]
 
 
+def stating(run: Run) -> object:
+    """State facts, in a scope and in an effect, too."""
+    run.record("note.added", {"text": "a"})
+    run.scope("b").record("note.added", {"text": "b"})
+    told = run.effect("tool", 1, str)
+
+    def inside(_: object) -> None:
+        run.record("note.added", {"text": "in"})
+
+    run.effect("data", 2, inside)
+    run.record("note.added", {"text": "c"})
+    return [told, str(run.now())]
+
+
 def timed(run: Run) -> object:
     """Read the clock, ask, and call."""
     return [str(run.now()), run.effect("tool", 1, str), run.call(called)]
@@ -54,6 +68,8 @@ def both(ledger: Ledger, run: str, at: Path) -> tuple[str, str]:
         ("fork", {"answers of forks": 4}),
         ("changed", {"answers of forks": 4}),
         ("forked child", {"answers of forks": 2}),
+        ("stating", {}),
+        ("stating fork", {"answers of forks": 2, "facts of forks": 4}),
     ],
 )
 def test_what_names_other_runs_is_counted(
@@ -61,7 +77,9 @@ def test_what_names_other_runs_is_counted(
 ) -> None:
     """Starts, answers, readings and calls: each by its number, and none as compared."""
     with Ledger.create(place, plugins=evidence_plugins()) as ledger:
-        done = ledger.execute(alone if kind == "alone" else timed)
+        done = ledger.execute(
+            {"alone": alone, "stating": stating}.get(kind.split(maxsplit=1)[0], timed)
+        )
         run, events = done.run_id, list(ledger.events(run=done.run_id))
         if kind in ("child", "forked child"):
             (run,) = (
@@ -72,18 +90,25 @@ def test_what_names_other_runs_is_counted(
         if kind == "forked child":
             last = list(ledger.events(run=run))[-1].seq
             run = ledger.fork(run, at=last, program=called).run_id
+        if kind == "stating fork":
+            told = next(one.seq for one in events if one.type == "tool.completed")
+            run = ledger.fork(run, at=told, program=stating).run_id
         if kind in ("fork", "changed"):
             told = next(one.seq for one in events if one.type == "tool.completed")
             changes = {told: "other"} if kind == "changed" else {}
             at = events[-1].seq
             run = ledger.fork(run, at=at, changes=changes, program=timed).run_id
         ours, theirs = both(ledger, run, tmp_path / "bundle")
-    for name in ("answers of forks", "calls and children"):
+    said = [f"{number} {name}" for name, number in counts.items()]
+    assert f"NOT COMPARED with other runs: {' and '.join(said)}" in theirs or not said
+    for name in ("answers of forks", "facts of forks", "calls and children"):
         number = counts.get(name)
         assert (name in ours) == (name in theirs) == (number is not None)
         if number is not None:
-            assert f"{number} {name} unchecked" in ours
+            assert (
+                f"{number} {name}" in ours.split("integrity: ")[1].split("unchecked")[0]
+            )
             assert f"{name} 0 of {number}" in ours
-            assert f"note: {number} {name} name runs that are not in" in ours
-            assert f"NOT COMPARED with other runs: {number} {name}" in theirs
+            verb = "may repeat those of" if "facts" in name else "name"
+            assert f"note: {number} {name} {verb} runs that are not in" in ours
     assert ("intact, but" in ours) == bool(counts)

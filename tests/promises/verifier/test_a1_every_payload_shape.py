@@ -117,6 +117,7 @@ def test_the_honest_ledger_is_intact(tmp_path: Path) -> None:
         ("places in series", 0),
         ("decisions", 0),
         ("answers of forks", 0),
+        ("facts of forks", 0),
         ("calls and children", 0),
     ]
     assert all(one.compared == one.total for one in report.counts)

@@ -274,7 +274,7 @@ class BundleRecord:
         if chain["version"] == 1 and one.kind in described(version):
             for rule, what in self._wrong_data(one.kind, data, one.statement):
                 self._add("edited", rule, what, place, one.seq)
-        self.elsewhere.take(one.kind, data)
+        self.elsewhere.take(one.kind, data, chain)
         self.blobs.refer(one.seq, data, one.statement["subject"])
         if one.kind == _ERASED:
             self.blobs.erase(one.seq, data["blobs"])

@@ -118,6 +118,24 @@ class Copies:
         spelled = self._spelled(data.get(name))
         return None if spelled is None else hashlib.sha256(spelled).digest()
 
+    def said(self, event: EventCopy) -> bytes | None:
+        """Return the SHA-256 of all that *event* says; None if a content is gone.
+
+        Equal for two events of one scope and type of which neither `differs`.
+        """
+        data: dict[str, Any] = {}
+        for name, value in event.data.items():
+            spelled = self._spelled(value)
+            if spelled is None:
+                return None
+            media = value.get("media", "") if _is_reference(value) else None
+            data[name] = [media, hashlib.sha256(spelled).hexdigest()]
+        series = sorted(event.chain.get("series", {}))
+        beside = [event.kind, event.place[0], *map(event.chain.get, _CHAIN)]
+        told = [list(one) for one in event.told]
+        whole: list[Any] = [beside, data, told, series]
+        return hashlib.sha256(canonical(whole)).digest()
+
     def _spelled(self, value: Any) -> bytes | None:
         if _is_reference(value):
             return content(self._snapshot, value)

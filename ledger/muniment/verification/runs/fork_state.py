@@ -19,7 +19,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from muniment.verification.runs.copies import EventCopy
+from muniment.verification.runs.copies import Copies, EventCopy
+from muniment.verification.runs.fork_facts import ForkFacts
 from muniment.verification.runs.origins import (
     OUTCOMES,
     Asked,
@@ -61,6 +62,7 @@ class ForkState:
     changes: dict[int, str]
     changed: Any
     """The reference to the values of the changes."""
+    facts: ForkFacts
     effects: dict[tuple[str, int], ForkedEffect] = field(
         default_factory=dict[tuple[str, int], ForkedEffect]
     )
@@ -88,6 +90,8 @@ class ForkState:
         sure = not (key[:2] in self._unsure or is_of_plugin(key[0]))
         asked = record.find(key, self._requests[key]) if sure else None
         self._requests[key] += 1
+        if asked is None or not asked.superseded:
+            self.facts.step(key[0])
         there = None if asked is None else asked.answer
         due = None if there is None else there.seq
         self.effects[event.place] = ForkedEffect(event, key, due)
@@ -123,6 +127,7 @@ class ForkState:
     def answer(self, event: EventCopy, there: int) -> ForkedEffect:
         """Take an outcome that the event *there* of the origin answered."""
         effect = self.effects[event.place]
+        self.facts.follow()
         effect.answered, effect.twice = event.seq, there in self.used
         self.used.add(there)
         if there in self.changes:
@@ -161,9 +166,17 @@ class ForkState:
         scope = event.place[0]
         nth, known = self._readings[scope], record.clocks.get(scope, [])
         self._readings[scope] += 1
+        if nth < len(known) and not is_of_plugin(scope):
+            self.facts.follow()
+            self.facts.step(scope)
         if self.resumed or nth >= len(known) or not is_of_program(scope):
             return None
         return None if self._is_loose(scope, event.seq) else known[nth]
+
+    def state(self, event: EventCopy, record: OriginRecord, copies: Copies) -> None:
+        """Take a fact."""
+        unsure = {scope for scope, _ in self._unsure | record.unsure}
+        self.facts.take(event, record, copies, sure=event.place[0] not in unsure)
 
     def lacks(self, end: int, record: OriginRecord | None) -> Iterator[tuple[int, str]]:
         """Yield the events that lack an answer of the origin, and what is wrong there.
@@ -182,6 +195,9 @@ class ForkState:
             for there in self._left(record):
                 what = f"event {there.seq} of the run that it follows"
                 yield end, f"it completed without what {what} answers"
+            for fact in self.facts.lacks(record, self._may_leave_out):
+                what = f"event {fact.seq} of the run that it follows"
+                yield end, f"it completed without what {what} states, a {fact.kind}"
 
     def _left(self, record: OriginRecord) -> Iterator[EventCopy]:
         """Yield the answers of the origin that nobody asked for."""
@@ -205,6 +221,10 @@ class ForkState:
             or self._is_loose(scope, None)
             or self._is_superseded(scope, asked.request.seq)
         )
+
+    def _may_leave_out(self, scope: str, seq: int) -> bool:
+        free = not is_of_program(scope) or self._is_loose(scope, None)
+        return free or self._is_superseded(scope, seq)
 
     def _is_superseded(self, scope: str, seq: int) -> bool:
         return any(

@@ -39,9 +39,10 @@ from muniment.formats.answers import (
     names_record,
     shaped,
 )
-from muniment.formats.lifecycle import COMPLETED, FINAL, RESUMED, STARTED
+from muniment.formats.lifecycle import COMPLETED, FINAL, LIFE, RESUMED, STARTED
 from muniment.verification.report import MALFORMED, Findings
 from muniment.verification.runs.copies import Copies, EventCopy
+from muniment.verification.runs.fork_facts import FactTally, ForkFacts
 from muniment.verification.runs.fork_state import ForkedEffect, ForkState
 from muniment.verification.runs.origins import (
     OUTCOMES,
@@ -79,6 +80,7 @@ class Forks:
         "_known",
         "_snapshot",
         "compared",
+        "facts",
         "total",
         "unchecked",
     )
@@ -94,6 +96,7 @@ class Forks:
         self._forks: dict[str, ForkState] = {}
         self._known: OrderedDict[tuple[str, int], OriginRecord] = OrderedDict()
         """The records of the most recently used origins."""
+        self.facts = FactTally()
         self.compared = self.total = self.unchecked = 0
         """How many starts and answers of forks were compared, and how many there are."""
 
@@ -120,24 +123,30 @@ class Forks:
         if self._names_origin(fork, run, event):
             self._guarded(event, "fork/answer", self._answer, fork)
         elif fork is not None:
-            self._follow(fork, event)
+            self._follow(fork, run, event)
         if fork is not None and kind in FINAL:
             record = self._record(fork) if kind == COMPLETED else None
-            self._end(self._forks.pop(run), seq, record)
+            self._end(run, self._forks.pop(run), seq, record)
 
     def finish(self) -> None:
         """Judge the forks that have no final end."""
         while self._forks:
-            self._end(self._forks.popitem()[1])
+            self._end(*self._forks.popitem())
 
     def _end(
-        self, fork: ForkState, seq: int = 0, record: OriginRecord | None = None
+        self,
+        run: str,
+        fork: ForkState,
+        seq: int = 0,
+        record: OriginRecord | None = None,
     ) -> None:
         """Report what *fork* lacks; with its origin's *record*, it completed."""
         for at, found in fork.lacks(seq, record):
             self._add(at, "fork/answer", found)
+        if note := fork.facts.note(run, fork.origin):
+            self._findings.notes.append(note)
 
-    def _follow(self, fork: ForkState, event: EventCopy) -> None:
+    def _follow(self, fork: ForkState, run: str, event: EventCopy) -> None:
         """Take an event of a fork that its origin did not answer."""
         verb = event.kind.rpartition(".")[2]
         try:
@@ -150,8 +159,12 @@ class Forks:
             elif verb == "requested":
                 if found := fork.request(event, self._record(fork)):
                     self._add(event.seq, "fork/answer", found)
-            elif verb in ("streamed", *OUTCOMES):
+            elif verb in ("streamed", *OUTCOMES) and self._asked(
+                run, event.place, event.kind
+            ):
                 fork.performed(event)
+            elif event.kind not in LIFE:
+                fork.state(event, self._record(fork), self._copies)
         except (*MALFORMED, MunimentError):
             return  # the event itself is a finding
 
@@ -197,7 +210,8 @@ class Forks:
             return
         origin, at, leaf = told["run"], told["at"], told["leaf"]
         changes = {one["seq"]: one["leaf"] for one in told["changes"]}
-        fork = ForkState(origin, at, changes, data.get("changed"))
+        facts = ForkFacts(self.facts)
+        fork = ForkState(origin, at, changes, data.get("changed"), facts)
         self._forks[run] = fork
         if (origin == run) or at >= event.seq:
             yield "it says that it is a fork of what comes after it"

@@ -292,7 +292,11 @@ def verify(path: Path, key: str | None) -> str:
         raise Unchecked("self-asserted: nobody vouched for a root of this ledger")
     end = "its end covers them all" if record.complete else "the run is OPEN"
     seal = f"closed by event {signer.seq}" if closed else "raw, without views"
-    told = {"answers of forks": record.answers, "calls and children": record.calls}
+    told = {
+        "answers of forks": record.answers,
+        "facts of forks": record.facts,
+        "calls and children": record.calls,
+    }
     other = " and ".join(f"{number} {name}" for name, number in told.items() if number)
     more = f"; NOT COMPARED with other runs: {other}" if other else ""
     seal = "; ".join([seal, *others.said])

@@ -26,6 +26,8 @@ EVENTS = "events.intoto.jsonl"
 BLOB = re.compile(r"blobs/sha256-([0-9a-f]{64})")
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
 AFTER_END = ("decision.", "policy.amended", "replay.judged")
+ENDS = ("completed", "failed", "interrupted", "paused", "canceled")
+LIFE = {f"run.{verb}" for verb in ("started", "resumed", *ENDS)}
 SPKI = bytes.fromhex("302a300506032b6570032100")
 Files = dict[str, bytes]
 
@@ -141,7 +143,9 @@ class BundleLines:
         self.counts: dict[str, int] = {}
         self.leaves: list[bytes] = []
         self.complete = self.final = False
-        self.answers = self.calls = 0
+        self.answers = self.facts = self.calls = 0
+        self.forked = False
+        self.requested: set[tuple[str, int]] = set()
         lines = files[EVENTS].split(b"\n")
         require(lines.pop() == b"", EVENTS, "the last line has no end")
         for at, line in enumerate(lines, 1):
@@ -218,6 +222,12 @@ class BundleLines:
         self.answers += who in given or (starts and "fork" in event.data)
         called = event.kind == "child.completed" and who not in (*given, "plugin")
         self.calls += called or (starts and "parent" in event.data)
+        self.forked = "fork" in event.data if starts else self.forked
+        if event.kind.endswith(".requested"):
+            self.requested.add((event.chain["scope"], event.chain["ordinal"]))
+        if self.forked and event.kind not in {*LIFE, "clock.read"}:
+            place = event.chain["scope"], event.chain["ordinal"]
+            self.facts += place not in self.requested
 
     def compare_blobs(self, files: Files) -> None:
         """Require every blob that was not erased, and no other."""
