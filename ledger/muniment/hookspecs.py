@@ -117,7 +117,9 @@ def before_effect(
     """Return a `GateAnswer`, a reason to refuse (a text), or None to let it happen.
 
     *run* is a lane for the plugin's own facts, *kind* the declaration of the effect's
-    kind, *scope* its scope, *facts* what the run started with. The hook may be a coroutine
+    kind, *scope* its scope, *facts* what the run started with. In a resume and a fork,
+    that lane reads the clock and draws anew, and performs its effects: what it recorded
+    before answers nothing. It can neither pause nor decide. The hook may be a coroutine
     function: ``run.aeffect``, asynchronous recording clients and recorded programs await
     it, and all other effects are refused. An answer may be a failure,
     ``GateAnswer(error=EffectFailed(…))``. The outcome keeps what the answer says in

@@ -95,8 +95,13 @@ class ForkedRuns:
         self.blobs[found["$blob"]] = kept
         return found
 
-    def judge(self, folder: Path, lie: Lie | None = None) -> Report:
-        """Write all with the *lie*, and return what the verifier says."""
+    def judge(
+        self, folder: Path, lie: Lie | None = None, *, erased: bool = False
+    ) -> Report:
+        """Write all with the *lie*, and return what the verifier says.
+
+        With *erased*, without the blobs that an event says were erased.
+        """
         entries = copy.deepcopy(self.entries)
         if lie is not None:
             lie(self, entries)
@@ -104,6 +109,17 @@ class ForkedRuns:
         leaves[self.leaves[0]] = forge.rows[0].hash.hex()
         for entry in entries:
             self._write(forge, entry, leaves)
+        if erased:
+            gone = {
+                bytes.fromhex(tag[7:])
+                for entry in entries
+                if entry.kind == "blob.erased"
+                for tag in entry.data["blobs"]
+            }
+            forge.blobs = [
+                (digest, seq, None if digest in gone else kept)
+                for digest, seq, kept in forge.blobs
+            ]
         self.written += 1
         file = forge.write(folder / f"{self.written}.db")
         return verify(file, keys=[keyid(forge.key("root"))])

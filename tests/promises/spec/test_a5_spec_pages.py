@@ -60,6 +60,12 @@ EVENT = {
     "the n-th of the fork MUST be answered by the outcome of the n-th": COPIES,
     "a further attempt MUST follow a `run.resumed` after the answer": COPIES,
     "the n-th of the fork MUST name the n-th of the origin up to `at`": COPIES,
+    "an answer from a record MUST NOT stand in the lane of a plugin": (
+        "ledger/forks/test_forged_facts::test_no_record_answers_in_a_plugins_lane"
+    ),
+    "a fork that completes MUST have one of the same type in the same scope": (
+        "ledger/forks/test_forged_facts::test_a_fact_that_is_left_out"
+    ),
     "and a fork that completes MUST have all outcomes and readings": (
         "ledger/verifier/test_forged_copies::test_an_answer_that_is_left_out"
     ),

@@ -118,23 +118,29 @@ class Copies:
         spelled = self._spelled(data.get(name))
         return None if spelled is None else hashlib.sha256(spelled).digest()
 
-    def said(self, event: EventCopy) -> bytes | None:
-        """Return the SHA-256 of all that *event* says; None if a content is gone.
+    def said(self, event: EventCopy) -> tuple[bytes | None, bytes]:
+        """Return two digests: of all that *event* says, and of that without contents.
 
-        Equal for two events of one scope and type of which neither `differs`.
+        Equal for two events of one scope and type of which neither `differs`. Where a
+        content is gone, the first is None.
         """
-        data: dict[str, Any] = {}
-        for name, value in event.data.items():
+        outline: dict[str, Any] = {}
+        whole, gone = hashlib.sha256(), False
+        for name, value in sorted(event.data.items()):
+            if not _is_reference(value):
+                outline[name] = [value]
+                continue
+            outline[name] = {"size": value.get("size"), "media": value.get("media", "")}
             spelled = self._spelled(value)
-            if spelled is None:
-                return None
-            media = value.get("media", "") if _is_reference(value) else None
-            data[name] = [media, hashlib.sha256(spelled).hexdigest()]
-        series = sorted(event.chain.get("series", {}))
+            gone |= spelled is None
+            whole.update(hashlib.sha256(spelled or b"").digest())
         beside = [event.kind, event.place[0], *map(event.chain.get, _CHAIN)]
+        series = sorted(event.chain.get("series", {}))
         told = [list(one) for one in event.told]
-        whole: list[Any] = [beside, data, told, series]
-        return hashlib.sha256(canonical(whole)).digest()
+        parts: list[Any] = [beside, outline, told, series]
+        line = hashlib.sha256(canonical(parts)).digest()
+        whole.update(line)
+        return None if gone else whole.digest(), line
 
     def _spelled(self, value: Any) -> bytes | None:
         if _is_reference(value):

@@ -9,6 +9,7 @@ Rules:
 - A fact *repeats* one of the origin that says all that it says, in the same scope, after
   the same facts, and after as many requests and readings of the clock that the origin has
   there.
+- Contents that are gone are not compared, all else is.
 - Any other fact is the fork's *own*: its program may state it, and only a plugin knows
   which fields of its facts may differ. It is not compared, and counts so, if the fork
   still repeats its origin later, or if it is in the place of one that was left out.
@@ -113,12 +114,12 @@ class ForkFacts:
         """Return the fact of the origin that *fact* repeats."""
         if is_of_plugin(fact.scope):
             return None
-        said = record.said.get(fact.key, {})
-        whole = said.values() if fact.said is None else [said.get(fact.said, [])]
-        for equal in (*whole, said.get(None, [])):
-            if (found := self._next(fact.scope, equal, sure=sure)) is not None:
-                return found
-        return None
+        said, gone = record.said.get(fact.key, {}), record.gone.get(fact.key, {})
+        equal = said.get(fact.said or fact.outline, [])
+        found = self._next(fact.scope, equal, sure=sure)
+        if found is None and fact.said is not None:
+            found = self._next(fact.scope, gone.get(fact.outline, []), sure=sure)
+        return found
 
     def _next(self, scope: str, equal: list[Stated], *, sure: bool) -> Stated | None:
         """Return the one of *equal* facts of the origin that is at this place."""

@@ -77,6 +77,8 @@ class Stated:
     """Its type, or the one that was refused."""
     said: bytes | None
     """The digest of all that it says; None if a content is gone."""
+    outline: bytes
+    """The digest of what it says beside its contents."""
     after: int = 0
     """How many requests and readings come before it in its scope."""
 
@@ -87,7 +89,7 @@ class Stated:
         told = event.data.get("scope"), event.data.get("event_type")
         if kind == REFUSED and all(isinstance(one, str) for one in told):
             scope, kind = cast("tuple[str, str]", told)
-        return cls(event.seq, scope, kind, copies.said(event))
+        return cls(event.seq, scope, kind, *copies.said(event))
 
     @property
     def key(self) -> tuple[str, str]:
@@ -106,6 +108,7 @@ class OriginRecord:
         "_went_on",
         "clocks",
         "effects",
+        "gone",
         "outcomes",
         "said",
         "start",
@@ -129,8 +132,10 @@ class OriginRecord:
         self._went_on = 0
         self.stated: dict[tuple[str, str], list[Stated]] = {}
         """The facts of the program and of performers, by scope and type."""
-        self.said: dict[tuple[str, str], dict[bytes | None, list[Stated]]] = {}
-        """The same, by what they say, too."""
+        self.said: dict[tuple[str, str], dict[bytes, list[Stated]]] = {}
+        """The same, by the digests of what they say, too."""
+        self.gone: dict[tuple[str, str], dict[bytes, list[Stated]]] = {}
+        """Those with contents that are gone, by what they say beside these, too."""
         rows = snapshot.connection.execute(_ROWS, (MAX_PAYLOAD, run, at))
         for seq, kind, payload, leaf in rows:
             try:
@@ -169,7 +174,12 @@ class OriginRecord:
             fact.after = bisect_left(steps.get(fact.scope, []), fact.seq)
             self.stated.setdefault(fact.key, []).append(fact)
             said = self.said.setdefault(fact.key, {})
-            said.setdefault(fact.said, []).append(fact)
+            said.setdefault(fact.outline, []).append(fact)
+            if fact.said is not None:
+                said.setdefault(fact.said, []).append(fact)
+            else:
+                gone = self.gone.setdefault(fact.key, {})
+                gone.setdefault(fact.outline, []).append(fact)
 
     def _take(self, event: EventCopy) -> None:
         stem, _, verb = event.kind.rpartition(".")

@@ -280,6 +280,73 @@ def test_each_lie_about_each_fact(
         assert compared < NUMBER or name == "doubled"
 
 
+def test_a_fact_that_is_left_out(tmp_path: Path) -> None:
+    """A completed fork has as many facts of a type in a scope as its origin has there."""
+    runs = written(tmp_path, stating)
+    for fact in of_prefix(runs):
+        where = runs.entries.index(fact)
+
+        def lie(runs: ForkedRuns, all_: list[Entry], at: int = where) -> None:
+            dropped(runs, all_, all_[at])
+            renumbered(runs, all_)
+
+        report = runs.judge(tmp_path, lie)
+        (found,) = report.findings
+        kind = fact.data.get("event_type", fact.kind)
+        assert found.rule == "fork/answer"
+        assert found.message.endswith(f"states, a {kind}"), found.message
+
+
+def test_an_erased_content_hides_nothing_else(runs: ForkedRuns, tmp_path: Path) -> None:
+    """Where a content was erased, the rest of the fact is still compared."""
+    for lies in (False, True):
+
+        def lie(runs: ForkedRuns, all_: list[Entry], lies: bool = lies) -> None:
+            fact = next(one for one in of_prefix(runs) if "details" in one.data)
+            one = all_[runs.entries.index(fact)]
+            one.data["text"] = "lie" if lies else one.data["text"]
+            last = copy.deepcopy(all_[-1])
+            last.seq, last.kind, last.subject = 0, "blob.erased", []
+            last.data = {"blobs": [one.data["details"]["$blob"]], "reason": "x"}
+            for name in ("run", "scope", "ordinal", "series"):
+                last.chain.pop(name, None)
+            all_.append(last)
+
+        report = runs.judge(tmp_path, lie, erased=True)
+        (found,) = (one for one in report.counts if one.what == FACTS)
+        assert report.ok, str(report)
+        assert (found.compared, found.erased) == ((9, 0) if lies else (10, 1))
+
+
+def test_no_record_answers_in_a_plugins_lane(runs: ForkedRuns, tmp_path: Path) -> None:
+    """Hooks are not asked about what is answered: none of their readings is the n-th."""
+    for outcome in runs.answered:
+        copies = [outcome]
+        if outcome.kind != "clock.read":
+            copies.append(runs.request_of(outcome))
+        places = [runs.entries.index(one) for one in copies]
+
+        def lie(
+            runs: ForkedRuns, all_: list[Entry], at: Any = (outcome, places)
+        ) -> None:
+            there = next(
+                one for one in all_ if one.seq == at[0].data["answered_by"]["seq"]
+            )
+            mine = there.chain["scope"], there.chain["ordinal"]
+            for one in all_:
+                if (one.chain.get("scope"), one.chain.get("ordinal")) == mine and (
+                    one.chain["run"] == runs.origin
+                ):
+                    one.chain["scope"] = "plugin/p"
+            for where in at[1]:
+                all_[where].chain["scope"] = "plugin/p"
+            renumbered(runs, all_)
+
+        report = runs.judge(tmp_path, lie)
+        said = [one.message for one in report.findings if one.rule == "fork/answer"]
+        assert any("no record answers there" in one for one in said), str(report)
+
+
 def gaps(runs: ForkedRuns) -> Iterator[int]:
     """Yield each place up to the last fact that repeats the origin."""
     mine = [n for n, one in enumerate(runs.entries) if one in list(runs.of_fork())]

@@ -27,6 +27,7 @@ from muniment.ledger import Ledger
 from muniment.plugins import Plugins
 from muniment.replays.replay import replay
 from muniment.runs.execution import Done
+from muniment.runs.resume import recorded_run
 from muniment.runs.run import Run
 from muniment.verification.verify import verify
 
@@ -279,3 +280,19 @@ def test_a_plugin_cannot_wait_in_its_lane(
             assert isinstance(done.error, UsageError)
             assert done.error.rule == "scope/plugin"
         assert not any(ledger.events(type="tool.completed"))
+
+
+def test_a_replay_waits_for_no_effect_of_a_hook(tmp_path: Path) -> None:
+    """Parts of an answer are passed on once all that the program asked for came again."""
+    world = World("effect", "before")
+    place, plugins = tmp_path / "w" / "ledger.db", Plugins((), extra={"watch": world})
+    with Ledger.create(place, plugins=plugins) as ledger:
+        run, _ = world.done(lambda: ledger.execute(world), ledger)
+        record = recorded_run(ledger, run)
+        last = record.events[-1].seq
+        assert not record.has_asked(last)
+        for name, scope in record.scopes.items():
+            for item in [one for one in scope.items if one.kind == "deed"]:
+                assert name == ""
+                record.use(item)
+        assert record.has_asked(last)
