@@ -18,7 +18,6 @@ Rules:
 
 from __future__ import annotations
 
-import hashlib
 from collections import deque
 from collections.abc import Container, Iterable, Iterator, Mapping
 from itertools import islice
@@ -44,40 +43,10 @@ from muniment.recorded.compare import (
 )
 from muniment.recorded.divergence import Divergence
 from muniment.recorded.items import Item, LogOrder, Scope, is_cancelled
+from muniment.recorded.match_keys import effect_scope, match_key
 from muniment.recorded.refusals import Refusals
 
-__all__ = ["Recorded", "effect_scope", "match_key", "nth_key"]
-
-
-def effect_scope(scope: str, kind: str, ordinal: int) -> str:
-    """Return the scope in which the performer of that effect records."""
-    segment = f"{EFFECT_SCOPE}{kind}.{ordinal}"
-    return f"{scope}/{segment}" if scope else segment
-
-
-def match_key(kind: str, content: bytes) -> str:
-    """Return the key for finding a request: kind and hash, in memory only."""
-    return f"{kind} {hashlib.sha256(content).hexdigest()}"
-
-
-def nth_key(
-    run_id: str,
-    place: tuple[str, int],
-    key: str,
-    occurrences: dict[tuple[str, str], int],
-) -> str:
-    """Count one more effect with this match key at that *place*; return its unique key.
-
-    In the lane of a plugin the ordinal counts: a resume asks no hook about what came
-    before it.
-    """
-    scope, ordinal = place
-    nth = occurrences.get((scope, key), 0)
-    occurrences[scope, key] = nth + 1
-    if is_of_plugin(scope):
-        nth = ordinal
-    text = f"{run_id}\0{scope}\0{key}\0{nth}"
-    return hashlib.sha256(text.encode()).hexdigest()
+__all__ = ["Recorded"]
 
 
 class Recorded:

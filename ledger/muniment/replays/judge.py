@@ -37,7 +37,8 @@ from muniment.formats.statement import Event
 from muniment.recorded.compare import comparable_event, first_difference
 from muniment.recorded.divergence import Divergence
 from muniment.recorded.items import Item
-from muniment.recorded.run import Recorded, match_key
+from muniment.recorded.match_keys import match_key
+from muniment.recorded.run import Recorded
 from muniment.recorded.run_check import Checked
 from muniment.replays.certainty import (
     require_certain,

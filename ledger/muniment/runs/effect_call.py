@@ -43,7 +43,8 @@ from muniment.events.types import Prepared
 from muniment.formats.statement import Place
 from muniment.recorded.compare import content_bytes
 from muniment.recorded.divergence import Divergence
-from muniment.recorded.run import Recorded, effect_scope, match_key, nth_key
+from muniment.recorded.match_keys import effect_scope, match_key, nth_key
+from muniment.recorded.run import Recorded
 from muniment.runs.recording import Recording
 from muniment.runs.seams import EffectState, GateAnswer
 from muniment.runs.waits.called_run import requested

@@ -44,7 +44,7 @@ from muniment.errors import (
 )
 from muniment.formats.lifecycle import COMPLETED, ENDS, FAILED, INTERRUPTED, PAUSED
 from muniment.recorded.compare import content_bytes
-from muniment.recorded.run import effect_scope
+from muniment.recorded.match_keys import effect_scope
 from muniment.runs.recording import Recording
 from muniment.runs.run import Run
 
