@@ -91,7 +91,9 @@ def test_what_was_not_compared_is_said(shell: Any, run: str, work: Path) -> None
     root = shell("bundle", fork, "-o", "fork", "--json").json["root"]
     told = shell("verify", "fork", "--key", root)
     assert told.code == 0
-    assert "2 answers of forks unchecked" in " ".join((told.out + told.err).split())
+    said = " ".join((told.out + told.err).split())
+    assert "2 answers of forks, 1 facts of forks unchecked" in said
     counted = shell("verify", "fork", "--key", root, "--json").json["counts"]
     known = {one["what"]: (one["compared"], one["unchecked"]) for one in counted}
     assert known["answers of forks"] == (0, 2)
+    assert known["facts of forks"] == (0, 1)
