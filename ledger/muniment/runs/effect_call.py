@@ -297,15 +297,18 @@ class Call(EffectState):
         """Tell whether *error* is what a plugin answered with."""
         return self.given is not None and self.given.error is error
 
-    def cancel(self, name: str = "CancelledError", data: object = None) -> None:
+    def cancel(
+        self, name: str = "CancelledError", data: object = None, message: str = ""
+    ) -> None:
         """Record that the program stopped waiting; written only if the run continues.
 
-        *name* is the error that stopped it. One that is not a ``CancelledError``, such as
-        Ctrl-C, does not occur by itself in a replay, which raises it again.
+        *name* is the error that stopped it, *message* its text, as it may be written. One
+        that is not a ``CancelledError``, such as Ctrl-C, does not occur by itself in a
+        replay, which raises it again.
         """
         fields: dict[str, object] = {
             "error_type": name,
-            "message": "",
+            "message": message,
             "data": data,
             "reason": "cancelled",
         }

@@ -108,6 +108,12 @@ class OpenEffect:
             found.append((count, event.seq))
         return [*found, (count, item.outcome.seq)]
 
+    @property
+    def ended(self) -> int:
+        """The event of the recorded outcome; 0 if there is none."""
+        item = self._call.recorded
+        return 0 if item is None or item.outcome is None else item.outcome.seq
+
     def is_due(self, seq: int) -> bool:
         """Tell whether the program asked again for all it had before the event *seq*."""
         with self._call.recording.lock:
@@ -207,16 +213,19 @@ class OpenEffect:
             self._end()
             return self._call.fail(error)
 
-    def cancel(self, name: str = "CancelledError", data: object = None) -> None:
+    def cancel(
+        self, name: str = "CancelledError", data: object = None, message: str = ""
+    ) -> None:
         """Record the error that ended the waiting; written only if the run continues.
 
-        *data* is what had arrived until then.
+        *data* is what had arrived until then; *message* is the error's text, as it may
+        be written.
         """
         self._call.recording.owner.require()
         with self._call.recording.lock:
             self._call.recording.take_parts()
             self._end()
-            self._call.cancel(name, data)
+            self._call.cancel(name, data, message)
 
     def read_on(self) -> NoReturn:
         """Diverge, since the program reads further than in the record."""

@@ -20,7 +20,7 @@ from pathlib import Path
 from servers import Answering
 from struck_calls import COUNTING
 
-__all__ = ["BEGINNINGS", "HELD_ASYNC", "HELD_SYNC", "Holding"]
+__all__ = ["BEGINNINGS", "HELD_ASYNC", "HELD_SYNC", "LEAVING", "STOPS", "Holding"]
 
 _HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n"
 BEGINNINGS = {
@@ -34,14 +34,32 @@ BEGINNINGS = {
 }
 """What is sent before a call is struck; the number is that of the body's bytes."""
 
-_BOTH = r"""
-import itertools, json, os, ssl, sys
+STOPS = [
+    *("exit", "exit-text", "exit-none", "exit-bare", "exit-300", "exit-true"),
+    *("exit-two", "exit-list", "exit-changed", "exit-inner", "ctrl-c-args"),
+    *("closed", "cancelled-late", "own", "own-local", "own-reasoned"),
+]
+"""What else strikes, after one of the beginnings `AT`."""
+AT = ("nothing", "sized-3", "chunked-3")
+LEAVING = [
+    *("select exit", "select exit-text", "select own"),
+    *("callback exit-300", "callback ctrl-c-args", "sigint none"),
+    *("hook exit", "hook own"),
+]
+"""Where a stop comes from on a loop, and which; a hook is called before the head comes."""
+
+_BOTH = (
+    f"AT, LEAVING = {AT}, {LEAVING}"
+    r"""
+import asyncio, itertools, json, os, signal, ssl, sys
 URL, SENT, *NAMES = sys.argv[1:]
 OFFLINE, RECORDED = "MUNIMENT_OFFLINE" in os.environ, "MUNIMENT_RECORDER" in os.environ
 def told(error):
     found = []
     while error is not None:
         found += [type(error).__module__, type(error).__qualname__, repr(error.args)]
+        if not isinstance(error, (Exception, asyncio.CancelledError)):
+            found += [str(error), vars(error), repr(getattr(error, "code", "none"))]
         known = error.__cause__, error.__context__, error.__suppress_context__
         error = known[0] or (None if known[2] else known[1])
     return found
@@ -52,7 +70,44 @@ def end(way, how, name, seen, error):
     given = [one for one in seen if not isinstance(one, str)]
     given.append("".join(one for one in seen if isinstance(one, str)))
     print(json.dumps([[way.__name__, how, name], [given, told(error)]]), flush=True)
+class Stop(BaseException):
+    def __init__(self, number, text):
+        super().__init__(text)
+        self.number, self.left = number, None
+    def __str__(self): return f"stopped by {self.number}"
+class Outer:
+    class Inner(SystemExit): pass
+def local():
+    class Local(BaseException): pass
+    return Local("of a function", 2)
+def changed():
+    error = SystemExit(3)
+    error.code = 7
+    return error
+def reasoned():
+    error = Stop(4, "behind")
+    error.__cause__ = OSError(5, "no such thing")
+    return error
+STOPS = {
+    "exit": lambda: SystemExit(143),
+    "exit-text": lambda: SystemExit("no time left"),
+    "exit-none": lambda: SystemExit(None),
+    "exit-bare": SystemExit,
+    "exit-300": lambda: SystemExit(300),
+    "exit-true": lambda: SystemExit(True),
+    "exit-two": lambda: SystemExit(1, "two"),
+    "exit-list": lambda: SystemExit([1, 2]),
+    "exit-changed": changed,
+    "exit-inner": lambda: Outer.Inner(9),
+    "ctrl-c-args": lambda: KeyboardInterrupt("pressed", 2, 0.5),
+    "closed": lambda: GeneratorExit("closed"),
+    "cancelled-late": lambda: asyncio.CancelledError("late"),
+    "own": lambda: Stop(15, "at work"),
+    "own-local": local,
+    "own-reasoned": reasoned,
+}
 """
+)
 
 HELD_SYNC = (
     _BOTH
@@ -70,7 +125,7 @@ def struck_by(what):
             return select.select([stream], [], [], patience)[0]
         while not is_more(0.002):
             if os.path.exists(SENT) and not is_more(0):
-                raise what
+                raise what()
     return strike
 
 def by_httpx(url, seen, library=httpx):
@@ -104,52 +159,76 @@ def by_urllib_parts(url, seen):
         while data := r.read(3): seen.append(data.decode())
 WAYS = [value for name, value in [*globals().items()] if name.startswith("by_")]
 
-for way, what, name in itertools.product(WAYS, (TimeUp, KeyboardInterrupt), NAMES):
+WHATS = {"TimeUp": TimeUp, "KeyboardInterrupt": KeyboardInterrupt, **STOPS}
+def is_struck(way, what, name):  # each stop meets each way, and each moment
+    turn = WAYS.index(way) + [*WHATS].index(what)
+    return what not in STOPS or name == AT[turn % len(AT)]
+for way, (what, make), name in itertools.product(WAYS, WHATS.items(), NAMES):
+    if not is_struck(way, what, name): continue
     seen, error = [], None
     begin()
-    if not OFFLINE: sys.setprofile(struck_by(what))
+    if not OFFLINE: sys.setprofile(struck_by(make))
     try:
-        way(f"{URL}/{way.__name__}/{what.__name__}/{name}", seen)
-    except (Exception, KeyboardInterrupt) as failed:
+        way(f"{URL}/{way.__name__}/{what}/{name}", seen)
+    except BaseException as failed:
         error = failed
     finally:
         sys.setprofile(None)
-    end(way, what.__name__, name, seen, error)
+    end(way, what, name, seen, error)
 """
 )
 
 HELD_ASYNC = (
     _BOTH
     + r"""
-import asyncio
+import selectors
 import aiohttp, httpx, httpx2
 """
     + COUNTING
     + r"""
+class Striking(selectors.DefaultSelector):
+    strike = None
+    def select(self, timeout=None):
+        strike, self.strike = self.strike, None
+        if strike: raise strike()
+        return super().select(timeout)
 class Loop(asyncio.SelectorEventLoop):
     ahead = 0.0
+    def __init__(self):
+        self.striking = Striking()
+        super().__init__(self.striking)
     def time(self):
         return super().time() + self.ahead
 
+hook = None
+def called():
+    if hook and not OFFLINE: raise hook()
+async def traced(event, told):
+    if event.endswith("send_request_headers.complete"): called()
+async def traced_too(*_):
+    called()
+TRACED, TRACED_TOO = {"trace": traced}, aiohttp.TraceConfig()
+TRACED_TOO.on_request_headers_sent.append(traced_too)
+
 async def by_aiohttp(url, seen, total):
     limits = aiohttp.ClientTimeout(total=total, sock_connect=None)
-    async with aiohttp.ClientSession(timeout=limits) as session:
+    async with aiohttp.ClientSession(timeout=limits, trace_configs=[TRACED_TOO]) as session:
         async with session.get(url) as r:
             status, text = r.status, await r.text()
             seen += [status, text]
 async def by_aiohttp_parts(url, seen, total):
     limits = aiohttp.ClientTimeout(total=total, sock_connect=None)
-    async with aiohttp.ClientSession(timeout=limits) as session:
+    async with aiohttp.ClientSession(timeout=limits, trace_configs=[TRACED_TOO]) as session:
         async with session.get(url) as r:
             seen.append(r.status)
             async for data in r.content.iter_any(): seen.append(data.decode())
 async def by_httpx(url, seen, total, library=httpx):
     async with library.AsyncClient(timeout=None, verify=CONTEXT) as client:
-        r = await client.get(url)
+        r = await client.get(url, extensions=TRACED)
         seen += [r.status_code, r.text]
 async def by_httpx_parts(url, seen, total, library=httpx):
     async with library.AsyncClient(timeout=None, verify=CONTEXT) as client:
-        async with client.stream("GET", url) as r:
+        async with client.stream("GET", url, extensions=TRACED) as r:
             seen.append(r.status_code)
             async for data in r.aiter_bytes(): seen.append(data.decode())
 async def by_httpx2(url, seen, total): await by_httpx(url, seen, total, httpx2)
@@ -177,13 +256,15 @@ def is_given(way, name, seen):
     if RECORDED and kind == "sized" and "httpx" in way.__name__:
         return True  # it gets an answer of known length when that is complete
     return bool(seen) and len("".join(seen[1:])) == int(size)
-async def strikes(way, name, seen, before):
-    loop = asyncio.get_running_loop()
+async def held(way, name, seen, before):
     def is_due():
-        return asked > before if OFFLINE else os.path.exists(SENT)
+        is_asked = asked > before or not RECORDED
+        return is_asked and (OFFLINE or os.path.exists(SENT))
     while not is_due() or not is_given(way, name, seen):
         await asyncio.sleep(0.002)
-    loop.ahead += 2 * LONG
+async def strikes(*known):
+    await held(*known)
+    asyncio.get_running_loop().ahead += 2 * LONG
 
 async def struck(way, how, name):
     seen, error = [], None
@@ -201,6 +282,36 @@ for way, how, name in itertools.product(WAYS, HOWS, NAMES):
     if how is total and "aiohttp" not in way.__name__: continue
     with asyncio.Runner(loop_factory=Loop) as runner:
         runner.run(struck(way, how, name))
+
+async def stops(way, where, what, name, seen):
+    loop = asyncio.get_running_loop()
+    await held(way, name, seen, asked)
+    def raises(): raise STOPS[what]()
+    if OFFLINE or where == "hook": pass  # nobody presses it again
+    elif where == "select": loop.striking.strike = STOPS[what]
+    elif where == "callback": loop.call_soon(raises)
+    else: signal.raise_signal(signal.SIGINT)
+    await asyncio.sleep(LONG)
+async def stopped(way, how, name, seen, met):
+    where, what = how.split()
+    striking = asyncio.ensure_future(stops(way, where, what, name, seen))
+    try:
+        await way(f"{URL}/{way.__name__}/{where}-{what}/{name}", seen, None)
+    except BaseException as error:
+        met.append(error)
+        raise
+for at, (way, how) in enumerate(itertools.product(WAYS, LEAVING)):
+    name = AT[(at + at // len(LEAVING)) % len(AT)] if "hook" not in how else AT[0]
+    seen, met, left = [], [], None
+    begin()
+    hook = STOPS[how.split()[1]] if "hook" in how else None
+    runner = asyncio.Runner(loop_factory=Loop)
+    try:
+        with runner: runner.run(stopped(way, how, name, seen, met))
+    except BaseException as error:
+        left = error
+    seen.append([told(one)[:3] for one in met])  # libraries hide what is behind, or not
+    end(way, how, name, seen, left)
 """
 )
 

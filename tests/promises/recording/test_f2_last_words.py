@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from muniment_plugins.providers.recorder.inside import stops
 from recording import PYTHON, Desk
 
 DEAF = r"""
@@ -37,26 +38,28 @@ STREAM: list[Any] = [{"came": {**HEAD, "streams": True}}]
 WHOLE: list[Any] = [{"came": {**HEAD, "streams": False}}, "one", "two"]
 BEGUN: list[list[Any]] = [STREAM, [{}, "one"]]
 FAILED = ["ReadError", "reset"]
+CANCELLED = {"name": "CancelledError", "message": ""}
+PRESSED, EXITED = stops.told(KeyboardInterrupt()), stops.told(SystemExit("time is up"))
 
 
 @pytest.mark.parametrize(
     ("said", "chunks", "how"),
     [
-        ([], None, {"stopped": "CancelledError", "had": -1}),
-        ([], None, {"stopped": "KeyboardInterrupt", "had": -1}),
-        ([STREAM], None, {"stopped": "CancelledError", "had": -1}),
-        ([STREAM], [], {"stopped": "CancelledError", "had": 0}),
-        (BEGUN, None, {"stopped": "CancelledError", "had": -1}),
-        (BEGUN, [], {"stopped": "TimeUp", "had": 0}),
-        (BEGUN, ["one"], {"stopped": "CancelledError", "had": 1}),
-        ([*BEGUN, [{}, "two"]], ["one"], {"stopped": "CancelledError", "had": 1}),
+        ([], None, {"stopped": CANCELLED, "had": -1}),
+        ([], None, {"stopped": PRESSED, "had": -1}),
+        ([STREAM], None, {"stopped": CANCELLED, "had": -1}),
+        ([STREAM], [], {"stopped": CANCELLED, "had": 0}),
+        (BEGUN, None, {"stopped": CANCELLED, "had": -1}),
+        (BEGUN, [], {"stopped": EXITED, "had": 0}),
+        (BEGUN, ["one"], {"stopped": CANCELLED, "had": 1}),
+        ([*BEGUN, [{}, "two"]], ["one"], {"stopped": CANCELLED, "had": 1}),
         (BEGUN, [], {"left": True, "had": 0}),
         (BEGUN, ["one"], {"left": True, "had": 1}),
         (BEGUN, ["one"], {"end": None, "had": 1}),
         (BEGUN, ["one"], {"end": FAILED, "had": 1}),
         ([STREAM], [], {"end": None, "had": 0}),
         ([WHOLE], ["one", "two"], {"end": None, "had": 2}),
-        ([WHOLE], None, {"stopped": "CancelledError", "had": -1}),
+        ([WHOLE], None, {"stopped": CANCELLED, "had": -1}),
     ],
 )
 def test_what_was_said_last_is_recorded_although_no_answer_arrives(

@@ -12,8 +12,8 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from muniment_plugins.providers.clients.exchange import Fault, Outcome, Received
+from muniment_plugins.providers.clients.faults import stopped
 from muniment_plugins.providers.clients.turns import Turns
-from muniment_plugins.providers.recorder.inside.bodies import is_cancelled
 
 if TYPE_CHECKING:
     from muniment_plugins.providers.clients.flow import Flow
@@ -39,7 +39,7 @@ class LiveBody:
                 self._flow.hand_on(chunk)
                 yield chunk
         except BaseException as error:
-            self._ended(error)
+            self._ended(error, on_loop=False)
             raise
         self._ended(None)
 
@@ -54,7 +54,7 @@ class LiveBody:
             raise
         self._ended(None)
 
-    def _ended(self, error: BaseException | None) -> None:
+    def _ended(self, error: BaseException | None, *, on_loop: bool = True) -> None:
         if isinstance(error, GeneratorExit) or self._over:
             return  # whoever closes the response says so
         self._over = True
@@ -63,8 +63,7 @@ class LiveBody:
         elif isinstance(error, Exception):
             error.__cause__ = self._flow.end(self._fault(error))
         else:
-            name = "CancelledError" if is_cancelled(error) else type(error).__name__
-            self._flow.interrupt(name)
+            stopped(self._flow, error, on_loop=on_loop)
 
     def close(self) -> None:
         """Read no further."""

@@ -43,6 +43,7 @@ from muniment_plugins.providers.clients.received import (
     Fault,
     Outcome,
     Received,
+    StopMadeOf,
     readable,
     received,
     reframed,
@@ -73,6 +74,7 @@ __all__ = [
     "Outcome",
     "Received",
     "Sent",
+    "StopMadeOf",
     "WireError",
     "readable",
     "received",
@@ -80,7 +82,7 @@ __all__ = [
 ]
 
 _INTERRUPTIONS = frozenset({"KeyboardInterrupt", "SystemExit"})
-"""What may stop a waiting program, besides cancellation."""
+"""What may stop a waiting program in older records, which have only its class."""
 FIRST_ERROR = 400
 
 
@@ -202,7 +204,19 @@ class Exchange:
             for one in fault.origins
         ]
         told = {"name": fault.name, "message": self.redaction.text(fault.message)}
-        return {**told, "origins": origins} if origins else {**told}
+        behind = {"origins": origins} if origins else {}
+        return {**told, **behind, **self._made_of(fault.stop)}
+
+    def _made_of(self, stop: StopMadeOf | None) -> dict[str, object]:
+        if stop is None:
+            return {}
+        known: dict[str, object] = {"args": [*stop.args], "place": stop.place}
+        known |= {"attributes": dict(stop.attributes)} if stop.attributes else {}
+        return cast("dict[str, object]", self.redaction.value(known))
+
+    def stopped(self, stop: Fault) -> dict[str, object]:
+        """Return what is recorded of what stopped the program in the call."""
+        return {"stopped": self._told(stop)}
 
     def recorded(
         self, outcome: Received, *, is_open: bool
@@ -286,6 +300,13 @@ class Exchange:
         """
         data = decode(failure.data)
         known = (AnswerRefused, AnswerCutOff, ConnectionFailed)
+        if isinstance(data, dict) and "stopped" in data:
+            whole = cast("dict[str, object]", data)
+            stop = _fault(whole, failure, "stopped")
+            if "status" not in whole:
+                return stop
+            self._recall(whole)
+            return replace(received(whole), fault=stop)
         if failure.error_type in _INTERRUPTIONS:
             stop = Fault(failure.error_type, "", failure)
             told = cast("Mapping[str, object]", data)
@@ -305,7 +326,13 @@ class Exchange:
         return replace(found, failure=failure, fault=cut)
 
 
-def _fault(data: Mapping[str, object], failure: EffectFailed) -> Fault:
-    told = cast("Mapping[str, Any]", data["fault"])
+def _fault(
+    data: Mapping[str, object], failure: EffectFailed, name: str = "fault"
+) -> Fault:
+    told = cast("Mapping[str, Any]", data[name])
     origins = tuple(ErrorOrigin(**one) for one in told.get("origins", ()))
-    return Fault(told["name"], told["message"], failure, origins)
+    stop = None
+    if name == "stopped":
+        attributes = told.get("attributes", {})
+        stop = StopMadeOf(tuple(told["args"]), attributes, told["place"])
+    return Fault(told["name"], told["message"], failure, origins, stop)

@@ -239,13 +239,20 @@ class Flow:
             self.had(-1)
         self.leave(held=True)
 
-    def interrupt(self, name: str = "CancelledError") -> None:
-        """Record that the program was stopped while it waited, if the run goes on."""
-        data = None
+    def interrupt(self, stop: Fault | None = None, message: str = "") -> None:
+        """Record that the program was stopped while it waited, if the run goes on.
+
+        Without a *stop*, it was cancelled, with that *message*.
+        """
+        data = dict[str, object]()
         if self._head is not None:
             recorded, _ = self.one.recorded(self._whole, is_open=True)
             data = {**recorded, **self.one.secrets}
-        self.effect.cancel(name, data)
+        if stop is not None:
+            data |= self.one.stopped(stop)
+        name = "CancelledError" if stop is None else stop.name
+        said = self.one.redaction.text(message if stop is None else stop.message)
+        self.effect.cancel(name, data or None, said)
 
     def _ended(
         self, what: Outcome | Offered | WireError, *, held: bool = False

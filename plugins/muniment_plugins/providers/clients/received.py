@@ -30,6 +30,7 @@ __all__ = [
     "Fault",
     "Outcome",
     "Received",
+    "StopMadeOf",
     "readable",
     "received",
     "reframed",
@@ -55,6 +56,16 @@ class ErrorOrigin:
 
 
 @dataclass(frozen=True, slots=True)
+class StopMadeOf:
+    """What it takes to raise again what stopped a program in a call: see `stops`."""
+
+    args: tuple[object, ...]
+    attributes: Mapping[str, object]
+    place: str
+    """Where it is raised: in the ``call``, out of its ``loop``, or by a ``runner``."""
+
+
+@dataclass(frozen=True, slots=True)
 class Fault:
     """What a library raised instead of giving an answer, or in the middle of one."""
 
@@ -65,6 +76,8 @@ class Fault:
     """The effect that it made fail; errors raised for it name that as their cause."""
     origins: tuple[ErrorOrigin, ...] = ()
     """The errors that it comes from, the nearest first."""
+    stop: StopMadeOf | None = None
+    """If it is no error of the call, but stopped the program there, such as Ctrl-C."""
 
 
 @dataclass(frozen=True, slots=True)

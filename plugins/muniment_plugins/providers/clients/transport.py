@@ -38,8 +38,10 @@ from muniment_plugins.providers.clients.exchange import (
     Sent,
     unframed,
 )
+from muniment_plugins.providers.clients.faults import fault_told, stopped
 from muniment_plugins.providers.clients.flow import Flow, is_stream
 from muniment_plugins.providers.clients.unsearched import look
+from muniment_plugins.providers.recorder.inside import stops
 from muniment_plugins.providers.recorder.inside.over_httpx import NoConnection
 from muniment_plugins.providers.recorder.inside.wire import class_name, codings, made
 from muniment_plugins.providers.secrets.names import SecretNames
@@ -78,6 +80,8 @@ def library(name: str | None = None, extra: str = "openai") -> Any:
 
 class _Base:
     """What both transports share: the run, and the wire behind it."""
+
+    on_loop = False
 
     def __init__(
         self,
@@ -118,6 +122,8 @@ class _Base:
 
     def error(self, fault: Fault, request: Any) -> BaseException:
         """Return the library's error for *fault*, or another, with its origins."""
+        if fault.stop is not None:
+            return stops.again(tuple(fault_told(fault)))
         kind = getattr(self._module, fault.name, None)
         if isinstance(kind, type) and issubclass(kind, self._module.RequestError):
             error = cast("BaseException", kind(fault.message, request=request))
@@ -165,7 +171,7 @@ class _Base:
         except Exception as error:  # noqa: BLE001 - whatever it is, it is recorded
             faults.append(self.fault(error))
         except BaseException as error:
-            flow.interrupt(type(error).__name__)
+            stopped(flow, error, on_loop=self.on_loop)
             raise
 
     def told(self, flow: Flow, response: Any) -> Any:
@@ -230,6 +236,8 @@ class _Transport(_Base):
 
 class _AsyncTransport(_Base):
     """Sends requests as effects; awaited."""
+
+    on_loop = True
 
     async def handle_async_request(self, request: Any) -> Any:
         """Return the response to *request*, live or from the record."""

@@ -10,6 +10,8 @@ Rules:
 - A chunk is handed on once the program has asked for everything that it had asked for
   before the chunk arrived. A chunk that arrives too soon answers no question, and the
   program would wait for it for ever.
+- What stopped the program, such as Ctrl-C, is due like a chunk: other calls may have been
+  under way, in threads or tasks.
 - A program that does not ask gets the chunk all the same, after as long as the whole
   stream took. The judge of the replay decides about what it does then.
 """
@@ -21,7 +23,7 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from typing import TYPE_CHECKING
 
-from muniment_plugins.providers.clients.exchange import Received
+from muniment_plugins.providers.clients.exchange import Outcome, Received
 
 if TYPE_CHECKING:
     from muniment.runs.streams import OpenEffect
@@ -34,10 +36,14 @@ _LOOK = 0.002
 class Turns:
     """The chunks of a known answer, in the groups in which they are handed on."""
 
-    def __init__(self, effect: OpenEffect, known: Received) -> None:
+    def __init__(self, effect: OpenEffect, known: Outcome) -> None:
         self._effect = effect
-        self._chunks = known.chunks
-        self._groups = effect.turns if effect.answered else []
+        fault = known.fault if isinstance(known, Received) else known
+        self._chunks = known.chunks if isinstance(known, Received) else ()
+        self._groups = effect.turns if self._chunks and effect.answered else []
+        if fault is not None and fault.stop is not None and not self._groups:
+            count = len(self._chunks)
+            self._groups = [(count, 0), (count, effect.ended)]
 
     def __bool__(self) -> bool:
         """Tell whether there is anything to wait for."""

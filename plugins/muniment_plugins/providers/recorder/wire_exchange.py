@@ -10,13 +10,18 @@ recorded before the question: how one answer ended is no secret to the next requ
 from __future__ import annotations
 
 import asyncio
-from dataclasses import astuple, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from muniment.errors import EffectFailed
 from muniment_plugins.providers.clients.exchange import Fault, Outcome, Received, Sent
+from muniment_plugins.providers.clients.faults import (
+    fault_of,
+    fault_told,
+    interrupt,
+    writable,
+)
 from muniment_plugins.providers.clients.flow import Flow
-from muniment_plugins.providers.clients.received import ErrorOrigin
 from muniment_plugins.providers.clients.turns import Turns
 from muniment_plugins.providers.clients.unsearched import UnsearchedBody
 from muniment_plugins.providers.recorder.frames import Connection, Frame
@@ -53,7 +58,9 @@ class Exchanging:
         """Answer *ask* on *line*, from the ledger or after the program performed it."""
         for other in [*self._performing]:
             await other.settled()
-        sent = Sent(_text(ask["method"]), _text(ask["url"]), _headers(ask), parts[0])
+        sent = Sent(
+            writable(ask["method"]), writable(ask["url"]), _headers(ask), parts[0]
+        )
         try:
             await self._exchange(sent, line)
         except EffectFailed as refused:  # by a plugin; the program sees an error
@@ -97,12 +104,12 @@ class Exchanging:
             return False
         flow.had(int(frame["had"]))
         if "stopped" in frame:
-            flow.interrupt(_text(frame["stopped"]))
+            interrupt(flow, frame["stopped"])
         elif "left" in frame:
             self.failure = flow.leave()
         else:
             told = frame["end"]
-            self.failure = flow.end(None if told is None else _fault(told))
+            self.failure = flow.end(None if told is None else fault_of(told))
         return True
 
 
@@ -111,19 +118,19 @@ def _pass_on(flow: Flow, frame: Frame, parts: list[bytes]) -> None:
     came = frame.get("came")
     if came is None:
         chunk, *said = parts
-        why = _text(frame.get("unsearched", ""))
+        why = writable(frame.get("unsearched", ""))
         flow.hand_on(chunk, said[0] if said else None, why)
     elif came["streams"]:
         flow.begin(_received(came, []))
     else:
         told = came["fault"]
-        fault = None if told is None else _fault(told)
+        fault = None if told is None else fault_of(told)
         flow.offer(replace(_received(came, parts), fault=fault))
 
 
 async def _hand_on(flow: Flow, known: Outcome, line: Connection) -> None:
     """Give the program the *known* answer, in turns if there are any."""
-    turns = Turns(flow.effect, known) if isinstance(known, Received) else None
+    turns = Turns(flow.effect, known)
     if isinstance(known, Received) and turns:
         await line.say(_answer(known, in_turns=True))
         try:
@@ -137,6 +144,8 @@ async def _hand_on(flow: Flow, known: Outcome, line: Connection) -> None:
                 flow.effect.recount()
             raise
     else:
+        async for _ in turns:
+            pass
         await line.say(_answer(known))
     if isinstance(known, Received) and (known.closed or known.waits):
         await _left(flow, line)
@@ -163,7 +172,7 @@ async def _left(flow: Flow, line: Connection) -> None:
 def _received(came: Frame, parts: list[bytes]) -> Received:
     """Return the answer that *came* in *parts*: chunks, and what they say if packed."""
     known = {
-        one: None if came[one] is None else _text(came[one])
+        one: None if came[one] is None else writable(came[one])
         for one in ("reason", "protocol")
     }
     answer = Received(int(came["status"]), _headers(came), tuple(parts), **known)  # type: ignore[arg-type]
@@ -172,39 +181,17 @@ def _received(came: Frame, parts: list[bytes]) -> Received:
     half = len(parts) // 2
     chunks, plain = tuple(parts[:half]), tuple(parts[half:])
     return replace(
-        answer, chunks=chunks, plain=plain, unsearched=_text(came["unsearched"])
+        answer, chunks=chunks, plain=plain, unsearched=writable(came["unsearched"])
     )
 
 
-def _fault(told: list[Any]) -> Fault:
-    name, message, *rest = told
-    origins = tuple(map(_origin, rest[0] if rest else ()))
-    return Fault(_text(name), _text(message), origins=origins)
-
-
-def _origin(told: list[Any]) -> ErrorOrigin:
-    relation, name, message, number, said = told
-    known = None if number is None else int(number)
-    text = None if said is None else _text(said)
-    return ErrorOrigin(_text(relation), _text(name), _text(message), known, text)
-
-
-def _told(fault: Fault) -> list[object]:
-    return [fault.name, fault.message, [[*astuple(one)] for one in fault.origins]]
-
-
 def _headers(head: Frame) -> tuple[tuple[str, str], ...]:
-    return tuple((_text(name), _text(value)) for name, value in head["headers"])
-
-
-def _text(value: object) -> str:
-    """Return *value* as a text that can be written: without lone surrogates."""
-    return str(value).encode("utf-8", "replace").decode()
+    return tuple((writable(name), writable(value)) for name, value in head["headers"])
 
 
 def _answer(outcome: Outcome, *, in_turns: bool = False) -> bytes:
     if isinstance(outcome, Fault):
-        fault = _told(outcome)
+        fault = fault_told(outcome)
         return pack({"answer": {"status": 0, "headers": [], "fault": fault}})
     cut_off = outcome.fault
     head = {
@@ -212,7 +199,7 @@ def _answer(outcome: Outcome, *, in_turns: bool = False) -> bytes:
         "reason": outcome.reason,
         "protocol": outcome.protocol,
         "headers": [list(one) for one in outcome.headers],
-        "fault": None if cut_off is None else _told(cut_off),
+        "fault": None if cut_off is None else fault_told(cut_off),
         "open": outcome.closed or outcome.waits,
         "in_turns": in_turns,
     }

@@ -19,24 +19,26 @@ from collections.abc import AsyncIterator, Iterator
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from muniment_plugins.providers.recorder.inside import unpacked, wire
+    from muniment_plugins.providers.recorder.inside import stops, unpacked, wire
     from muniment_plugins.providers.recorder.inside.wire import Came, WireNames
 else:
     try:
+        import _muniment_stops as stops
         import _muniment_unpacked as unpacked
         import _muniment_wire as wire
     except ImportError:  # in the recorder's own process
-        from muniment_plugins.providers.recorder.inside import unpacked, wire
+        from muniment_plugins.providers.recorder.inside import stops, unpacked, wire
 
-__all__ = ["AsyncBody", "Body", "KnownBody", "ended", "is_cancelled"]
+__all__ = ["AsyncBody", "Body", "KnownBody", "ended", "say_last"]
 
 _AHEAD = 0.01
 _NEXT = wire.pack({"next": True})
-_CANCELLED = ("Cancelled", "CancelledError")
 
 
 class _Line(Protocol):
     """What a body needs of the connection of its exchange."""
+
+    around: stops.Around | None
 
     def ask(self, data: bytes) -> tuple[dict[str, Any], list[bytes]]: ...
     def say(self, data: bytes) -> None: ...
@@ -46,6 +48,8 @@ class _Line(Protocol):
 
 class _AsyncLine(Protocol):
     """The same, on a loop."""
+
+    around: stops.Around | None
 
     async def ask(self, data: bytes) -> tuple[dict[str, Any], list[bytes]]: ...
     def last(self, data: bytes) -> None: ...
@@ -83,18 +87,21 @@ class Body:
 
     def __iter__(self) -> Iterator[bytes]:
         """Give each chunk as it comes."""
+        given = False
         try:
             for chunk in self._came.more:
                 if chunk and self._line is not None:
                     self._line.ask(self._told(chunk))
                     self._had += 1
+                    given = True
                     yield chunk
-        except GeneratorExit:
-            raise
+                    given = False
         except BaseException as error:
+            if given and isinstance(error, GeneratorExit):
+                raise  # whoever closes the body says so
             line, self._line = self._line, None
             if line is not None:
-                line.last(ended(error, self._names, self._had))
+                say_last(line, error, self._names, self._had)
             raise
         self._say(ended(None, self._names, self._had))
 
@@ -129,30 +136,43 @@ class AsyncBody:
         """How many chunks the program had."""
         self.source = came.more
         self.unwanted: Any = None
+        self.stop: BaseException | None = None
         """For answers that are known."""
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         """Give each chunk as it comes."""
+        given, error = False, None
         try:
             async for chunk in self._came.more:
                 if chunk and self._line is not None:
                     await self._line.ask(self._told(chunk))
                     self.had += not self._pushed
+                    given = True
                     yield chunk
-        except GeneratorExit:
-            raise
-        except BaseException as error:
+                    given = False
+        except BaseException as struck:
+            if given and isinstance(struck, GeneratorExit):
+                raise  # whoever closes the body says so
+            error = struck
+        if error is None:
             if not self._pushed:
+                self.end(None)
+            return
+        with stops.raising(error):
+            if not self._pushed:
+                self.notice()
                 self.end(error)
-            raise
-        if not self._pushed:
-            self.end(None)
+
+    def notice(self) -> None:
+        """Notice what has left the loop: see `stops`."""
+        if self._line is not None and self._line.around is not None:
+            self._line.around.notice()
 
     def end(self, error: BaseException | None) -> None:
         """Say that the program saw the end, or the *error* that came in its place."""
         line, self._line = self._line, None
         if line is not None:
-            line.last(ended(error, self._names, self.had))
+            line.last(ended(error, self._names, self.had, line.around))
 
     def leave(self) -> None:
         """Say that the program reads no further."""
@@ -180,6 +200,8 @@ class KnownBody:
         """Whether the recorder hands on each chunk when it is due."""
         self.unwanted: Any = None
         """Set by a reader that reads ahead: tells whether nobody waits for more."""
+        self.stop: BaseException | None = None
+        """What it was ended by, once it was."""
         if not self.is_open and not self._in_turns:
             line.close()
 
@@ -201,18 +223,26 @@ class KnownBody:
             for chunk in self._next(*await self._line.ask(_NEXT)):
                 yield chunk
         if self._came.fault is not None:
+            if stops.leaves(self._came.fault):
+                await self._wanted()
+                await stops.leave(self._came.fault)
             raise self._broken(self._came.fault)
-        if self.is_open and self.unwanted is not None:
-            from asyncio import sleep  # noqa: PLC0415 - the program has it
-
-            while self.unwanted():  # noqa: ASYNC110 - nobody else says when
-                await sleep(_AHEAD)
         if self.is_open:
+            await self._wanted()
             patient = self.unwanted is not None
             await self._line.ask(wire.pack({"more": True, "patient": patient}))
 
     def _broken(self, fault: wire.Fault) -> BaseException:
-        return self._came.error or self._names.again(fault)
+        self.stop = self._came.error or stops.again(fault, self._names)
+        return self.stop
+
+    async def _wanted(self) -> None:
+        """Wait until the program waits for more, if its reader reads ahead."""
+        if self.unwanted is not None:
+            from asyncio import sleep  # noqa: PLC0415 - the program has it
+
+            while self.unwanted():  # noqa: ASYNC110 - nobody else says when
+                await sleep(_AHEAD)
 
     def _next(self, frame: dict[str, Any], chunks: list[bytes]) -> list[bytes]:
         self._in_turns = not frame["last"]
@@ -229,19 +259,33 @@ class KnownBody:
         self._line.close()
 
 
-def ended(error: BaseException | None, names: WireNames, had: int) -> bytes:
-    """Return what says that an exchange ended for a program that *had* so many chunks."""
+def ended(
+    error: BaseException | None,
+    names: WireNames,
+    had: int,
+    around: stops.Around | None = None,
+) -> bytes:
+    """Return what says that an exchange ended for a program that *had* so many chunks.
+
+    Exchanges on a loop have something *around* them.
+    """
     if error is None or isinstance(error, Exception):
         told = None if error is None else names.told(error)
         return wire.pack({"end": told, "had": had})
-    name = "CancelledError" if is_cancelled(error) else type(error).__name__
-    return wire.pack({"stopped": name, "had": had})
+    stop = stops.told(error) if around is None else around.told(error)
+    return wire.pack({"stopped": stop, "had": had})
+
+
+def say_last(
+    line: _Line | _AsyncLine, error: BaseException, names: WireNames, had: int
+) -> None:
+    """Say that the exchange ended by *error*, or by what strikes while that is said."""
+    try:
+        line.last(ended(error, names, had, line.around))
+    except BaseException as struck:
+        line.last(ended(struck, names, had, line.around))
+        raise
 
 
 def _left(had: int) -> bytes:
     return wire.pack({"left": True, "had": had})
-
-
-def is_cancelled(error: BaseException) -> bool:
-    """Tell whether *error* is a loop's cancellation of a task."""
-    return not isinstance(error, Exception) and type(error).__name__ in _CANCELLED

@@ -16,7 +16,12 @@ if TYPE_CHECKING:
     import socket
     from asyncio import StreamReader, StreamWriter
 
-    from muniment_plugins.providers.recorder.inside import bodies, unpacked, wire
+    from muniment_plugins.providers.recorder.inside import (
+        bodies,
+        stops,
+        unpacked,
+        wire,
+    )
     from muniment_plugins.providers.recorder.inside.wire import (
         Came,
         WireNames,
@@ -25,10 +30,16 @@ if TYPE_CHECKING:
 else:
     try:
         import _muniment_bodies as bodies
+        import _muniment_stops as stops
         import _muniment_unpacked as unpacked
         import _muniment_wire as wire
     except ImportError:  # in the recorder's own process
-        from muniment_plugins.providers.recorder.inside import bodies, unpacked, wire
+        from muniment_plugins.providers.recorder.inside import (
+            bodies,
+            stops,
+            unpacked,
+            wire,
+        )
 
 __all__ = ["AsyncLine", "Client", "Line"]
 
@@ -55,7 +66,7 @@ class Client:
                     came = perform()
                 frame, parts = line.ask(_told(came))
         except BaseException as error:
-            line.last(bodies.ended(error, names, -1))
+            bodies.say_last(line, error, names, -1)
             if came is not None and came.close is not None:
                 came.close()
             raise
@@ -78,19 +89,26 @@ class Client:
         Where the library is given its answer before the program reads it, the body is
         *pushed*: see `bodies.AsyncBody`.
         """
-        line, came = await self._aline(), None
+        line, came, error = await self._aline(), None, None
+        frame, parts = dict[str, Any](), list[bytes]()
         try:
             frame, parts = await line.ask(self._question(sent))
             if "perform" in frame:
                 with _performing():
                     came = await perform()
                 frame, parts = await line.ask(_told(came))
-        except BaseException as error:
-            line.last(bodies.ended(error, names, -1))
-            if came is not None and came.close is not None:
-                await came.close()
-            raise
+        except BaseException as struck:  # noqa: BLE001 - raised again below
+            error = struck
+        if error is not None:
+            with stops.raising(error):
+                line.around.notice()
+                bodies.say_last(line, error, names, -1)
+                if came is not None and came.close is not None:
+                    await came.close()
         if came is None or "answer" in frame:
+            head = frame["answer"]
+            if not head["status"] and stops.leaves(head["fault"]):
+                await stops.leave(head["fault"])
             return _known(line, frame, parts, names)
         if came.more is not None:
             body = bodies.AsyncBody(line, came, names, pushed=pushed)
@@ -103,7 +121,7 @@ class Client:
         try:
             asyncio.get_running_loop()
         except RuntimeError:  # a loop of another library, which waits for us
-            return _Patient(Line(self._connected()))
+            return _Patient(Line(self._connected(), stops.Around()))
         return AsyncLine(*await self._aconnected())
 
     def tell(self, **frame: Any) -> None:
@@ -154,8 +172,12 @@ class Client:
 class Line:
     """The connection of one exchange."""
 
-    def __init__(self, stream: socket.socket) -> None:
+    def __init__(
+        self, stream: socket.socket, around: stops.Around | None = None
+    ) -> None:
         self._stream = stream
+        self.around = around
+        """What surrounds the exchange, if it is on a loop."""
 
     def ask(self, data: bytes) -> tuple[dict[str, Any], list[bytes]]:
         """Send *data*; return the recorder's answer."""
@@ -205,6 +227,7 @@ class AsyncLine:
     def __init__(self, reader: StreamReader, writer: StreamWriter) -> None:
         self._reader = reader
         self._writer = writer
+        self.around = stops.Around()
 
     async def ask(self, data: bytes) -> tuple[dict[str, Any], list[bytes]]:
         """Send *data*; return the recorder's answer."""
@@ -252,7 +275,7 @@ class _Patient:
     """A line that lets a loop of another library wait."""
 
     def __init__(self, line: Line) -> None:
-        self._line = line
+        self._line, self.around = line, line.around
         self.say, self.last, self.close = line.say, line.last, line.close
 
     async def ask(self, data: bytes) -> tuple[dict[str, Any], list[bytes]]:
@@ -268,7 +291,7 @@ def _known(
     fault = None if told is None else tuple(told)
     if not head["status"] and fault is not None:
         line.close()
-        raise names.again(fault)
+        raise stops.again(fault, names)
     headers = [(name, value) for name, value in head["headers"]]
     known = {"reason": head.get("reason"), "protocol": head.get("protocol")}
     came = wire.Came(head["status"], headers, parts, fault, **known)
@@ -301,4 +324,5 @@ def _performing() -> Generator[None]:
     try:
         yield
     finally:
-        wire.PERFORMING.reset(token)
+        with suppress(ValueError):  # whoever closes a forgotten task does so elsewhere
+            wire.PERFORMING.reset(token)

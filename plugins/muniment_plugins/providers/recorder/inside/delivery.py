@@ -13,17 +13,18 @@ Rules:
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Generator
-from contextlib import contextmanager, suppress
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from muniment_plugins.providers.recorder.inside import bodies
+    from muniment_plugins.providers.recorder.inside import bodies, stops
 else:
     try:
         import _muniment_bodies as bodies
+        import _muniment_stops as stops
     except ImportError:  # in the recorder's own process
-        from muniment_plugins.providers.recorder.inside import bodies
+        from muniment_plugins.providers.recorder.inside import bodies, stops
 
 __all__ = ["Delivery", "Nowhere", "is_wanted"]
 
@@ -37,34 +38,40 @@ class Delivery:
     def __init__(self, body: Any) -> None:
         self._body = body if isinstance(body, bodies.AsyncBody) else None
         self._given = -1
-        self._waits = self._is_interrupted = self._is_closed = False
+        self._waits = self._is_closed = False
+        self._struck: BaseException | None = None
+        """What interrupted the program where it waited."""
         self._last: tuple[BaseException | None] | None = None
         """How the answer ended: an error or None; None if it has not."""
         self.payload: Any = None
         """What the program reads from."""
 
-    @contextmanager
-    def awaited(self) -> Generator[None]:
-        """Watch the program wait for what is given next."""
+    async def awaited(self, given: Awaitable[Any]) -> Any:
+        """Wait with the program for what is *given* next."""
         self._has_all()
-        self._waits, self._is_interrupted = True, False
+        self._waits, self._struck = True, None
+        value = error = None
         try:
-            yield
-        except BaseException as error:
-            self._waits = False
-            self._missed(error)
-            raise
+            value = await given
+        except BaseException as struck:  # noqa: BLE001 - raised again below
+            error = struck
         self._waits = False
+        if error is not None:
+            with stops.raising(error):
+                if self._body is not None:
+                    self._body.notice()
+                self._missed(error)
         self._has_all()
         if self._last is not None:
             self._say(self._last[0])
         elif self._is_closed:
             self.close()
+        return value
 
     def give(self) -> None:
         """Notice that the head, or the next chunk, is given now."""
         self._given += 1
-        if not (self._waits or self._is_interrupted):
+        if not self._waits and self._struck is None:
             self._has_all()
 
     def end(self, error: BaseException | None) -> None:
@@ -79,10 +86,10 @@ class Delivery:
         self._is_closed = True
         if self._body is None or self._last is not None or self._waits:
             return
-        if self._is_interrupted:
+        if self._struck is not None:
             if self._body.had >= 0 and not getattr(self.payload, "_buffer", True):
                 self._has_all()
-            self._say(asyncio.CancelledError())
+            self._say(self._struck)
         else:
             self._body.leave()
 
@@ -93,9 +100,10 @@ class Delivery:
         elif not isinstance(error, Exception) or isinstance(
             error, asyncio.TimeoutError
         ):
-            self._is_interrupted = True
+            late = isinstance(error, asyncio.TimeoutError)
+            self._struck = asyncio.CancelledError() if late else error
             if self._last is not None or self._is_closed:
-                self._say(asyncio.CancelledError())
+                self._say(self._struck)
         else:  # what the library makes of the bytes
             self._has_all()
             if self._body is not None and (self._last is not None or self._is_closed):

@@ -104,7 +104,7 @@ class _Modules:
     def client(self) -> Client:
         """Return what speaks to the recorder."""
         if self._client is None:
-            for name in ("wire", "unpacked", "bodies"):
+            for name in ("wire", "stops", "unpacked", "bodies"):
                 self.load(name)
             self._client = self.load("client").Client(self._address)
         return self._client  # type: ignore[no-any-return]  # loaded by path

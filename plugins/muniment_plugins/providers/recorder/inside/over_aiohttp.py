@@ -96,8 +96,7 @@ def _watched(original: Any) -> Any:
         if told is None:
             return await original(self, *arguments)
         self._protocol.muniment_wants()
-        with told.awaited():
-            return await original(self, *arguments)
+        return await told.awaited(original(self, *arguments))
 
     return wait
 
@@ -237,8 +236,7 @@ def _handler(module: Any) -> Any:
             if self._muniment_at.feeding is None:
                 feeding = _feed(self, self._muniment_at, *self._muniment)
                 self._muniment_at.feeding = asyncio.ensure_future(feeding)
-            with self.muniment_delivery.awaited():
-                return await super().read()  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+            return await self.muniment_delivery.awaited(super().read())  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
 
         def set_response_params(self, **options: Any) -> None:
             """Take how to read; of a live answer, the connection itself has its timeout."""
@@ -280,7 +278,9 @@ async def _feed(protocol: Any, at: delivery.Nowhere, req: Any, came: Came) -> No
             await at.taken(told.payload)
         told.end(None)
         _end(protocol, came, chunked=chunked)
-    except Exception as error:  # noqa: BLE001 - whoever reads gets it
+    except BaseException as error:  # whoever reads gets it
+        if not isinstance(error, Exception) and error is not body.stop:
+            raise
         if waits:
             at.give(protocol, begin)
         while body.unwanted():  # noqa: ASYNC110 - what came is read before it

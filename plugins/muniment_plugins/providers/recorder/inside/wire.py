@@ -21,8 +21,8 @@ Rules:
 
 - An answer is recorded once the program has it. An exchange that ends otherwise for the
   program, whatever had come, is recorded as that: it ended by an error, was ``left``, or
-  ``stopped`` by a cancellation or Ctrl-C. Nobody answers to that, and ``had`` is how many
-  chunks the program has; -1, if not even the head.
+  ``stopped`` by a cancellation, Ctrl-C or the like (`stops`). Nobody answers to that, and
+  ``had`` is how many chunks the program has; -1, if not even the head.
 - One connection for each exchange: threads, tasks and forked processes share nothing.
   One that ends early says that nobody waits for the answer any more.
 - A frame is a JSON object after its length (4 bytes, network order); ``parts`` are the
@@ -58,6 +58,7 @@ __all__ = [
     "WireRequest",
     "arguments",
     "class_name",
+    "class_of",
     "codings",
     "cut",
     "ending",
@@ -66,6 +67,7 @@ __all__ = [
     "in_bytes",
     "in_text",
     "is_stream",
+    "linked",
     "made",
     "origins",
     "pack",
@@ -94,7 +96,7 @@ PERFORMING: ContextVar[bool] = ContextVar("muniment_performing", default=False)
 
 
 Fault = tuple[Any, ...]
-"""Class and message of an error, and its `origins` if they were sent."""
+"""Class and message of an error, its `origins` if they were sent, and what `stops` add."""
 
 
 class RecorderGone(ConnectionError):
@@ -157,6 +159,13 @@ class WireNames(NamedTuple):
         known = (name, message, origin)
         error = self.made(known) or made(name, message, origin) or self.other(known)
         return _linked(_saying(error, name, message), behind, origin)
+
+
+def linked(
+    error: BaseException, name: str, message: str, behind: Sequence[Sequence[Any]]
+) -> BaseException:
+    """Return *error*, of the class *name*, with this text and what is *behind* it."""
+    return _linked(_saying(error, name, message), behind, _origin(behind))
 
 
 def origins(error: BaseException) -> list[list[Any]]:
@@ -327,18 +336,31 @@ def made(
 
     Some libraries make their errors of the *origin*, whose text they have then.
     """
-    module, _, qualname = name.rpartition(".")
-    found: Any = sys.modules.get(module or "builtins")
-    kind = getattr(found, qualname, None)
-    if not isinstance(kind, type) or not issubclass(kind, BaseException):
+    kind = class_of(name)
+    if kind is None:
         return None
     numbered = _ERRNO.match(message)
     if numbered is not None and issubclass(kind, OSError):
         return kind(int(numbered[1]), numbered[2])
     error = kind.__new__(kind)
-    wraps = module.partition(".")[0] in _WRAPPING
+    wraps = name.partition(".")[0] in _WRAPPING
     error.args = arguments(message, origin if wraps else None)
     return error
+
+
+def class_of(name: str) -> type[BaseException] | None:
+    """Return the class called *name*, if this process has loaded it."""
+    module, _, qualname = name.rpartition(".")
+    found: Any = sys.modules.get(module or "builtins")
+    kind = getattr(found, qualname, None)
+    if isinstance(kind, type) and issubclass(kind, BaseException):
+        return kind
+    kinds: list[type[BaseException]] = [BaseException]
+    for one in kinds:  # a class of a function or of another class
+        kinds += one.__subclasses__()
+        if f"{one.__module__}.{one.__qualname__}" == name:
+            return one
+    return None
 
 
 def arguments(message: str, origin: BaseException | None) -> tuple[Any, ...]:
