@@ -345,9 +345,11 @@ class EffectFailedData(PlainData):
     """An effect failed; live and replay raise the same from it."""
 
     error_type: str
+    """Of one that was cancelled: what stopped the program while it waited."""
     message: Annotated[str, BLOB]
     data: Annotated[object, BLOB] = None
     reason: str | None = None
+    """``cancelled`` if the program stopped waiting; a replay is struck there again."""
     answered_by: Annotated[Free, VOLATILE] = {}
     duration_us: Annotated[int, VOLATILE] = 0
 

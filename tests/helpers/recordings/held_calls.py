@@ -17,10 +17,20 @@ from __future__ import annotations
 import socket
 from pathlib import Path
 
+from reading_ways import READING
 from servers import Answering
 from struck_calls import COUNTING
 
-__all__ = ["BEGINNINGS", "HELD_ASYNC", "HELD_SYNC", "LEAVING", "STOPS", "Holding"]
+__all__ = [
+    "BEGINNINGS",
+    "BODIES",
+    "HELD_ASYNC",
+    "HELD_SYNC",
+    "HELD_WAYS",
+    "LEAVING",
+    "STOPS",
+    "Holding",
+]
 
 _HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n"
 BEGINNINGS = {
@@ -33,6 +43,13 @@ BEGINNINGS = {
     "endless-3": _HEAD + b"\r\none",
 }
 """What is sent before a call is struck; the number is that of the body's bytes."""
+
+BODIES = {
+    "sized": _HEAD + b"Content-Length: 29\r\n\r\none\ntwo and",
+    "chunked": BEGINNINGS["chunked-0"] + b"4\r\none\n\r\n7\r\ntwo and\r\n",
+    "endless": _HEAD + b"\r\none\ntwo and",
+}
+"""The same, of eleven bytes."""
 
 STOPS = [
     *("exit", "exit-text", "exit-none", "exit-bare", "exit-300", "exit-true"),
@@ -51,7 +68,7 @@ LEAVING = [
 _BOTH = (
     f"AT, LEAVING = {AT}, {LEAVING}"
     r"""
-import asyncio, itertools, json, os, signal, ssl, sys
+import ast, asyncio, itertools, json, os, signal, ssl, sys
 URL, SENT, *NAMES = sys.argv[1:]
 OFFLINE, RECORDED = "MUNIMENT_OFFLINE" in os.environ, "MUNIMENT_RECORDER" in os.environ
 def told(error):
@@ -178,7 +195,7 @@ for way, (what, make), name in itertools.product(WAYS, WHATS.items(), NAMES):
 """
 )
 
-HELD_ASYNC = (
+_ON_A_LOOP = (
     _BOTH
     + r"""
 import selectors
@@ -199,7 +216,32 @@ class Loop(asyncio.SelectorEventLoop):
         super().__init__(self.striking)
     def time(self):
         return super().time() + self.ahead
+async def cancelled(call):
+    task = asyncio.ensure_future(call)
+    asyncio.get_running_loop().call_later(LONG, task.cancel)
+    await task
+async def limited(call):
+    async with asyncio.timeout(LONG):
+        await call
+async def total(call):
+    await call
+async def waited_for(call):
+    await asyncio.wait_for(call, LONG)
+async def held(way, name, seen, before):
+    def is_due():
+        is_asked = asked > before or not RECORDED
+        return is_asked and (OFFLINE or os.path.exists(SENT))
+    while not is_due() or not is_given(way, name, seen):
+        await asyncio.sleep(0.002)
+async def strikes(*known):
+    await held(*known)
+    asyncio.get_running_loop().ahead += 2 * LONG
+"""
+)
 
+HELD_ASYNC = (
+    _ON_A_LOOP
+    + r"""
 hook = None
 def called():
     if hook and not OFFLINE: raise hook()
@@ -235,17 +277,6 @@ async def by_httpx2(url, seen, total): await by_httpx(url, seen, total, httpx2)
 async def by_httpx2_parts(url, seen, total): await by_httpx_parts(url, seen, total, httpx2)
 WAYS = [value for name, value in [*globals().items()] if name.startswith("by_")]
 
-async def cancelled(call):
-    task = asyncio.ensure_future(call)
-    asyncio.get_running_loop().call_later(LONG, task.cancel)
-    await task
-async def limited(call):
-    async with asyncio.timeout(LONG):
-        await call
-async def total(call):
-    await call
-async def waited_for(call):
-    await asyncio.wait_for(call, LONG)
 HOWS = (cancelled, limited, waited_for, total)
 
 def is_given(way, name, seen):
@@ -256,16 +287,6 @@ def is_given(way, name, seen):
     if RECORDED and kind == "sized" and "httpx" in way.__name__:
         return True  # it gets an answer of known length when that is complete
     return bool(seen) and len("".join(seen[1:])) == int(size)
-async def held(way, name, seen, before):
-    def is_due():
-        is_asked = asked > before or not RECORDED
-        return is_asked and (OFFLINE or os.path.exists(SENT))
-    while not is_due() or not is_given(way, name, seen):
-        await asyncio.sleep(0.002)
-async def strikes(*known):
-    await held(*known)
-    asyncio.get_running_loop().ahead += 2 * LONG
-
 async def struck(way, how, name):
     seen, error = [], None
     begin()
@@ -316,12 +337,53 @@ for at, (way, how) in enumerate(itertools.product(WAYS, LEAVING)):
 )
 
 
+HELD_WAYS = (
+    _ON_A_LOOP
+    + "PAUSE = 0.01\n"
+    + READING
+    + r"""
+async def sock_read(call):
+    await call
+HOWS = (cancelled, limited, waited_for, total, sock_read)
+GIVEN = {by_read: 0, by_end: 0, by_lines: 4, by_readline: 4, by_exactly: 9}
+def is_given(way, name, seen):
+    return sum(one[0] for one in seen) == GIVEN.get(way, 11)
+async def read(way, how, url, seen):
+    limits = {one.__name__: LONG if how is one else None for one in (total, sock_read)}
+    limits = aiohttp.ClientTimeout(sock_connect=None, **limits)
+    async with aiohttp.ClientSession(timeout=limits) as session:
+        async with session.get(url) as r:
+            async for one in way(r.content): seen.append(one)
+async def struck(way, how, name):
+    seen, error = [], None
+    begin()
+    call = read(way, how, f"{URL}/{way.__name__}/{how.__name__}/{name}", seen)
+    recorded = OFFLINE and how is sock_read  # it is an error of the call: nothing strikes
+    striking = asyncio.ensure_future(asyncio.sleep(0) if recorded else strikes(way, name, seen, asked))
+    try:
+        await how(call)
+    except (Exception, asyncio.CancelledError) as failed:
+        error = failed
+    await striking
+    key = [way.__name__, how.__name__, name]
+    given = b"".join(ast.literal_eval(one[1]) for one in seen)
+    print(json.dumps([key, [given.decode(), told(error)]]))
+    print(json.dumps([[*key, "items"], seen]), flush=True)
+for way, how, name in itertools.product(WAYS, HOWS, NAMES):
+    if way is by_end and how in (total, sock_read): continue  # it knows no timeouts
+    with asyncio.Runner(loop_factory=Loop) as runner:
+        runner.run(struck(way, how, name))
+"""
+)
+"""The same for each way of reading a body with `aiohttp`: what was given, and in which items."""
+
+
 class Holding(Answering):
     """The server, for as long as its context lasts."""
 
     def __init__(self, sent: Path) -> None:
         """Make the file *sent* when a beginning was sent."""
-        super().__init__(BEGINNINGS, held=BEGINNINGS)
+        super().__init__(BEGINNINGS | BODIES, held=BEGINNINGS.keys() | BODIES.keys())
         self._sent = sent
 
     def _over(self, stream: socket.socket, name: str) -> None:

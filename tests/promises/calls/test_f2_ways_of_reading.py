@@ -2,7 +2,7 @@
 
 The server is a socket that sends HTTP chunks whole, in halves, many at once, large, packed,
 or a body without any; the program reads all of them at a time, each in the same way, and
-prints each item that it gets, in order.
+prints each item that it gets, in order. In another, each way waits in a body, and is struck.
 """
 
 from __future__ import annotations
@@ -11,11 +11,16 @@ import gzip
 import itertools
 import json
 import subprocess
+from typing import cast
 
 import pytest
 
+from held_calls import BODIES as BODIES_HELD
+from held_calls import HELD_WAYS, Holding
+from reading_ways import READING
 from recording import PYTHON, Desk
 from servers import Answering
+from thrice import thrice
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n"
 CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
@@ -58,42 +63,13 @@ BODIES: dict[str, list[bytes]] = {
     "no-end": [CHUNKED, chunk(b"one\n"), chunk(b"two")],
 }
 
-PROGRAM = """
+PROGRAM = (
+    """
 import asyncio, json, sys, aiohttp
-
-async def by_chunks(body):
-    async for data, ends in body.iter_chunks(): yield [len(data), ascii(data[:20]), ends]
-async def by_size(body):
-    async for data in body.iter_chunked(4): yield [len(data), ascii(data[:20])]
-async def by_large_size(body):
-    async for data in body.iter_chunked(100_000): yield [len(data), ascii(data[:20])]
-async def by_any(body):
-    async for data in body.iter_any(): yield [len(data), ascii(data[:20])]
-async def by_any_slowly(body):
-    async for data in body.iter_any():
-        await asyncio.sleep(0.15)
-        yield [len(data), ascii(data[:20])]
-async def by_read(body):
-    yield [len(await body.read())]
-async def by_parts(body):
-    while data := await body.read(5): yield [len(data), ascii(data[:20])]
-async def by_lines(body):
-    async for line in body: yield [len(line), ascii(line[:20])]
-async def by_readline(body):
-    while line := await body.readline(): yield [len(line), ascii(line[:20])]
-async def by_readchunk(body):
-    while True:
-        data, ends = await body.readchunk()
-        yield [len(data), ascii(data[:20]), ends, body.at_eof()]
-        if not data and not ends: break
-async def by_exactly(body):
-    for _ in range(4): yield ascii(await body.readexactly(3))
-async def by_end(body):
-    await body.wait_eof()
-    yield [len(await body.read())]
-WAYS = [by_chunks, by_size, by_large_size, by_any, by_any_slowly, by_read, by_parts, by_lines,
-        by_readline, by_readchunk, by_exactly, by_end]
-
+PAUSE = 0.15
+"""
+    + READING
+    + """
 async def read(way, name):
     found = []
     try:
@@ -112,6 +88,7 @@ async def main():
             print(json.dumps([way.__name__, name, found]), flush=True)
 asyncio.run(main())
 """
+)
 
 
 def observed(text: str) -> dict[tuple[str, str], list[list[object]]]:
@@ -183,3 +160,27 @@ def test_nobody_waits_to_see_that_an_answer_was_read(desk: Desk) -> None:
     live, replayed = map(observed, (done.out, again.err))
     assert live == replayed
     assert len(live) == 12
+
+
+def test_each_way_of_reading_is_struck_as_alone(desk: Desk) -> None:
+    """By the same error, after the same part of a body: by each timeout, in each way.
+
+    Only in which items it came may differ: recorded, each HTTP chunk is one.
+    """
+    desk.write("agent.py", HELD_WAYS)
+    sent = desk.place / "sent"
+    with Holding(sent) as server:
+        told = thrice(desk, PYTHON, "agent.py", server.url, str(sent), *BODIES_HELD)
+    items = {one for one in told.alone if one[-1] == "items"}
+    # `wait_eof` knows neither of the timeouts of `aiohttp`
+    assert len(items) == len(told.alone) // 2 == (12 * 5 - 2) * len(BODIES_HELD)
+    assert told.recorded == told.replayed
+    assert told.verdict == "acceptable"
+    different = {
+        key: (told.alone[key], saw)
+        for key, saw in told.recorded.items()
+        if key not in items and saw != told.alone[key]
+    }
+    assert different == {}
+    given, _ = cast("list[object]", told.alone["by_lines", "sock_read", "sized"])
+    assert given == "one\n"

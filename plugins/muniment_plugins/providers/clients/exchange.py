@@ -19,6 +19,8 @@ Rules:
   ended: by itself, by a fault, or because the program read no further. Statuses from 400
   on, answers that were cut off and connections that failed are failures of the effect;
   a resume performs it again if the run ended by them.
+- What stops a program in a call, such as Ctrl-C, is recorded as ``stopped``: class, text and
+  what it was made of (`inside.stops`), beside the part of the answer that the program had.
 - Nothing is written before `Redaction` has seen it. A live program gets the answer as it
   arrived, byte for byte; a replay gives what was recorded.
 - A compressed request is recorded as it was sent, or if it has a secret, unpacked and

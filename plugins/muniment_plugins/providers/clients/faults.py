@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, astuple, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from muniment_plugins.providers.clients.received import ErrorOrigin, Fault, StopMadeOf
 from muniment_plugins.providers.recorder.inside import stops
@@ -69,7 +69,8 @@ def _writable(value: Any) -> Any:
     if isinstance(value, str):
         return writable(value)
     if isinstance(value, dict):
-        return {writable(name): _writable(one) for name, one in value.items()}  # pyright: ignore[reportUnknownVariableType]
+        named = cast("dict[str, Any]", value)
+        return {writable(name): _writable(one) for name, one in named.items()}
     return tuple(map(_writable, value)) if isinstance(value, list) else value  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
 
 

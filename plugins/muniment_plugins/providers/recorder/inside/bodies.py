@@ -158,10 +158,13 @@ class AsyncBody:
             if not self._pushed:
                 self.end(None)
             return
-        with stops.raising(error):
-            if not self._pushed:
-                self.notice()
-                self.end(error)
+        try:
+            with stops.raising(error):
+                if not self._pushed:
+                    self.notice()
+                    self.end(error)
+        finally:
+            del error  # or its traceback would keep it
 
     def notice(self) -> None:
         """Notice what has left the loop: see `stops`."""

@@ -100,11 +100,15 @@ class Client:
         except BaseException as struck:  # noqa: BLE001 - raised again below
             error = struck
         if error is not None:
-            with stops.raising(error):
-                line.around.notice()
-                bodies.say_last(line, error, names, -1)
-                if came is not None and came.close is not None:
-                    await came.close()
+            try:
+                with stops.raising(error):
+                    line.around.notice()
+                    bodies.say_last(line, error, names, -1)
+                    forgotten = isinstance(error, GeneratorExit)  # it may not wait
+                    if came is not None and came.close is not None and not forgotten:
+                        await came.close()
+            finally:
+                del error  # or its traceback would keep it
         if came is None or "answer" in frame:
             head = frame["answer"]
             if not head["status"] and stops.leaves(head["fault"]):

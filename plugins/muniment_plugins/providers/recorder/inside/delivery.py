@@ -57,10 +57,13 @@ class Delivery:
             error = struck
         self._waits = False
         if error is not None:
-            with stops.raising(error):
-                if self._body is not None:
-                    self._body.notice()
-                self._missed(error)
+            try:
+                with stops.raising(error):
+                    if self._body is not None:
+                        self._body.notice()
+                    self._missed(error)
+            finally:
+                del error  # or its traceback would keep it
         self._has_all()
         if self._last is not None:
             self._say(self._last[0])

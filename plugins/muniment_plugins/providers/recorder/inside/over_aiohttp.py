@@ -236,7 +236,8 @@ def _handler(module: Any) -> Any:
             if self._muniment_at.feeding is None:
                 feeding = _feed(self, self._muniment_at, *self._muniment)
                 self._muniment_at.feeding = asyncio.ensure_future(feeding)
-            return await self.muniment_delivery.awaited(super().read())  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+            head = super().read()  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+            return await self.muniment_delivery.awaited(head)  # pyright: ignore[reportUnknownArgumentType]
 
         def set_response_params(self, **options: Any) -> None:
             """Take how to read; of a live answer, the connection itself has its timeout."""

@@ -90,6 +90,7 @@ def raising(error: BaseException) -> Generator[None]:
         raise error
     finally:
         error.__context__ = behind
+        del error, behind  # or its traceback would keep it
 
 
 def is_cancelled(error: BaseException) -> bool:
@@ -187,8 +188,8 @@ def _runner_handler() -> Any:
 
     handler: Any = signal.getsignal(signal.SIGINT)
     runner: Any = getattr(getattr(handler, "func", None), "__self__", None)
-    with suppress(Exception):  # no loop of asyncio runs, or no such runner
-        if runner.get_loop() is asyncio.get_running_loop():
+    with suppress(RuntimeError):  # no loop of asyncio runs
+        if getattr(runner, "_loop", None) is asyncio.get_running_loop():
             return handler
     return None
 
