@@ -8,7 +8,7 @@ Rule: a program may tell texts that no record can have: with lone surrogates.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, astuple, replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -18,9 +18,18 @@ from muniment_plugins.providers.recorder.inside import stops
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from muniment.errors import EffectFailed
     from muniment_plugins.providers.clients.flow import Flow
 
-__all__ = ["fault_of", "fault_told", "interrupt", "stopped", "writable"]
+__all__ = [
+    "fault_of",
+    "fault_told",
+    "interrupt",
+    "raise_for_status",
+    "stop_of",
+    "stopped",
+    "writable",
+]
 
 
 def fault_of(told: Sequence[Any]) -> Fault:
@@ -35,6 +44,11 @@ def fault_told(fault: Fault) -> list[object]:
     behind: list[object] = [[*astuple(one)] for one in fault.origins]
     told: list[object] = [fault.name, fault.message, behind]
     return told if fault.stop is None else [*told, asdict(fault.stop)]
+
+
+def stop_of(fault: Fault) -> BaseException:
+    """Return what stopped the program, to be raised again."""
+    return stops.again(tuple(fault_told(fault)))
 
 
 def stopped(flow: Flow, error: BaseException, *, on_loop: bool) -> None:
@@ -58,6 +72,14 @@ def interrupt(flow: Flow, told: Mapping[str, Any]) -> None:
     made_of = _writable(told["args"]), _writable(told["attributes"])
     stop = StopMadeOf(*made_of, writable(told["place"]))
     flow.interrupt(replace(fault, stop=stop))
+
+
+def raise_for_status(check: Callable[[], Any], failure: EffectFailed) -> Any:
+    """Let the error of a status name the failed effect as its cause."""
+    try:
+        return check()
+    except Exception as error:
+        raise error from failure
 
 
 def writable(value: object) -> str:

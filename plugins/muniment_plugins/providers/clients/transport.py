@@ -23,7 +23,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, cast, overload
 from urllib.request import getproxies, proxy_bypass
 
-from muniment.errors import EffectFailed, UsageError, printable
+from muniment.errors import UsageError, printable
 from muniment.runs.run import Run, current_run
 from muniment_plugins.providers.clients.bodies import (
     Body,
@@ -38,10 +38,9 @@ from muniment_plugins.providers.clients.exchange import (
     Sent,
     unframed,
 )
-from muniment_plugins.providers.clients.faults import fault_told, stopped
+from muniment_plugins.providers.clients.faults import raise_for_status, stop_of, stopped
 from muniment_plugins.providers.clients.flow import Flow, is_stream
 from muniment_plugins.providers.clients.unsearched import look
-from muniment_plugins.providers.recorder.inside import stops
 from muniment_plugins.providers.recorder.inside.over_httpx import NoConnection
 from muniment_plugins.providers.recorder.inside.wire import class_name, codings, made
 from muniment_plugins.providers.secrets.names import SecretNames
@@ -123,7 +122,7 @@ class _Base:
     def error(self, fault: Fault, request: Any) -> BaseException:
         """Return the library's error for *fault*, or another, with its origins."""
         if fault.stop is not None:
-            return stops.again(tuple(fault_told(fault)))
+            return stop_of(fault)
         kind = getattr(self._module, fault.name, None)
         if isinstance(kind, type) and issubclass(kind, self._module.RequestError):
             error = cast("BaseException", kind(fault.message, request=request))
@@ -153,7 +152,7 @@ class _Base:
         if outcome.failure is not None:
             check = response.raise_for_status
             response.raise_for_status = functools.partial(
-                _raise_for_status, check, outcome.failure
+                raise_for_status, check, outcome.failure
             )
         return response
 
@@ -190,14 +189,6 @@ class _Base:
             return None
         flow.begin(head)
         return self.response(head, request, LiveBody(flow, response, self.fault))
-
-
-def _raise_for_status(check: Callable[[], Any], failure: EffectFailed) -> Any:
-    """Let the error of a status name the failed effect as its cause."""
-    try:
-        return check()
-    except Exception as error:
-        raise error from failure
 
 
 class _Transport(_Base):
