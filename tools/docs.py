@@ -178,7 +178,7 @@ class Lab:
 
     @hookimpl
     def effect_kinds(self):
-        return [EffectKind("reading", source="data", on_doubt="repeat")]
+        return [EffectKind("lab.reading", source="data", on_doubt="repeat")]
 
     @hookimpl
     def exporters(self):
@@ -187,7 +187,7 @@ class Lab:
 
 def measure(run):
     run.record("lab.calibrated", {"sensor": "north", "offset": 0.25})
-    return run.effect("reading", {"sensor": "north"}, lambda request: 21.5)
+    return run.effect("lab.reading", {"sensor": "north"}, lambda request: 21.5)
 
 
 with muniment.open(create=True, plugins=Plugins(extra={"lab": Lab()})) as ledger:
@@ -199,13 +199,16 @@ with muniment.open(create=True, plugins=Plugins(extra={"lab": Lab()})) as ledger
 type
 run.started
 lab.calibrated
-reading.requested
-reading.completed
+lab.reading.requested
+lab.reading.completed
 run.completed
 ```
 
 Types and kinds begin with a name of the plugin's own: two plugins that declare the same
 one are refused. A run that has such events needs the plugin to be resumed or replayed.
+
+What a kind says [in doubt](../how-to/resume.md#an-effect-in-doubt) shows after a crash only.
+To test it, end the process inside `perform` with `os._exit(1)`, and resume the run.
 
 Commands for the shell are entry points of the group `muniment.commands`, each a click
 command. In one, `muniment.open()` opens the ledger that `--ledger` names, too. Runs are

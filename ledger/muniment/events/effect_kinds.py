@@ -62,10 +62,17 @@ class EffectKind:
     """The declaration of one kind of effect."""
 
     name: str
+    """Lower-case words and dots: ``llm``, ``lab.reading``."""
     source: Source = "external_oracle"
+    """Where the uncertainty comes from: ``seeded_rng``, ``external_oracle``,
+    ``human_input`` or ``data``."""
     magnitude: Magnitude = "medium"
+    """How large it is: ``low``, ``medium`` or ``high``."""
     reproducible: bool = False
+    """Whether a replay performs it again, and compares; else it is answered."""
     on_doubt: Doubt = "refuse"
+    """What a resume does about a request without an outcome: ``repeat``, ``refuse`` or
+    ``ask``; see docs/how-to/resume.md."""
     is_safe: Callable[[object], bool] = _never
     """Tells whether a request only reads, so that doubt does no harm."""
     names_secrets: bool = False
@@ -73,9 +80,11 @@ class EffectKind:
     request_model: type | None = None
     """A class that requests are validated against, as pydantic does."""
     response_model: type | None = None
+    """The same for answers."""
     about_request: Describe = _nothing
     """Non-personal facts of a request to keep inline, such as the model's name."""
     about_response: Describe = _nothing
+    """The same of an answer."""
     helps: tuple[str, ...] = ()
     """The paths of help for people in outcomes, such as ``value.*.remedy`` or
     ``data.remedy``: a later version may word it better, so it is not compared."""
