@@ -13,7 +13,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterable
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
@@ -112,11 +112,7 @@ def _commands(plugins: Plugins, name: str) -> Iterable[str]:
             yield f"command {point.name}: {type(error).__name__}: {error}"
             continue
         if not isinstance(loaded, click.Command):
-            yield f"command {point.name}: {_value(point)} is not a click command"
-
-
-def _value(point: EntryPoint) -> str:
-    return point.value
+            yield f"command {point.name}: {point.value} is not a click command"
 
 
 def main() -> None:

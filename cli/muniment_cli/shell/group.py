@@ -39,15 +39,12 @@ class _Guessing(click.Group):
             import difflib
 
             near = difflib.get_close_matches(name, self.list_commands(ctx), n=2)
-            if name in ("help", "version") and f"--{name}" in _options_of(self, ctx):
+            options = [text for one in self.get_params(ctx) for text in one.opts]
+            if name in ("help", "version") and f"--{name}" in options:
                 near = [f"--{name}"]
             hint = f"; did you mean {' or '.join(near)}?" if near else ""
             raise click.UsageError(f"no command is called {name!r}{hint}", ctx)
         return super().resolve_command(ctx, args)
-
-
-def _options_of(command: click.Command, ctx: click.Context) -> list[str]:
-    return [option for one in command.get_params(ctx) for option in one.opts]
 
 
 class DefaultGroup(_Guessing):

@@ -106,14 +106,12 @@ def show_stats(
         else:
             tallies = ledger.project(EffectTally)
     if as_json:
-        show_json([_members(one) for one in tallies])
+        show_json(
+            [{name: getattr(one, name) for name in one.__slots__} for one in tallies]
+        )
     else:
         _show_tallies(tallies)
     return 0
-
-
-def _members(tally: Tally) -> dict[str, JsonValue]:
-    return {name: getattr(tally, name) for name in tally.__slots__}
 
 
 def _show_tallies(tallies: tuple[Tally, ...]) -> None:

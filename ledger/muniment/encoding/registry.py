@@ -76,7 +76,9 @@ class ValueTypes:
             UsageError: the name is taken, or *cls* needs *parts* and *build*.
 
         """
-        entry = _described(cls, name or _default_name(cls), parts, build)
+        entry = _described(
+            cls, name or f"{cls.__module__}.{cls.__qualname__}", parts, build
+        )
         known = self._by_name.get(entry.name)
         if known is not None and known.cls is not cls:
             _refuse(f"the name {entry.name} belongs to {known.cls.__qualname__}", cls)
@@ -100,10 +102,6 @@ class ValueTypes:
     def names(self) -> tuple[str, ...]:
         """All registered names, sorted."""
         return tuple(sorted(self._by_name))
-
-
-def _default_name(cls: type) -> str:
-    return f"{cls.__module__}.{cls.__qualname__}"
 
 
 def _described(

@@ -280,7 +280,8 @@ def verify_consistency(
     if not 0 <= old_size <= new_size or not _are_hashes(old_root, new_root, *proof):
         return False
     if old_size == new_size:
-        return not proof and old_root == new_root and _fits(old_size, old_root)
+        fits = old_size > 0 or old_root == EMPTY_ROOT
+        return not proof and old_root == new_root and fits
     if old_size == 0:
         return not proof and old_root == EMPTY_ROOT
     return _grows(old_size - 1, new_size - 1, old_root, new_root, proof)
@@ -307,10 +308,6 @@ def _grows(
             new = node_hash(new, sibling)
         position, last = position >> 1, last >> 1
     return last == 0 and old == old_root and new == new_root
-
-
-def _fits(size: int, root: bytes) -> bool:
-    return size > 0 or root == EMPTY_ROOT
 
 
 def _are_hashes(*values: bytes) -> bool:

@@ -170,14 +170,12 @@ class StableNames:
                 return row
             path, source = [*found.formerly.items()][-1]
             others = {key: row[key] for key in row.keys() - {"name"}}
-            said = {"import": path} if source is None else _both(path, source)
+            said = {"import": path}
+            if source is not None:
+                said["source"] = source
             return {**others, **said}
 
         return _rewritten(value, called)
-
-
-def _both(path: str, source: str) -> dict[str, str]:
-    return {"import": path, "source": source}
 
 
 def _rewritten(

@@ -37,7 +37,8 @@ class Refusals:
     def take_in(self, event: Event) -> bool:
         """Remember *event* or its effect on refusals; tell whether it is a refusal."""
         if event.type == REFUSED:
-            refused = cast("tuple[str, str]", _refused(event))
+            told = event.raw.get("scope"), event.raw.get("event_type")
+            refused = cast("tuple[str, str]", told)
             self._waiting.setdefault(refused, deque()).append(event)
             return True
         if event.type == RESUMED:
@@ -63,7 +64,3 @@ class Refusals:
         for (scope, _), waiting in self._waiting.items():
             for event in waiting:
                 yield scope, event
-
-
-def _refused(event: Event) -> tuple[object, object]:
-    return event.raw.get("scope"), event.raw.get("event_type")

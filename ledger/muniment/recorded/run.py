@@ -124,7 +124,8 @@ class Recorded:
             self._add(scope, item)
             scope.effects.setdefault(key, deque()).append(item)
         else:
-            item = Item(event, name, ordinal, self._entry(event))
+            stated = entry(event.scope or "", event.type, self.data(event))
+            item = Item(event, name, ordinal, stated)
             self._add(scope, item)
             scope.facts.append(item)
 
@@ -150,9 +151,6 @@ class Recorded:
         if isinstance(value, dict) and "$blob" in value:
             return self._read(BlobRef.from_json(value))
         return b"null"
-
-    def _entry(self, event: Event) -> str:
-        return entry(event.scope or "", event.type, self.data(event))
 
     def content(self, event: Event, name: str) -> JsonValue:
         """Return the content *name* of *event*, including what is not compared."""

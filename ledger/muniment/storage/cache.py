@@ -77,7 +77,9 @@ class Cache:
         size, head, stored = found
         state = stored[_CHECK:]
         check = self._check(projection, run, size, head, state)
-        return (size, head, state) if _same(check, stored[:_CHECK]) else nothing
+        if check is None or not hmac.compare_digest(check, stored[:_CHECK]):
+            return nothing
+        return size, head, state
 
     def save(
         self,
@@ -183,10 +185,6 @@ class Cache:
                 return found.fetchall() == _SCHEMA
         except sqlite3.Error:
             return False
-
-
-def _same(check: bytes | None, stored: bytes) -> bool:
-    return check is not None and hmac.compare_digest(check, stored)
 
 
 def _mark(connection: sqlite3.Connection) -> None:

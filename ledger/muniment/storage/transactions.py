@@ -41,7 +41,7 @@ class Writer:
         """Whether anything was committed through this object."""
         self._connection: _Closable | None = None
         self._closed = False
-        _watch(self)
+        _WRITERS.add(self)
 
     @contextmanager
     def transaction(self) -> Generator[Driver]:
@@ -132,10 +132,6 @@ _HELD: list[Writer] = []
 _FORKING = threading.Lock()
 _PATIENCE = 5.0
 """Seconds that a fork waits for a transaction; two ledgers may wait for each other."""
-
-
-def _watch(writer: Writer) -> None:
-    _WRITERS.add(writer)
 
 
 def _before_fork() -> None:

@@ -9,7 +9,7 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -56,7 +56,8 @@ class Selected:
         for asked in [one for one in own if one.type == _ASKED]:
             about = f"sha256:{asked.hash}"
             own += ledger.events(type=_GIVEN, subject=about)
-        refs = {ref.digest: ref for one in own for ref in _references(one)}
+        values = [value for one in own for value in one.data.values()]
+        refs = {ref.digest: ref for ref in values if isinstance(ref, BlobRef)}
         erasures = [
             one
             for one in ledger.events(type=_ERASED)
@@ -89,10 +90,6 @@ class Selected:
         """Return the events with those about keys, as far as they come *before*."""
         keys = self.ledger.events(type=",".join(KEY_EVENTS), to_seq=before)
         return sorted([*keys, *self.events], key=lambda one: one.seq)
-
-
-def _references(event: Event) -> Iterator[BlobRef]:
-    return (one for one in event.data.values() if isinstance(one, BlobRef))
 
 
 def _named(event: Event) -> list[str]:

@@ -175,7 +175,7 @@ class Inbox:
         def late() -> list[Draft]:
             ask = self._ask(told)
             about = (Subject("asked", f"sha256:{told.ask}"),)
-            return [Draft(prepared, port.actor, self._tenant(ask), None, about)]
+            return [Draft(prepared, port.actor, self._event(ask).tenant, None, about)]
 
         try:
             events = self._store.append([], late=late)
@@ -213,9 +213,6 @@ class Inbox:
 
     def _given(self, leaf: str) -> Iterator[Event]:
         return events_in(self._store.database, subject=f"sha256:{leaf}", types=(GIVEN,))
-
-    def _tenant(self, ask: Ask) -> str:
-        return self._event(ask).tenant
 
     def _event(self, ask: Ask) -> Event:
         own = events_of_run(self._store.database, ask.run, ask.seq)

@@ -185,7 +185,7 @@ class Decisions:
         if step.run is None:
             raise _wrong("place", "it asks, and is in no run", _WRITER)
         subject, quorum = step.data.get("subject"), step.data.get("quorum")
-        told = cast("dict[str, Any]", subject) if _is_dict(subject) else {}
+        told = cast("dict[str, Any]", subject) if isinstance(subject, dict) else {}
         tag, keys = told.get("$blob"), _texts(step.data.get("of", []))
         most = len(keys) if keys else MAX_KEYS
         if (
@@ -327,10 +327,6 @@ def _texts(value: object) -> tuple[str, ...] | None:
     listed = cast("Sequence[Any]", value)
     found = tuple(one for one in listed if isinstance(one, str))
     return found if len(found) == len(listed) else None
-
-
-def _is_dict(value: object) -> bool:
-    return isinstance(value, dict)
 
 
 def _wrong(fault: str, message: str, remedy: str) -> WrongError:

@@ -198,9 +198,8 @@ class Experiment:
         if strategy == "resume":
             last = _last_run(ledger, program, count)
             if last is not None:
-                return (
-                    last if _is_complete(ledger, last) else ledger.resume(last, program)
-                )
+                ends = ledger.events(run=last, type="run.completed", limit=1)
+                return last if next(ends, None) else ledger.resume(last, program)
             program = replace(program, earlier=Earlier.newest(ledger, plan))
         elif strategy != "rerun":
             raise UsageError(
@@ -285,10 +284,6 @@ def _cut_off(ledger: Ledger, plans: Sequence[object]) -> str | None:
         if params.get("plan") in plans:
             return run.id
     return None
-
-
-def _is_complete(ledger: Ledger, run: str) -> bool:
-    return next(iter(ledger.events(run=run, type="run.completed")), None) is not None
 
 
 def _checked(ledger: Ledger) -> Ledger:

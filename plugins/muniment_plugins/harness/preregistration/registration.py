@@ -121,7 +121,9 @@ def _named(name: object) -> str:
 def _parts(program: ExperimentPlan) -> dict[str, str]:
     """Return digests of the parts of the plan that are not written out elsewhere."""
     steps = program.pipeline.describe()
-    tests = [one for one in steps if _step(one) == TestProperties.name]
+    tests = [
+        one for one in steps if cast("Row", one).get("step") == TestProperties.name
+    ]
     parts: dict[str, object] = {
         "context": described(program.context, "initial_ctx"),
         "outputs": list(program.outputs),
@@ -144,10 +146,6 @@ def _datasource(program: ExperimentPlan) -> object:
     """Return the digest of its source if it has one: a name alone says little."""
     source = refer(program.datasource)
     return source.get("source", source)
-
-
-def _step(described_step: object) -> object:
-    return cast("Row", described_step).get("step")
 
 
 def identity(program: ExperimentPlan, digest: str | None = None) -> str:

@@ -71,7 +71,8 @@ def _greet(address: str) -> None:
     import _socket  # noqa: PLC0415 - `socket` takes longer than this
 
     token, _, place = address.partition("@")
-    told = [os.fsencode(one) for one in _command()]
+    command = getattr(sys, "orig_argv", None) or [sys.executable]
+    told = [os.fsencode(one) for one in command]
     hello = f"[{os.getpid()}, {os.getppid()}]"
     parts = [len(one) for one in told]
     head = f'{{"token": "{token}", "hello": {hello}, "parts": {parts}}}'.encode()
@@ -87,11 +88,6 @@ def _greet(address: str) -> None:
         return  # nobody records any more: the first call will say so
     finally:
         stream.close()
-
-
-def _command() -> list[str]:
-    """Return the command line of this process."""
-    return getattr(sys, "orig_argv", None) or [sys.executable]
 
 
 class _Modules:
