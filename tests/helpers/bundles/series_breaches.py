@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from bundle_cases import Files, found
+from bundle_cases import Files, added, early, found
 from forge import RUN, Row
 from forged_bundles import Bundled
 from worlds import World, breaks
@@ -148,6 +148,13 @@ series(
     "an event of a run in no series",
     "bundle/stranger",
     _more(lambda row: row.run == "C"),
+    _FILE,
+)
+
+early(
+    "a file of other runs without any",
+    "bundle/series",
+    added("series.intoto.jsonl", b""),
     _FILE,
 )
 

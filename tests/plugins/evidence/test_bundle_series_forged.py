@@ -240,3 +240,15 @@ def test_an_older_closing_event(ledger: Ledger, tmp_path: Path) -> None:
 
     assert report.exit_code == 1
     assert "bundle/manifest" in rules(report)
+
+
+def test_a_file_that_is_no_record_ends_soon(ledger: Ledger, tmp_path: Path) -> None:
+    """A million lines of nothing are not read to their end, nor kept."""
+    written = write_bundle(ledger, best(ledger), tmp_path / "bundle")
+    files = sealed({**read(written.path), SERIES: b"\n" * 1_000_000})
+    report = judged(write(tmp_path / "changed", files), written.root)
+
+    assert "event/shape" in rules(report)
+    assert len(report.findings) < 100
+    rows = next(one for one in report.counts if one.what == "rows")
+    assert rows.total < 2_000

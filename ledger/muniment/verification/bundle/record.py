@@ -49,7 +49,7 @@ __all__ = ["BundleRecord", "BundledEvent"]
 LONGEST_LINE = 100_000
 """An envelope around the largest payload has fewer bytes."""
 _TICK = 256
-_UNREAD = 1_000
+UNREAD = 1_000
 """Lines that are no envelopes, after which the rest is not read."""
 _ERASED = "blob.erased"
 _ASK = "ask its sender for the bundle as `muniment bundle` wrote it"
@@ -130,7 +130,7 @@ class BundleRecord:
                 self._findings.add_error("edited", error, place=place)
                 self.events.append(None)
                 unread += 1
-                if unread == _UNREAD:
+                if unread == UNREAD:
                     self._add("edited", "event/shape", "too much is no event", EVENTS)
                     break
                 continue

@@ -46,6 +46,7 @@ from muniment.formats.series import SeriesLink, read_series
 from muniment.verification.bundle.members import Members
 from muniment.verification.bundle.record import (
     LONGEST_LINE,
+    UNREAD,
     BundledEvent,
     BundleRecord,
 )
@@ -90,7 +91,7 @@ class ShownSeries:
         """Judge every line of the file, if there is one."""
         if SERIES not in self._members.sizes:
             return
-        last = -1
+        last, unread = -1, 0
         for line in self._members.lines(SERIES, LONGEST_LINE):
             place = f"{SERIES}:{self.lines + 1}"
             event = self._read(line, place)
@@ -99,6 +100,12 @@ class ShownSeries:
                 what = f"event {event.seq} comes after event {last}"
                 self._add("reordered", "event/seq", what, place, event.seq)
             last = last if event is None else event.seq
+            unread += event is None
+            if unread == UNREAD:
+                self._add("edited", "event/shape", "too much is no event", SERIES)
+                break
+        if not self.events:
+            self._add("series", "bundle/series", "the file has no events", SERIES)
         self._judge_rows()
         self._compare_neighbours()
 
