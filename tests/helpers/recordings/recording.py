@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import muniment
+import without_readers
 from model_server import ModelServer
 from muniment.ledger import Ledger
 from muniment.queries.run_summary import RunSummaries, RunSummary
@@ -49,6 +50,8 @@ class Desk:
     place: Path
     server: ModelServer
     variables: dict[str, str]
+    command: tuple[str, ...] = (MUNIMENT,)
+    """The command line that records."""
 
     def write(self, name: str, text: str) -> None:
         """Write a program."""
@@ -62,7 +65,7 @@ class Desk:
     def muniment(self, *arguments: str, stdin: str = "") -> Ended:
         """Run ``muniment`` to its end."""
         done = subprocess.run(
-            [MUNIMENT, *arguments],
+            [*self.command, *arguments],
             cwd=self.place,
             env=self.environment,
             input=stdin,
@@ -85,6 +88,10 @@ class Desk:
             text=True,
             start_new_session=True,
         )
+
+    def has_no_readers(self) -> None:
+        """Record on a loop as Windows has it."""
+        self.command = (PYTHON, without_readers.__file__)
 
     def server_stops(self) -> None:
         """Let nobody answer any more."""

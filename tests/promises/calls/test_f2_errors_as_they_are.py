@@ -180,6 +180,15 @@ def test_errors_of_async_clients(desk: Desk, streams: Endless, name: str) -> Non
     assert {*recorded} <= {"ConnectionFailed", "AnswerCutOff"}
 
 
+def test_errors_on_a_loop_without_readers(desk: Desk, streams: Endless) -> None:
+    """So they are where the recorder's loop is as that of Windows."""
+    desk.has_no_readers()
+    desk.write("agent.py", APROGRAMS["httpx"])
+    live, again, recorded = both(desk, streams, *KINDS)
+    assert live == again
+    assert {*recorded} <= {"ConnectionFailed", "AnswerCutOff"}
+
+
 @pytest.mark.parametrize("name", SYNC)
 def test_ctrl_c_that_a_program_survives(
     desk: Desk, streams: Endless, name: str

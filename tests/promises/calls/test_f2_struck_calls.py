@@ -135,6 +135,17 @@ def test_what_a_signal_raises_strikes_wherever_a_call_waits(
     desk: Desk, url: str
 ) -> None:
     """So do Ctrl-C and the errors of handlers, which a replay raises by itself."""
+    struck(desk, url)
+
+
+def test_so_it_strikes_on_a_loop_without_readers(desk: Desk, url: str) -> None:
+    """A recorder whose loop is as that of Windows hears of each strike, too."""
+    desk.has_no_readers()
+    struck(desk, url)
+
+
+def struck(desk: Desk, url: str) -> None:
+    """Strike calls that threads wait for; compare program, record and replay."""
     desk.write("agent.py", SYNC)
     line = (PYTHON, "agent.py", url, "live.json", *KINDS)
     done = desk.record(*line)

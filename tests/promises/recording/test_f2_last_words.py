@@ -66,6 +66,28 @@ def test_what_was_said_last_is_recorded_although_no_answer_arrives(
     desk: Desk, said: list[list[Any]], chunks: list[str] | None, how: dict[str, Any]
 ) -> None:
     """How the call ended, and what the program had of it, is what it said."""
+    heard_last(desk, said, chunks, how)
+
+
+@pytest.mark.parametrize(
+    ("said", "chunks", "how"),
+    [
+        (BEGUN, ["one"], {"left": True, "had": 1}),
+        ([WHOLE], None, {"stopped": "CancelledError", "had": -1}),
+    ],
+)
+def test_so_it_is_on_a_loop_without_readers(
+    desk: Desk, said: list[list[Any]], chunks: list[str] | None, how: dict[str, Any]
+) -> None:
+    """A loop as Windows has it tells in its own way that a write failed."""
+    desk.has_no_readers()
+    heard_last(desk, said, chunks, how)
+
+
+def heard_last(
+    desk: Desk, said: list[list[Any]], chunks: list[str] | None, how: dict[str, Any]
+) -> None:
+    """Record a program that says this, and compare with the record."""
     desk.write("deaf.py", DEAF)
     done = desk.record(PYTHON, "deaf.py", json.dumps([*said, [how]]))
     assert done.code == 0, done.err

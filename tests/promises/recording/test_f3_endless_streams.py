@@ -177,6 +177,19 @@ def test_a_stream_that_ends_or_is_cut(desk: Desk, streams: Endless, name: str) -
     assert len(streams.asked) == 2
 
 
+@pytest.mark.usefixtures("streams")
+@pytest.mark.parametrize("name", ["urllib", "aiohttp-async"])
+def test_streams_on_a_loop_without_readers(desk: Desk, name: str) -> None:
+    """A recorder whose loop is as that of Windows hears what comes when it comes."""
+    desk.has_no_readers()
+    desk.write("agent.py", PROGRAMS[name])
+    for path, most, count in (("whole", "99", 6), ("endless", "4", 4)):
+        line = (PYTHON, "agent.py", path, most)
+        done = desk.record(*line)
+        assert (done.code, done.out) == (0, said(count)), done.err
+        assert replayed(desk, done.run, *line) == ("acceptable", done.out)
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_stream_that_stalls(desk: Desk, streams: Endless, name: str) -> None:
     """Each line is there before the next one comes; the timeout comes again."""

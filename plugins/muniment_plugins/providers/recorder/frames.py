@@ -6,17 +6,17 @@ Rules:
   transport of asyncio would close with the first write that fails, and lose what was not
   read from it yet: so a connection is a plain socket, of one descriptor.
 - Who waits for what a program says next is cancelled once the program has ended its end.
-- What a program said on one connection can be taken in before what it said afterwards on
-  another: `Connection.settled`.
+- What a program said on some connections can be taken in before what it said afterwards
+  on another: `CallsUnderWay`. What that costs depends on how many said something, and
+  not on how many are open.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-import sys
 from collections.abc import Generator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from muniment_plugins.providers.recorder.inside.wire import LENGTH, cut
@@ -24,13 +24,45 @@ from muniment_plugins.providers.recorder.inside.wire import LENGTH, cut
 if TYPE_CHECKING:
     from socket import socket
 
-__all__ = ["Connection", "Frame"]
+__all__ = ["CallsUnderWay", "Connection", "Frame"]
 
 Frame: TypeAlias = "dict[str, Any]"
 
 _AT_ONCE = 1 << 18
 _LAST_WORDS = 5.0
 """Seconds in which a program that has ended is heard to the end."""
+_PASSES = 3
+"""In the first the loop learns where something has arrived, in the second it wakes who
+waits there, and in the third they take in all of it: they wait only where nothing is left.
+"""
+
+
+class CallsUnderWay:
+    """The calls that programs perform, and which of them said something."""
+
+    def __init__(self) -> None:
+        self._number = 0
+        self._unsettled: set[Connection] = set()
+
+    @contextmanager
+    def performing(self, line: Connection) -> Generator[None]:
+        """Count the call on *line*; what is said there precedes what is asked later."""
+        self._number += 1
+        line.mark_in(self._unsettled)
+        try:
+            yield
+        finally:
+            self._number -= 1
+            line.mark_in(None)
+
+    async def settled(self) -> None:
+        """Wait until all that has arrived was heard, and worked on."""
+        if not self._number:
+            return
+        for _ in range(_PASSES):
+            await asyncio.sleep(0)
+        for line in [*self._unsettled]:
+            await line.settled()
 
 
 class Connection:
@@ -48,10 +80,15 @@ class Connection:
         self._read = bytearray()
         self._parser = self._parsed()
         self._wanted = next(self._parser)
-        if sys.platform == "win32":  # pragma: no cover - its loop has no readers
-            self._pump = asyncio.create_task(self._pumped())
-        else:
-            self._loop.add_reader(stream, self._ready)
+        self._unsettled: set[Connection] | None = None
+        self._pump = asyncio.create_task(self._pumped())
+
+    def mark_in(self, unsettled: set[Connection] | None) -> None:
+        """Be in *unsettled* while something was said here that nobody worked on."""
+        if self._unsettled is not None:
+            self._unsettled.discard(self)
+        self._unsettled = unsettled
+        self._mark()
 
     async def hear(self) -> tuple[Frame, list[bytes]]:
         """Return the program's next message, and the bytes that follow it.
@@ -68,9 +105,7 @@ class Connection:
         return frame
 
     async def settled(self) -> None:
-        """Wait until all that has arrived was heard, and worked on."""
-        while sys.platform != "win32" and self._ready():  # there, only the pump reads
-            pass
+        """Wait until all that was heard here was worked on."""
         await self._frames.join()
         if self._gone.is_set():
             await self._closed.wait()
@@ -91,20 +126,32 @@ class Connection:
         with suppress(ConnectionError):
             await self._loop.sock_sendall(self._stream, data)
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """End it."""
-        self._stop_reading()
-        if sys.platform != "win32":
-            self._loop.remove_writer(self._stream)
-        self._stream.close()
         self._heard()
         self._rest()
         self._closed.set()
+        self._mark()
+        self._pump.cancel()
+        try:
+            await asyncio.wait({self._pump})  # the loop knows the socket while it reads
+        finally:
+            self._stream.close()
 
     def _heard(self) -> None:
         if self._is_under_way:
             self._is_under_way = False
             self._frames.task_done()
+            self._mark()
+
+    def _mark(self) -> None:
+        if self._unsettled is None:
+            return
+        said = self._is_under_way or not self._frames.empty() or self._gone.is_set()
+        if said and not self._closed.is_set():
+            self._unsettled.add(self)
+        else:
+            self._unsettled.discard(self)
 
     def _rest(self) -> list[tuple[Frame, list[bytes]]]:
         found: list[tuple[Frame, list[bytes]]] = []
@@ -117,26 +164,15 @@ class Connection:
         if self._task is not None:
             self._task.cancel()
 
-    def _ready(self) -> bool:
-        """Take in some of what has arrived; return whether there may be more."""
-        if self._gone.is_set() or self._stream.fileno() < 0:
-            return False
-        try:
-            data = self._stream.recv(_AT_ONCE)
-        except (BlockingIOError, InterruptedError):
-            return False
-        except OSError:
-            data = b""
-        return self._take(data)
-
-    async def _pumped(self) -> None:  # pragma: no cover - see above
-        data = b"more"
-        while data:
+    async def _pumped(self) -> None:
+        """Take in what arrives; wait only where there is nothing."""
+        is_open = True
+        while is_open:
             try:
                 data = await self._loop.sock_recv(self._stream, _AT_ONCE)
             except OSError:
                 data = b""
-            self._take(data)
+            is_open = self._take(data)
 
     def _take(self, data: bytes) -> bool:
         """Cut *data* into frames; return whether the program may send more."""
@@ -149,10 +185,10 @@ class Connection:
         except (KeyError, TypeError, ValueError):  # no frame: not a program of ours
             data = b""
         if not data:
-            self._stop_reading()
             self._gone.set()
             if self._is_asked or self._frames.empty():
                 self._cancel()
+        self._mark()
         return bool(data)
 
     def _parsed(self) -> Generator[int, bytes, None]:
@@ -162,9 +198,3 @@ class Connection:
             frame = cast("Frame", json.loads((yield size)))
             sizes = cast("list[int]", frame["parts"])
             self._frames.put_nowait((frame, cut(sizes, (yield sum(sizes)))))
-
-    def _stop_reading(self) -> None:
-        if sys.platform == "win32":  # pragma: no cover - see above
-            self._pump.cancel()
-        else:
-            self._loop.remove_reader(self._stream)

@@ -138,7 +138,7 @@ class RecorderServer:
             with suppress(asyncio.CancelledError):
                 await asyncio.Event().wait()  # any answer would be wrong
         finally:
-            connection.close()
+            await connection.close()
 
     async def _heard(self, connection: Connection) -> None:
         frame, parts = await connection.hear()

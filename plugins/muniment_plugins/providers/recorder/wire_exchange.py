@@ -24,7 +24,7 @@ from muniment_plugins.providers.clients.faults import (
 from muniment_plugins.providers.clients.flow import Flow
 from muniment_plugins.providers.clients.turns import Turns
 from muniment_plugins.providers.clients.unsearched import UnsearchedBody
-from muniment_plugins.providers.recorder.frames import Connection, Frame
+from muniment_plugins.providers.recorder.frames import CallsUnderWay, Connection, Frame
 from muniment_plugins.providers.recorder.inside.wire import pack
 
 if TYPE_CHECKING:
@@ -52,12 +52,11 @@ class Exchanging:
         """What the last exchange failed by, if it did."""
         self.unsearched: list[UnsearchedBody] = []
         """What was not searched for secrets."""
-        self._performing: list[Connection] = []
+        self._under_way = CallsUnderWay()
 
     async def exchange(self, ask: Frame, parts: list[bytes], line: Connection) -> None:
         """Answer *ask* on *line*, from the ledger or after the program performed it."""
-        for other in [*self._performing]:
-            await other.settled()
+        await self._under_way.settled()
         sent = Sent(
             writable(ask["method"]), writable(ask["url"]), _headers(ask), parts[0]
         )
@@ -82,21 +81,19 @@ class Exchanging:
 
     async def _perform(self, flow: Flow, line: Connection) -> None:
         """Let the program perform it, and record what the program had of it."""
-        self._performing.append(line)
-        try:
-            await line.say(pack({"perform": True}))
-            while True:
-                frame, chunks = await line.hear()
-                if self._ends(flow, frame):
-                    break
-                _pass_on(flow, frame, chunks)
-                await line.say(pack({}))
-        except asyncio.CancelledError:  # it is gone, and may have said how
-            if not any(self._ends(flow, one) for one in await line.last_words()):
-                flow.lose()
-            raise
-        finally:
-            self._performing.remove(line)
+        with self._under_way.performing(line):
+            try:
+                await line.say(pack({"perform": True}))
+                while True:
+                    frame, chunks = await line.hear()
+                    if self._ends(flow, frame):
+                        break
+                    _pass_on(flow, frame, chunks)
+                    await line.say(pack({}))
+            except asyncio.CancelledError:  # it is gone, and may have said how
+                if not any(self._ends(flow, one) for one in await line.last_words()):
+                    flow.lose()
+                raise
 
     def _ends(self, flow: Flow, frame: Frame) -> bool:
         """Record how the exchange ended for the program, if *frame* says so."""
