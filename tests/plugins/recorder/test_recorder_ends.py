@@ -8,12 +8,18 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
 from model_server import Trouble
+from muniment_plugins.providers.recorder.signals import forwarding
 from recorded_programs import PROGRAMS
 from recording import MUNIMENT, PYTHON, Desk
+
+if TYPE_CHECKING:
+    from asyncio.subprocess import Process
 
 SLOW = """
 import os, requests, signal, sys
@@ -301,3 +307,16 @@ def test_a_resume_performs_the_call_again_that_failed_the_program(desk: Desk) ->
     assert resumed.code == 0, resumed.err
     assert len(desk.server.calls) == 1
     assert desk.facts(done.run).status == "completed"
+
+
+def test_a_signal_is_not_passed_on_where_there_are_no_groups(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """On Windows all of a console hear Ctrl-C, and no process can be sent it."""
+    for module, name in ((os, "getpgid"), (os, "getpgrp"), (signal, "pthread_sigmask")):
+        monkeypatch.delattr(module, name)
+    sent: list[int] = []
+    process = SimpleNamespace(pid=os.getpid(), send_signal=sent.append)
+    with forwarding(cast("Process", process)):
+        signal.raise_signal(signal.SIGINT)
+    assert sent == []

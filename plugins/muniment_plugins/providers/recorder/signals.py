@@ -45,6 +45,8 @@ def forwarding(process: Process) -> Generator[None]:
     with _bystander(numbers) as bystander:
 
         def forward(number: int, _: FrameType | None) -> None:
+            if not hasattr(os, "getpgid"):
+                return  # Windows tells all of a console
             if _in_our_group(process.pid) and bystander.got(number):
                 return
             with suppress(ProcessLookupError):
@@ -118,5 +120,5 @@ def _bystander(numbers: set[signal.Signals]) -> Generator[_Bystander]:
 def _in_our_group(pid: int) -> bool:
     try:
         return os.getpgid(pid) == os.getpgrp()
-    except (AttributeError, ProcessLookupError):
-        return True  # Windows tells all of a console; or it has ended
+    except ProcessLookupError:
+        return True  # it has ended
