@@ -73,7 +73,7 @@ def test_what_was_said_last_is_recorded_although_no_answer_arrives(
     ("said", "chunks", "how"),
     [
         (BEGUN, ["one"], {"left": True, "had": 1}),
-        ([WHOLE], None, {"stopped": "CancelledError", "had": -1}),
+        ([WHOLE], None, {"stopped": CANCELLED, "had": -1}),
     ],
 )
 def test_so_it_is_on_a_loop_without_readers(

@@ -62,6 +62,7 @@ WHOLE: list[Any] = [{"came": {**HEAD, "streams": False}}, "one", "two"]
 LARGE: list[Any] = [{"came": {**HEAD, "streams": False}}, "x" * (1 << 20)]
 BEGUN: list[list[Any]] = [STREAM, [{}, "one"]]
 FAILED = ["ReadError", "reset"]
+CANCELLED = {"name": "CancelledError", "message": ""}
 
 
 TURNS = [(1, False), (1, True), (5, False), (5, True)]
@@ -72,15 +73,15 @@ TURNS = [(1, False), (1, True), (5, False), (5, True)]
     ("said", "how"),
     [
         ([], {"end": FAILED, "had": -1}),
-        ([], {"stopped": "CancelledError", "had": -1}),
+        ([], {"stopped": CANCELLED, "had": -1}),
         ([STREAM], {"end": None, "had": 0}),
         (BEGUN, {"end": None, "had": 1}),
         (BEGUN, {"end": FAILED, "had": 1}),
         (BEGUN, {"left": True, "had": 1}),
-        (BEGUN, {"stopped": "CancelledError", "had": 1}),
+        (BEGUN, {"stopped": CANCELLED, "had": 1}),
         ([WHOLE], {"end": None, "had": 2}),
         ([LARGE], {"end": None, "had": 1}),
-        ([WHOLE], {"stopped": "CancelledError", "had": -1}),
+        ([WHOLE], {"stopped": CANCELLED, "had": -1}),
     ],
 )
 def test_an_end_precedes_the_next_question(
@@ -95,7 +96,7 @@ def test_an_end_precedes_the_next_question(
     [
         (BEGUN, {"left": True, "had": 1}),
         ([LARGE], {"end": None, "had": 1}),
-        ([WHOLE], {"stopped": "CancelledError", "had": -1}),
+        ([WHOLE], {"stopped": CANCELLED, "had": -1}),
     ],
 )
 def test_so_it_does_on_a_loop_without_readers(
