@@ -115,7 +115,17 @@ OTHERS = {
     *("afork", "answer", "fork", "pending"),
     *("checkpoint_signer", "committed", "first_checkpoint_over", "prove_growth"),
     *("get_blob", "head", "holds", "home", "id", "keys", "last_checkpoint", "open"),
-    *("path", "plugins", "port", "project", "prove", "register", "resolve", "resume"),
+    *(
+        "path",
+        "plugins",
+        "port",
+        "project",
+        "prove",
+        "prove_each",
+        "register",
+        "resolve",
+        "resume",
+    ),
     *("root", "run_id", "runs", "session", "signer", "store", "value"),
     *("value_types", "writable"),
 }
