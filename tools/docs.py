@@ -157,13 +157,14 @@ This one declares an event type, an effect kind, and a format that runs are writ
 from typing import Annotated
 
 import muniment
-from muniment import PUBLIC, TEXT, EffectKind, EventData, EventType, hookimpl
+from muniment import BLOB, PUBLIC, TEXT, EffectKind, EventData, EventType, hookimpl
 from muniment.plugins import Plugins
 
 
 class Calibrated(EventData):
     sensor: Annotated[str, TEXT, PUBLIC]
     offset: float
+    notes: Annotated[str, BLOB, TEXT]  # kept beside the event; it can be erased
 
 
 def as_csv(ledger, run):
@@ -186,7 +187,8 @@ class Lab:
 
 
 def measure(run):
-    run.record("lab.calibrated", {"sensor": "north", "offset": 0.25})
+    data = {"sensor": "north", "offset": 0.25, "notes": "after the storm …"}
+    run.record("lab.calibrated", data)
     return run.effect("lab.reading", {"sensor": "north"}, lambda request: 21.5)
 
 
@@ -203,6 +205,9 @@ lab.reading.requested
 lab.reading.completed
 run.completed
 ```
+
+A text without `BLOB` is in the event itself, for as long as the ledger is. `ledger.resolve(event)`
+returns the data of an event with its blobs; it raises `ErasedError` if one was erased.
 
 Types and kinds begin with a name of the plugin's own: two plugins that declare the same
 one are refused. A run that has such events needs the plugin to be resumed or replayed.

@@ -330,7 +330,12 @@ class LedgerReads:
         return content_value(content, ref.media, self._port.values)
 
     def resolve(self, event: Event) -> dict[str, object]:
-        """Return the data of *event* with blobs in place of references."""
+        """Return the data of *event* with blobs in place of references.
+
+        Raises:
+            ErasedError: a blob of it was erased; `event.raw` has the references.
+
+        """
         return {name: self._resolved(value) for name, value in event.raw.items()}
 
     def _resolved(self, value: JsonValue) -> object:

@@ -7,6 +7,8 @@ Rules:
 - Columns come from the signed payload; a position, a type or a run comes from the
   column that repeats it, so that the indexes are used.
 - A content is outside its event: a view shows its commitment, never its bytes.
+- A float without fraction, which canonical JSON cannot tell from an integer, is signed as
+  ``{"$float": "1.0"}``. A view shows the number: whoever adds columns up adds up all.
 - No view and no column has the name of a table of the ledger.
 - A published name keeps its meaning; views and columns are only added.
 
@@ -29,7 +31,7 @@ from muniment.formats.lifecycle import (
     STARTED,
 )
 
-__all__ = ["VIEWS"]
+__all__ = ["VIEWS", "plain_numbers"]
 
 _MACRO = re.compile(r"\b(chain|data|content)\((\w+)\.([\w.]+)\)")
 _SAID = re.compile(r"\bsaid\((\w+)\)")
@@ -38,11 +40,21 @@ _READABLE = (
     r"THEN CAST(\1.payload AS TEXT) ELSE '{}' END"
 )
 """The payload, or nothing if it is not JSON: one bad row hides no other."""
+_FLOAT = re.compile(r'\{"\$float":"(-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)"\}')
+"""Within a string of JSON, the quotes would be escaped."""
 _PATHS = {
     "chain": "$.predicate.muniment.{}",
     "data": "$.predicate.data.{}",
     "content": '$.predicate.data.{}."$blob"',
 }
+
+
+def plain_numbers(text: str) -> str:
+    """Return the JSON *text* with floats as numbers; the views call it.
+
+    Infinities and what is no number have no spelling in JSON, and stay as they are.
+    """
+    return _FLOAT.sub(r"\1", text)
 
 
 def _sql(text: str) -> str:
@@ -60,7 +72,7 @@ SELECT e.seq AS seq, e.type AS type, chain(e.version) AS version,
   chain(e.time) AS time, e.run AS run, chain(e.scope) AS scope,
   chain(e.ordinal) AS ordinal, chain(e.actor) AS actor, chain(e.tenant) AS tenant,
   chain(e.prev) AS prev, lower(hex(e.hash)) AS hash, lower(hex(e.key)) AS key,
-  json_extract(said(e), '$.predicate.data') AS data,
+  json_extract(plain_numbers(said(e)), '$.predicate.data') AS data,
   json_extract(said(e), '$.subject') AS subjects,
   json_extract(said(e), '$.predicate.muniment.series') AS series
 FROM main.event AS e

@@ -196,7 +196,7 @@ class Run(WaitingLane):
 
     def record(
         self,
-        kind: str,
+        type: str,  # noqa: A002 - as `Ledger.append` has it
         data: Mapping[str, object],
         *,
         subject: Iterable[SubjectLike] = (),
@@ -209,9 +209,9 @@ class Run(WaitingLane):
             ReplayDiverged: the record holds another fact here.
 
         """
-        self._recording.port.refuse_reserved(kind)
-        refuse_answer(kind, data)
-        return self._recording.record(self._here(), kind, data, about(subject), series)
+        self._recording.port.refuse_reserved(type)
+        refuse_answer(type, data)
+        return self._recording.record(self._here(), type, data, about(subject), series)
 
     def effect(
         self, kind: str, request: object, perform: Callable[[object], object]

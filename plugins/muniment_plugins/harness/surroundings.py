@@ -27,8 +27,8 @@ class Surroundings(Protocol):
         """The classes whose instances are values."""
         ...
 
-    def record(self, kind: str, data: Mapping[str, object]) -> object:
-        """State a fact."""
+    def record(self, name: str, data: Mapping[str, object], /) -> object:
+        """State a fact of the type called *name*."""
         ...
 
     def effect(
@@ -53,7 +53,7 @@ class ByHand:
         self.values = ValueTypes()
         self._random = random.Random(0)  # noqa: S311 - permutations, no secrets
 
-    def record(self, kind: str, data: Mapping[str, object]) -> None:
+    def record(self, name: str, data: Mapping[str, object], /) -> None:
         """State nothing: there is no record."""
 
     def effect(

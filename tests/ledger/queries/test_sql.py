@@ -8,10 +8,13 @@ import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Annotated
 
 import pytest
 
+from muniment import TEXT, EventType, PlainData
 from muniment.errors import MunimentError, RefusedError, UsageError
+from muniment.formats.lifecycle import STATUSES
 from muniment.ledger import Ledger
 from muniment.queries import sql
 from muniment.queries.sql import FUNCTIONS, SqlResult, columns_of_views, run_sql
@@ -261,6 +264,32 @@ def test_events_say_what_the_events_say(filled: Ledger) -> None:
         assert said["key"] == event.key.hex()
 
 
+NUMBERS = (2.25, 1.0, 3.0, -0.0, 1e22, 1e-7, 5e-324, 2.0**53, float("inf"))
+
+
+class Weighed(PlainData):
+    """A number, and a text beside it."""
+
+    grams: float
+    note: Annotated[str, TEXT]
+
+
+def test_numbers_of_events_are_numbers(ledger: Ledger) -> None:
+    """A float without fraction adds up and compares like any other number."""
+    ledger.register(EventType("acme.weighed", Weighed))
+    note = 'as text: {"$float":"7.0"}'
+    for grams in NUMBERS:
+        ledger.append("acme.weighed", {"grams": grams, "note": note})
+    where = "FROM events WHERE type = 'acme.weighed'"
+    found = ask(ledger, f"SELECT data->>'grams', data->>'note' {where}").rows
+    assert found == [*((one, note) for one in NUMBERS[:-1]), ('{"$float":"inf"}', note)]
+    assert {type(grams) for grams, _ in found[:-1]} == {float}
+    few = ask(ledger, f"SELECT sum(data->>'grams') {where} AND data->>'grams' < 4").rows
+    assert few == [(2.25 + 1.0 + 3.0 + 1e-7,)]
+    whole = ask(ledger, f"SELECT json_group_array(json(data)) {where}").rows
+    assert str(whole[0][0]).startswith('[{"grams":2.25,')
+
+
 def test_contents_are_not_shown(filled: Ledger) -> None:
     """A view shows the commitment to a content, never its bytes."""
     note = one(filled, "SELECT data FROM events WHERE type = 'note.added'")
@@ -275,6 +304,14 @@ def test_runs_say_how_they_ended(filled: Ledger) -> None:
     assert (good["events"], good["effects"]) == (6, 2)
     bad = one(filled, "SELECT * FROM runs WHERE id <> (SELECT min(id) FROM runs)")
     assert (bad["status"], bad["error_type"]) == ("failed", "EffectFailed")
+
+
+def test_the_page_names_every_status() -> None:
+    """The row of the column lists what it may say, in the order in which runs come to it."""
+    (row,) = re.findall(
+        r"^\| `status` \| (.*`paused`.*) \|$", REFERENCE.read_text(), re.MULTILINE
+    )
+    assert re.findall(r"`(\w+)`", row) == [*STATUSES]
 
 
 def test_an_unfinished_run_is_open_or_interrupted(ledger: Ledger) -> None:

@@ -138,9 +138,9 @@ class Taking:
         """The classes whose instances are values."""
         return self.lane.values
 
-    def record(self, kind: str, data: Mapping[str, object]) -> object:
-        """State a fact."""
-        return self.lane.record(kind, data)
+    def record(self, name: str, data: Mapping[str, object], /) -> object:
+        """State a fact of the type called *name*."""
+        return self.lane.record(name, data)
 
     def effect(
         self, kind: str, request: object, perform: Callable[[object], object]
