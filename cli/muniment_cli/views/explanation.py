@@ -120,7 +120,7 @@ def explain(ledger: Ledger, run: str, url: str | None = None) -> Explanation:
 def ways_on(ledger: Ledger, run: str, url: str | None) -> Iterator[str]:
     """Yield a line for each way to continue *run*, which stopped with this process."""
     events = list(ledger.events(run=run))
-    waiting = [step for step in steps_of(events) if step.kind and step.outcome is None]
+    waiting = [step for step in steps_of(events) if step.open]
     said = Explanation(run, "interrupted", "")
     _going_on(said, ledger, waiting, alive=False)
     yield from (f"{name}: {what}" for name, what in said.facts)
@@ -295,7 +295,7 @@ def _unfinished(
         said.facts.append(("stopped at", f"event {last.seq}, {last.time}"))
     else:
         said.because, alive = _owner(last)
-    waiting = [step for step in steps_of(events) if step.kind and step.outcome is None]
+    waiting = [step for step in steps_of(events) if step.open]
     for step in waiting:
         said.facts += about(ledger, step)
     _going_on(said, ledger, waiting, alive=alive)

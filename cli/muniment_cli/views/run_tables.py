@@ -30,6 +30,12 @@ if TYPE_CHECKING:
 __all__ = ["diff_runs", "show_stats"]
 
 
+_NUMBERS = (
+    *("kind", "requested", "completed", "failed", "open", "repeated"),
+    *("duration_us", "longest_us", "input_tokens", "output_tokens"),
+)
+
+
 @click.command("diff", epilog=examples("muniment runs diff 01JD3Z8M6Q 01JD42K1RS"))
 @click.argument("one", metavar="A", shell_complete=complete_runs)
 @click.argument("other", metavar="B", shell_complete=complete_runs)
@@ -96,7 +102,10 @@ def _side(value: JsonValue) -> str:
 def show_stats(
     session: Session, /, *, as_json: bool, **filters: Unpack[RunFilters]
 ) -> int:
-    """Count effects by kind: outcomes, durations, tokens; of all runs, or of some."""
+    """Count effects by kind: outcomes, durations, tokens; of all runs, or of some.
+
+    Attempts count one by one: each of those asked is done, failed, open or repeated.
+    """
     from muniment.queries.effect_stats import EffectTally, total
 
     with session.open() as ledger:
@@ -106,17 +115,15 @@ def show_stats(
         else:
             tallies = ledger.project(EffectTally)
     if as_json:
-        show_json(
-            [{name: getattr(one, name) for name in one.__slots__} for one in tallies]
-        )
+        show_json([{name: getattr(one, name) for name in _NUMBERS} for one in tallies])
     else:
         _show_tallies(tallies)
     return 0
 
 
 def _show_tallies(tallies: tuple[Tally, ...]) -> None:
-    headings = ["kind", "asked", "done", "failed", "open", "total", "mean", "longest"]
-    headings += ["tokens in", "out"]
+    headings = ["kind", "asked", "done", "failed", "open", "repeated"]
+    headings += ["total", "mean", "longest", "tokens in", "out"]
     rows: list[list[Cell]] = []
     for one in tallies:
         ended = one.completed + one.failed
@@ -127,6 +134,7 @@ def _show_tallies(tallies: tuple[Tally, ...]) -> None:
                 str(one.completed),
                 str(one.failed),
                 str(one.open),
+                str(one.repeated),
                 milliseconds(one.duration_us),
                 milliseconds(one.duration_us / ended) if ended else "",
                 milliseconds(one.longest_us),

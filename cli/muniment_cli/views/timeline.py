@@ -1,11 +1,13 @@
 """A run's events as lines and as a tree of its scopes.
 
-Rules: an effect is one line with its outcome; blobs are resolved and shortened.
+Rules: each attempt at an effect is one line with its outcome; an attempt without one is
+*repeated* if another attempt at the same place follows, and *open* if none does; blobs
+are resolved and shortened.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
 from muniment_cli.terminal.output import Cell, console, one_line, styled
@@ -39,6 +41,13 @@ class TimelineStep:
     outcome: Event | None = None
     kind: str = ""
     """The kind of an effect; empty for a fact."""
+    repeated: bool = False
+    """Whether it has no outcome, and a later attempt at the same effect follows."""
+
+    @property
+    def open(self) -> bool:
+        """Whether it is the newest attempt at an effect, and has no outcome."""
+        return bool(self.kind) and self.outcome is None and not self.repeated
 
     @property
     def label(self) -> str:
@@ -55,7 +64,7 @@ class TimelineStep:
         if not self.kind:
             return ""
         if self.outcome is None:
-            return ("open", "cyan")
+            return ("repeated", "dim") if self.repeated else ("open", "cyan")
         failed = self.outcome.type.endswith(".failed")
         took = milliseconds(self.outcome.raw.get("duration_us"))
         return (f"failed {took}", "red") if failed else (took, "green")
@@ -69,6 +78,9 @@ def steps_of(events: list[Event]) -> list[TimelineStep]:
         stem, _, verb = event.type.rpartition(".")
         place = (event.scope, event.ordinal, stem)
         if verb == "requested":
+            if place in open_at:
+                earlier = open_at[place]
+                steps[earlier] = replace(steps[earlier], repeated=True)
             open_at[place] = len(steps)
             steps.append(TimelineStep(event, None, stem))
         elif verb in ("completed", "failed") and place in open_at:
@@ -156,4 +168,6 @@ def tree_json(run: str, events: list[Event]) -> dict[str, JsonValue]:
 def _status(step: TimelineStep) -> str | None:
     if not step.kind:
         return None
-    return "open" if step.outcome is None else step.outcome.type.rpartition(".")[2]
+    if step.outcome is None:
+        return "repeated" if step.repeated else "open"
+    return step.outcome.type.rpartition(".")[2]

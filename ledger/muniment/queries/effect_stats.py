@@ -48,6 +48,14 @@ class Tally:
     input_tokens: int = 0
     output_tokens: int = 0
 
+    @property
+    def repeated(self) -> int:
+        """How many attempts have no outcome, and were followed by another one.
+
+        With it the numbers add up: each attempt ended, is open, or was repeated.
+        """
+        return self.requested - self.completed - self.failed - self.open
+
 
 _COUNTS = {one.name for one in fields(Tally)} - {"kind", "longest_us"}
 

@@ -68,6 +68,64 @@ def test_doubt_is_open_until_it_is_resolved(newcomer: Newcomer) -> None:
         assert stats(newcomer, *more) == {"llm": (3, 1, 0), "tool": (1, 1, 0)}
 
 
+IN_TURN = """
+import os
+import signal
+import muniment
+
+
+def die_once(file):
+    def perform(_):
+        if not os.path.exists(file):
+            open(file, "w").close()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return {"said": file}
+
+    return perform
+
+
+def triage(run):
+    run.effect("llm", {"prompt": "safe"}, perform=die_once("one"))
+    return run.effect("tool", {"name": "unsafe"}, perform=die_once("two"))
+
+
+if __name__ == "__main__":
+    with muniment.open(create=True) as ledger:
+        ledger.execute(triage)
+"""
+
+
+@pytest.mark.slow
+def test_only_the_newest_attempt_is_in_doubt(newcomer: Newcomer) -> None:
+    """An effect that was repeated and ended is in doubt no more, wherever it is said.
+
+    `runs explain` lists the other one alone, `runs tree` calls the first attempt
+    repeated, and the columns of `runs stats` add up.
+    """
+    (newcomer.folder / "triage.py").write_text(IN_TURN)
+    assert newcomer.python("triage.py").code < 0
+    (run,) = json.loads(newcomer.muniment("runs", "--json").out)
+    assert newcomer.muniment("resume", run["id"]).code < 0
+    refused = newcomer.muniment("resume", run["id"])
+    assert refused.code == 4, refused
+
+    said = newcomer.muniment("runs", "explain", run["id"]).out
+    assert said.count("it may have happened") == 1, said
+    assert "unsafe" in said
+    assert "llm" not in said
+    tree = json.loads(newcomer.muniment("runs", "tree", run["id"], "--json").out)
+    told = [(one["type"], one["status"]) for one in tree["scopes"][""]]
+    assert [one for one in told if one[1]] == [
+        ("llm.requested", "repeated"),
+        ("llm.requested", "completed"),
+        ("tool.requested", "open"),
+    ]
+    for one in json.loads(newcomer.muniment("runs", "stats", "--json").out):
+        parts = ("completed", "failed", "open", "repeated")
+        assert one["requested"] == sum(one[name] for name in parts), one
+    assert "repeated" in newcomer.muniment("runs", "stats").out
+
+
 places = st.tuples(
     st.sampled_from(["one", "two"]),
     st.sampled_from(["", "a", "a/b"]),
@@ -94,7 +152,7 @@ def test_an_effect_is_open_by_its_last_event(
     assert [one.open for one in fold.view(state)] == ([waiting] if asked else [])
     assert sum(one.requested for one in fold.view(state)) == asked
     sums = fold.view(state)
-    assert all(one.requested >= one.completed + one.failed + one.open for one in sums)
+    assert all(one.repeated >= 0 for one in sums)
 
 
 NUMBERS = (True, -1, -(1 << 40), 1.5, "7", None, [7], {"$int": "7"})
