@@ -97,7 +97,7 @@ class LedgerPort:
     def register(self, declaration: EventType | EffectKind | type) -> None:
         """Add an event type, an effect kind, or a class of values."""
         if isinstance(declaration, EventType | EffectKind):
-            self._words.register(declaration)
+            self._words.register(declaration, "ledger.register")
         else:
             self.values = self.values.with_type(declaration)
 

@@ -28,7 +28,7 @@ from typing import TypeAlias, cast
 import pluggy
 
 from muniment import hookspecs
-from muniment.errors import CannotTellError, UsageError
+from muniment.errors import CannotTellError, MunimentError, UsageError
 from muniment.events.effect_kinds import EffectKind
 from muniment.events.types import EventType
 from muniment.formats.dsse import Signer, signer_from_uri
@@ -38,6 +38,11 @@ from muniment.runs.executors import Executor, Serial
 __all__ = ["Installed", "Plugins"]
 
 ALLOW_VARIABLE = "MUNIMENT_PLUGINS"
+_DECLARATIONS: Mapping[str, type[EventType | EffectKind]] = {
+    "event_types": EventType,
+    "effect_kinds": EffectKind,
+}
+"""Hook → the class of what it declares."""
 
 Exporter: TypeAlias = Callable[[hookspecs.ReadableLedger, str], bytes]
 
@@ -155,25 +160,27 @@ class Plugins:
             wanted = {name: arguments[name] for name in implementation.argnames}
             yield plugin, implementation.function(**wanted)
 
-    def declare(self, register: Callable[[EventType | EffectKind], None]) -> None:
-        """Register the event types and effect kinds of each plugin.
+    def declare(
+        self,
+        register: Callable[[EventType | EffectKind, str], None],
+        hooks: Iterable[str] = tuple(_DECLARATIONS),
+    ) -> None:
+        """Register what each plugin declares by *hooks*, with the plugin's name.
 
         Raises:
             CannotTellError: a plugin fails, or returns something else.
             UsageError: a name is taken; the place is the plugin.
 
         """
-        for hook, kind in (("event_types", EventType), ("effect_kinds", EffectKind)):
+        for hook in hooks:
+            kind = _DECLARATIONS[hook]
             for plugin, one in self.implementations(hook):
                 place = f"plugin {plugin}: {hook}"
                 with _loading(place):
-                    declared = [*cast("Iterable[object]", one.function())]
-                    for value in declared:
-                        if not isinstance(value, kind):
-                            raise TypeError(f"{value!r} is not an {kind.__name__}")
+                    declared = _listed(one.function(), kind)
                 try:
-                    for value in cast("list[EventType | EffectKind]", declared):
-                        register(value)
+                    for value in declared:
+                        register(value, f"plugin {plugin}")
                 except UsageError as error:
                     error.place = place
                     raise
@@ -248,6 +255,20 @@ class Plugins:
         return signer_from_uri(uri, schemes)
 
 
+def _listed(
+    told: object, kind: type[EventType | EffectKind]
+) -> list[EventType | EffectKind]:
+    """Return what a hook *told*, which should be a list of one *kind*."""
+    if isinstance(told, kind) or not isinstance(told, Iterable):
+        got = f"one {kind.__name__}" if isinstance(told, kind) else f"{told!r:.80}"
+        raise _Misdeclared(f"it returned {got}, not a list of {kind.__name__}")
+    listed = [*cast("Iterable[EventType | EffectKind]", told)]
+    for value in listed:
+        if not isinstance(value, kind):
+            raise _Misdeclared(f"{value!r:.80} is not an {kind.__name__}")
+    return listed
+
+
 @lru_cache(maxsize=4)
 def _entry_points(_: tuple[str, ...]) -> importlib.metadata.EntryPoints:
     """Return the group's entry points, cached by ``sys.path``: reading them is slow."""
@@ -263,14 +284,19 @@ def _released(distribution: importlib.metadata.Distribution | None) -> tuple[str
     return metadata["Name"], metadata["Version"]
 
 
+class _Misdeclared(TypeError):
+    """A hook returned something else than it should."""
+
+
 @contextmanager
 def _loading(place: str) -> Generator[None]:
     """Turn whatever a plugin raises while it is loaded into one line."""
     try:
         yield
     except Exception as error:
+        ours = isinstance(error, MunimentError | _Misdeclared)
         raise CannotTellError(
-            f"{type(error).__name__}: {error}",
+            str(error) if ours else f"{type(error).__name__}: {error}",
             rule="plugin/load",
             place=place,
             remedy=f"repair or uninstall it, or leave it out of {ALLOW_VARIABLE}",

@@ -1,6 +1,6 @@
 """Loading one plugin in a process of its own, and saying what is wrong with it.
 
-    python -m muniment_cli.diagnosis.plugin_probe NAME   →   {"name":"capsule","hooks":[…],"faults":[…]}
+    python -m muniment_cli.diagnosis.plugin_probe NAME   →   {"name":"capsule","hooks":[…],"faults":[…],"types":[…]}
 
 Rules: a plugin that ends the process, hangs or prints harms only this process. A
 plugin's declarations are checked, never used.
@@ -17,6 +17,9 @@ from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
+    from muniment.events.effect_kinds import EffectKind
+    from muniment.events.types import EventType
+    from muniment.events.vocabulary import Vocabulary
     from muniment.plugins import Plugins
 
 __all__ = ["Probe", "probe", "probe_apart"]
@@ -44,19 +47,23 @@ def probe_apart(name: str) -> Probe:
 
 
 def probe(name: str) -> Probe:
-    """Load the plugin *name* alone, and return its hooks and its faults."""
+    """Load the plugin *name* alone; return its hooks, faults and new event types."""
     from muniment.errors import MunimentError
+    from muniment.events.vocabulary import Vocabulary
     from muniment.plugins import Plugins
 
-    plugins = Plugins([name])
+    plugins, words = Plugins([name]), Vocabulary()
+    known = {one.name for one in words.types}
     try:
         hooks = plugins.hooks_of(name)
-        faults = [*_unknown(plugins), *_declared(plugins), *_commands(plugins, name)]
+        faults = [*_unknown(plugins), *_declared(plugins, words)]
+        faults += [*_projections(plugins), *_commands(plugins, name)]
     except MunimentError as error:
         return {"name": name, "hooks": [], "faults": [str(error)]}
     if not hooks:
         faults.insert(0, "it takes no hook: mark its functions with @hookimpl")
-    return {"name": name, "hooks": hooks, "faults": faults}
+    types = [one.name for one in words.types if one.name not in known]
+    return {"name": name, "hooks": hooks, "faults": faults, "types": types}
 
 
 def _unknown(plugins: Plugins) -> Iterable[str]:
@@ -69,31 +76,43 @@ def _unknown(plugins: Plugins) -> Iterable[str]:
         yield str(error).splitlines()[0]
 
 
-def _declared(plugins: Plugins) -> Iterable[str]:
-    """Yield the faults of the types, kinds and signers that it declares."""
-    from muniment.events.effect_kinds import EffectKind
-    from muniment.events.types import EventType
+def _declared(plugins: Plugins, words: Vocabulary) -> Iterable[str]:
+    """Yield the faults of the types and kinds that it declares; add them to *words*."""
+    from muniment.errors import MunimentError, UsageError
+
+    for hook in ("event_types", "effect_kinds"):
+        taken: list[str] = []
+
+        def register(one: EventType | EffectKind, by: str) -> None:
+            try:
+                words.register(one, by)
+            except UsageError as error:
+                taken.append(f"{error.message} [{error.rule}]; {error.remedy}")  # noqa: B023 - called in this turn
+
+        try:
+            plugins.declare(register, [hook])
+        except MunimentError as error:
+            yield f"{hook}: {error.message}"
+        yield from (f"{hook}: {one}" for one in taken)
+
+
+def _projections(plugins: Plugins) -> Iterable[str]:
+    """Yield the faults of the projections that it declares."""
     from muniment.queries.projections import Projection
 
-    wanted: tuple[tuple[str, type], ...] = (
-        ("event_types", EventType),
-        ("effect_kinds", EffectKind),
-        ("projections", Projection),
-    )
-    for hook, expected in wanted:
-        try:
-            answers = [
-                one
-                for _, listed in plugins.ask(hook)
-                for one in cast("Iterable[object]", listed)
-            ]
-        except Exception as error:  # noqa: BLE001 - what it raised is the finding
-            yield f"{hook}: {type(error).__name__}: {error}"
-            continue
-        for one in answers:
-            declared = one if isinstance(one, type) else type(one)
-            if not issubclass(declared, expected):
-                yield f"{hook}: {one!r} is not an {expected.__name__}"
+    try:
+        answers = [
+            one
+            for _, listed in plugins.ask("projections")
+            for one in cast("Iterable[object]", listed)
+        ]
+    except Exception as error:  # noqa: BLE001 - what it raised is the finding
+        yield f"projections: {type(error).__name__}: {error}"
+        return
+    for one in answers:
+        declared = one if isinstance(one, type) else type(one)
+        if not issubclass(declared, Projection):
+            yield f"projections: {one!r} is not a Projection"
 
 
 def _commands(plugins: Plugins, name: str) -> Iterable[str]:

@@ -282,10 +282,11 @@ def _no_mapping(name: str, data: object) -> RefusedError:
 class EventTypes:
     """The registry: every type that may be appended to a ledger."""
 
-    def __init__(self, types: Iterable[EventType] = ()) -> None:
+    def __init__(self, types: Iterable[EventType] = (), by: str = "") -> None:
         self._types: dict[str, EventType] = {}
+        self._by: dict[str, str] = {}
         for one in types:
-            self.register(one)
+            self.register(one, by)
 
     def __iter__(self) -> Iterator[EventType]:
         return iter(self._types.values())
@@ -293,17 +294,20 @@ class EventTypes:
     def __contains__(self, name: str) -> bool:
         return name in self._types
 
-    def register(self, event_type: EventType) -> None:
-        """Add *event_type*; the same name twice is refused."""
+    def register(self, event_type: EventType, by: str = "") -> None:
+        """Add *event_type*, declared *by* somebody; the same name twice is refused."""
         known = self._types.get(event_type.name)
         if known is not None and known is not event_type:
+            first = self._by[event_type.name]
             raise UsageError(
-                f"the event type {event_type.name} is registered already",
+                f"the event type {event_type.name} is registered already"
+                f"{first and f', by {first}'}",
                 rule="event/type-twice",
                 place=event_type.model.__qualname__,
                 remedy="plugins put their own name first: `myplugin.thing_done`",
             )
         self._types[event_type.name] = event_type
+        self._by.setdefault(event_type.name, by)
 
     def find(self, name: str) -> EventType | None:
         """Return the type *name*, or None."""

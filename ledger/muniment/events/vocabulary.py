@@ -1,11 +1,11 @@
 """The vocabulary of one ledger: the event types and effect kinds that it knows.
 
     words = Vocabulary()
-    words.register(EffectKind("sensor", source="data"))
+    words.register(EffectKind("sensor", source="data"), "plugin lab")
     words.types.find("sensor.requested")
 
 Rules: the kernel's are there from the start. A kind brings the types of its events; no
-name can be registered twice.
+name can be registered twice, and the error says who was first.
 """
 
 from __future__ import annotations
@@ -16,26 +16,28 @@ from muniment.events.types import EventType, EventTypes
 
 __all__ = ["Vocabulary"]
 
+_KERNEL = "muniment itself"
+
 
 class Vocabulary:
     """Event types and effect kinds, by name."""
 
     def __init__(self) -> None:
-        self.types = EventTypes(KERNEL_TYPES)
+        self.types = EventTypes(KERNEL_TYPES, _KERNEL)
         self.kinds: dict[str, EffectKind] = {}
         for kind in KERNEL_KINDS:
-            self.register(kind)
+            self.register(kind, _KERNEL)
 
-    def register(self, declaration: EventType | EffectKind) -> None:
-        """Add an event type, or an effect kind with the types of its events.
+    def register(self, declaration: EventType | EffectKind, by: str) -> None:
+        """Add what *by* declares: an event type, or a kind with its events' types.
 
         Raises:
             UsageError: the name is taken.
 
         """
         if isinstance(declaration, EventType):
-            self.types.register(declaration)
+            self.types.register(declaration, by)
             return
         for event_type in effect_types(declaration.name, declaration.helps):
-            self.types.register(event_type)
+            self.types.register(event_type, by)
         self.kinds[declaration.name] = declaration

@@ -10,7 +10,22 @@ import pytest
 
 from muniment_cli.diagnosis.plugin_probe import probe_apart
 
+DECLARES = """
+from muniment import EffectKind, EventType, PlainData, hookimpl
+class Data(PlainData):
+    text: str
+"""
 BROKEN = {
+    "taking": f"{DECLARES}"
+    "@hookimpl\ndef event_types(): return [EventType('note.added', Data)]\n",
+    "kernelly": f"{DECLARES}@hookimpl\ndef effect_kinds(): return [EffectKind('llm')]\n",
+    "alone": f"{DECLARES}"
+    "@hookimpl\ndef event_types(): return EventType('alone.done', Data)\n",
+    "single": f"{DECLARES}@hookimpl\ndef effect_kinds(): return EffectKind('single')\n",
+    "capital": f"{DECLARES}"
+    "@hookimpl\ndef event_types(): return [EventType('Capital', Data)]\n",
+    "wavering": f"{DECLARES}"
+    "@hookimpl\ndef effect_kinds(): return [EffectKind('dose', on_doubt='aks')]\n",
     "raising": "raise ValueError('oh')\n",
     "leaving": "import os\nos._exit(3)\n",
     "noisy": "print('{}')\n",
@@ -23,6 +38,13 @@ BROKEN = {
     "@hookimpl\ndef after_append(thing): pass\n",
 }
 SAID = {
+    "taking": "event_types: the event type note.added is registered already, by "
+    "muniment itself [event/type-twice]",
+    "kernelly": "effect_kinds: the event type llm.requested is registered already",
+    "alone": "event_types: it returned one EventType, not a list",
+    "single": "effect_kinds: it returned one EffectKind, not a list",
+    "capital": "event_types: 'Capital' is not an event type's name",
+    "wavering": "effect_kinds: EffectKind: on_doubt is 'aks' in 'dose'",
     "raising": "ValueError: oh",
     "leaving": "ends the process, with code 3",
     "noisy": "takes no hook",
@@ -90,17 +112,24 @@ def test_what_is_wrong_is_said(shell: Any, stranger: Any, name: str) -> None:
 
 
 def test_two_that_clash_are_told(shell: Any, stranger: Any) -> None:
-    """Each may be sound alone; `doctor` says which one has a name twice."""
+    """Each may be sound alone; `check` of either and `doctor` name both of them."""
     text = "from muniment import EffectKind, hookimpl\n"
     text += "@hookimpl\ndef effect_kinds(): return [EffectKind('dose')]\n"
     stranger("first", text)
+    assert shell("plugins", "check", "first").code == 0
     stranger("other", text)
-    assert shell("plugins", "check", "first", "other").code == 0
+    for name, with_ in (("first", "other"), ("other", "first")):
+        checked = shell("plugins", "check", name)
+        assert checked.code == 1
+        assert f"plugin {with_} ({with_} 2.0) declares the same" in checked.out
+        assert "dose.requested" in checked.out
+        assert "[event/type-twice]" in checked.out
+    assert shell("plugins", "check", "capsule").code == 0
     done = shell("doctor", "--json")
     assert done.code == 1
     (bad,) = (one for one in done.json if one["verdict"] == "bad")
     assert bad["seen"].startswith("plugin ")
-    assert "dose.requested is registered already" in bad["seen"]
+    assert "dose.requested is registered already, by plugin " in bad["seen"]
 
 
 def test_a_sound_plugin_passes(shell: Any, stranger: Any) -> None:

@@ -46,6 +46,24 @@ class Clashing:
         return [EventType("review.finished", ReviewFinished)]
 
 
+class Early:
+    """Adds an event type that the kernel has."""
+
+    @hookimpl
+    def event_types(self) -> list[EventType]:
+        """Add ``note.added`` once more."""
+        return [EventType("note.added", ReviewFinished)]
+
+
+class Misspelt:
+    """Adds an event type whose name no type may have."""
+
+    @hookimpl
+    def event_types(self) -> list[EventType]:
+        """Add ``Review``."""
+        return [EventType("Review", ReviewFinished)]
+
+
 class Raising:
     """Does not say what it adds."""
 
@@ -67,11 +85,34 @@ class Mistaken:
 @pytest.mark.parametrize(
     ("plugin", "said"),
     [
-        (Clashing(), "plugin second: event_types: .*review.finished is registered"),
+        (
+            Clashing(),
+            (
+                "plugin second: event_types: .*review.finished is registered already, by "
+                r"plugin first \[event/type-twice\]"
+            ),
+        ),
+        (
+            Early(),
+            (
+                "plugin second: event_types: .*note.added is registered already, by "
+                r"muniment itself \[event/type-twice\]"
+            ),
+        ),
         (Raising(), "plugin second: effect_kinds: ValueError: boom .*plugin/load"),
-        (Mistaken(), "plugin second: effect_kinds: TypeError: .*plugin/load"),
+        (
+            Mistaken(),
+            (
+                r"plugin second: effect_kinds: it returned one EffectKind, "
+                r"not a list of EffectKind \[plugin/load\]"
+            ),
+        ),
+        (
+            Misspelt(),
+            r"plugin second: event_types: 'Review' is not .*\[event/type-name\]",
+        ),
     ],
-    ids=["clashing", "raising", "mistaken"],
+    ids=["clashing", "early", "raising", "mistaken", "misspelt"],
 )
 def test_who_declares_what_cannot_be_is_named(
     tmp_path: Path, plugin: object, said: str

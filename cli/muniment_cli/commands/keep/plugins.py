@@ -1,11 +1,13 @@
 """``muniment plugins``: installed plugins, whether they may load, and their hooks.
 
 Rules: a plugin that is not allowed is not imported. Each of the others is loaded in a
-process of its own, so that a broken one is reported and harms nothing.
+process of its own, so that a broken one is reported and harms nothing. All of them are,
+even if one is asked about: a name that two declare is a fault of both.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
@@ -19,6 +21,7 @@ from muniment_cli.terminal.output import Cell, hint, prose, say, show_json, tabl
 if TYPE_CHECKING:
     from muniment.encoding.canonical import JsonValue
     from muniment.plugins import Installed
+    from muniment_cli.diagnosis.plugin_probe import Probe
 
 __all__ = ["command"]
 
@@ -88,7 +91,8 @@ def list_plugins(as_json: bool) -> int:
 def check_plugins(names: tuple[str, ...], as_json: bool) -> int:
     """Load each plugin in isolation, and say what is wrong.
 
-    Exit code 0 if all that are allowed load, 1 if one does not.
+    What it declares is read, and compared with what the other plugins declare. Exit
+    code 0 if nothing is wrong with those that are allowed, 1 if something is.
     """
     found = _examined(names)
     broken = [one for one in found if one.faults]
@@ -116,15 +120,35 @@ def _examined(names: tuple[str, ...] = ()) -> list[Examined]:
             rule="plugin/unknown",
             remedy=f"installed are: {', '.join(one.name for one in installed)}",
         )
-    chosen = [one for one in installed if not names or one.name in names]
-    allowed = [one.name for one in chosen if one.allowed]
+    allowed = [one.name for one in installed if one.allowed]
     with ThreadPoolExecutor(AT_ONCE) as pool:
         probes = dict(zip(allowed, pool.map(probe_apart, allowed), strict=True))
     return [
         Examined(
             one,
             cast("list[str]", probes.get(one.name, {}).get("hooks", [])),
-            cast("list[str]", probes.get(one.name, {}).get("faults", [])),
+            [
+                *cast("list[str]", probes.get(one.name, {}).get("faults", [])),
+                *_shared(one, installed, probes),
+            ],
         )
-        for one in chosen
+        for one in installed
+        if not names or one.name in names
     ]
+
+
+def _shared(
+    one: Installed, installed: Iterable[Installed], probes: dict[str, Probe]
+) -> Iterator[str]:
+    """Yield the event types that *one* declares, and another plugin, too."""
+    mine = set(probes.get(one.name, {}).get("types", []))
+    for other in installed:
+        if other.name == one.name:
+            continue
+        both = sorted(mine & set(probes.get(other.name, {}).get("types", [])))
+        if both:
+            yield (
+                f"plugin {other.name} ({other.distribution} {other.version}) declares "
+                f"the same event types: {', '.join(both)} [event/type-twice]; "
+                "rename them in one, or leave one out of MUNIMENT_PLUGINS"
+            )
