@@ -9,7 +9,8 @@ Rules:
 - An error is one line on stderr: ``error: place: message [rule]; remedy``; with
   ``--json`` or ``--jsonl`` it is one JSON document there. ``--debug`` adds the traceback.
 - Only the answer goes to stdout.
-- An unexpected exception is reported as what it is: a bug in muniment, exit code 3.
+- An unexpected exception is reported as what it is: a bug in muniment, or in the plugin
+  whose command it is; exit code 3.
 - An answer that cannot be printed, as on a full disk, is an error like any other; so is
   an answer lost because stdout was closed beforehand.
 """
@@ -21,8 +22,8 @@ import json
 import os
 import sys
 import warnings
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, cast
 
 import click
@@ -30,6 +31,7 @@ import click
 from muniment_cli.shell.closed_streams import open_what_is_closed
 from muniment_cli.shell.group import command_line
 from muniment_cli.shell.sudden_end import no_sudden_end
+from muniment_cli.shell.table import Entry, plugin_entries
 from muniment_cli.terminal.advice import advised, ledger_named
 
 if TYPE_CHECKING:
@@ -104,11 +106,41 @@ def _invoke(args: list[str]) -> int:
         return shell_complete(group, {}, "muniment", COMPLETION_VARIABLE, instruction)
     colour = False if os.environ.get("NO_COLOR") else None
     try:
-        with group.make_context("muniment", args, color=colour) as ctx:
+        with group.make_context("muniment", args, color=colour) as ctx, _blaming(ctx):
             result: object = group.invoke(ctx)
     except click.exceptions.Exit as done:
         return done.exit_code
     return result if type(result) is int else 0
+
+
+@contextmanager
+def _blaming(ctx: click.Context) -> Generator[None]:
+    """Name the plugin whose command raises what else would be a bug in muniment."""
+    try:
+        yield
+    except (click.exceptions.Exit, click.exceptions.Abort, BrokenPipeError):
+        raise
+    except Exception as error:
+        named = ctx.invoked_subcommand
+        entry = next((one for one in plugin_entries() if one.name == named), None)
+        if entry is None or _as_ours(error).rule != "cli/bug":
+            raise
+        raise _of_plugin(entry, error) from error
+
+
+def _of_plugin(entry: Entry, error: Exception) -> MunimentError:
+    from muniment.errors import CannotTellError
+
+    plugin = f"the plugin {entry.origin}"
+    remedy = f"this is a bug in {plugin}, not in muniment; --debug shows more"
+    if isinstance(error, ModuleNotFoundError):
+        remedy = f"install {error.name}, which {plugin} needs; --debug shows more"
+    return CannotTellError(
+        f"{type(error).__name__}: {error}",
+        rule="plugin/command",
+        place=f"command {entry.name} {entry.help}",
+        remedy=remedy,
+    )
 
 
 def _report(error: Exception, own: Sequence[str]) -> int:

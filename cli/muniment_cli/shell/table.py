@@ -25,6 +25,8 @@ class Entry(NamedTuple):
     target: str
     """``module:attribute``."""
     help: str
+    origin: str = ""
+    """The distribution of a plugin's command; empty for muniment's own."""
 
 
 def _section(title: str, **commands: str) -> tuple[str, tuple[Entry, ...]]:
@@ -96,8 +98,8 @@ def plugin_entries() -> Iterator[Entry]:
     own = entries()
     for point in sorted(entry_points(group=PLUGIN_GROUP), key=lambda one: one.name):
         if point.name not in own:
-            origin = "a plugin" if point.dist is None else point.dist.name
-            yield Entry(point.name, point.value, f"(from {origin})")
+            origin = point.value if point.dist is None else point.dist.name
+            yield Entry(point.name, point.value, f"(from {origin})", origin)
 
 
 def _any_offered() -> bool:

@@ -274,69 +274,6 @@ def test_plugin_commands_are_listed_without_being_imported(tmp_path: Path) -> No
     assert run("greet") == "hello\nTrue\n"
 
 
-COMMANDS = """
-import click, muniment
-
-@click.group()
-def group(): pass
-
-@group.command()
-def size():
-    with muniment.open(readonly=True) as ledger:
-        click.echo(ledger.path)
-"""
-
-
-@pytest.mark.parametrize(
-    "line",
-    ["--ledger {} group size", "group --ledger {} size", "group size --ledger={}"],
-)
-def test_a_plugins_command_opens_the_ledger_that_is_named(
-    tmp_path: Path, made: Path, line: str
-) -> None:
-    """``--ledger`` counts for `muniment.open`, wherever it stands, above what is near."""
-    env = _with_command(tmp_path, "group = stranger_command:group", COMMANDS)
-    subprocess.run([INSTALLED, "init"], cwd=tmp_path, env=env, check=True)
-    done = subprocess.run(
-        [INSTALLED, *line.format(made).split()],
-        cwd=tmp_path,
-        env=env,
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    assert done.stdout.strip() == str(made.resolve())
-
-
-@pytest.mark.parametrize(
-    ("target", "text"),
-    [("nowhere:x", ""), ("stranger_command:x", ""), ("stranger_command:x", "x = 1")],
-)
-def test_a_plugins_command_that_cannot_be_loaded_is_the_plugins_fault(
-    tmp_path: Path, target: str, text: str
-) -> None:
-    """It is named with its package, and is not called a bug of ours."""
-    env = _with_command(tmp_path, f"odd = {target}", text)
-    done = subprocess.run(
-        [INSTALLED, "odd"], env=env, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 3
-    assert "command odd (from stranger)" in done.stderr
-    assert "[plugin/load]" in done.stderr
-
-
-def _with_command(place: Path, entry: str, text: str) -> dict[str, str]:
-    """Install a command below *place*; return the environment that has it."""
-    info = place / "stranger-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text(
-        "Metadata-Version: 2.1\nName: stranger\nVersion: 1\n"
-    )
-    (info / "entry_points.txt").write_text(f"[muniment.commands]\n{entry}\n")
-    (place / "stranger_command.py").write_text(text)
-    return {**os.environ, "PYTHONPATH": str(place)}
-
-
 def completed(line: str, word: int) -> list[str]:
     """Return what bash would be offered."""
     env = {

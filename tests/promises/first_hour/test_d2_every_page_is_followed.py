@@ -161,7 +161,7 @@ SITUATIONS = {
     "hooks.md": Situation(
         unrun={
             "[project.entry-points.muniment]": "see test_third_party.py",
-            '[project.entry-points."muniment.commands"]': "see test_conduct.py",
+            '[project.entry-points."muniment.commands"]': "see test_commands_of_plugins.py",
         }
     ),
 }
