@@ -12,7 +12,6 @@ Rules:
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -127,16 +126,7 @@ class LedgerPort:
 
         """
         self._extend()
-        try:
-            return self._words.kinds[name]
-        except KeyError:
-            near = difflib.get_close_matches(name, self._words.kinds, n=1)
-            hint = f"did you mean {near[0]}? " if near else ""
-            raise UsageError(
-                f"no effect kind is called {name!r}",
-                rule="effect/kind-unknown",
-                remedy=f"{hint}declare one with ledger.register(EffectKind({name!r}))",
-            ) from None
+        return self._words.kind(name)
 
     def refuse_reserved(self, name: str) -> None:
         """Refuse types that only the kernel writes."""

@@ -93,7 +93,11 @@ class EffectKind:
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
-            raise _odd(f"{self.name!r} is not the name of an effect kind", "`sensor`")
+            raise _odd(
+                f"{self.name!r} is not the name of an effect kind: it has words, joined "
+                "by dots, each of a-z, 0-9 and _, with a letter first",
+                "`sensor`",
+            )
         for what, given, known in (
             ("source", self.source, get_args(Source)),
             ("magnitude", self.magnitude, get_args(Magnitude)),

@@ -158,7 +158,8 @@ class EventType:
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
             raise UsageError(
-                f"{self.name!r} is not an event type's name",
+                f"{self.name!r} is not an event type's name: it has two words or more, "
+                "joined by dots, each of a-z, 0-9 and _, with a letter first",
                 rule="event/type-name",
                 remedy="use noun.past_participle, such as `review.finished`",
             )
@@ -328,5 +329,6 @@ class EventTypes:
             raise UsageError(
                 f"no event type is called {name!r}",
                 rule="event/type-unknown",
-                remedy=f"{hint}plugins add types through the event_types hook",
+                remedy=f"{hint}plugins add types through the event_types hook, if they "
+                "may load: see `muniment plugins`; programs add them with ledger.register",
             ) from None

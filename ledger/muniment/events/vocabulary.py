@@ -10,6 +10,9 @@ name can be registered twice, and the error says who was first.
 
 from __future__ import annotations
 
+import difflib
+
+from muniment.errors import UsageError
 from muniment.events.effect_kinds import KERNEL_KINDS, EffectKind
 from muniment.events.kernel_types import KERNEL_TYPES, effect_types
 from muniment.events.types import EventType, EventTypes
@@ -41,3 +44,23 @@ class Vocabulary:
         for event_type in effect_types(declaration.name, declaration.helps):
             self.types.register(event_type, by)
         self.kinds[declaration.name] = declaration
+
+    def kind(self, name: str) -> EffectKind:
+        """Return the effect kind *name*.
+
+        Raises:
+            UsageError: it is not declared; the message names the nearest.
+
+        """
+        try:
+            return self.kinds[name]
+        except KeyError:
+            near = difflib.get_close_matches(name, self.kinds, n=1)
+            hint = f"did you mean {near[0]}? " if near else ""
+            raise UsageError(
+                f"no effect kind is called {name!r}",
+                rule="effect/kind-unknown",
+                remedy=f"{hint}plugins add kinds through the effect_kinds hook, if they "
+                "may load: see `muniment plugins`; programs add them with "
+                f"ledger.register(EffectKind({name!r}))",
+            ) from None

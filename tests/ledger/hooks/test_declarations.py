@@ -145,6 +145,32 @@ def test_a_kind_is_refused_where_it_is_declared(
         EffectKind(name, **fields)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("name", ["Review", "review", "lab.Done", "lab.is-done", "a.1"])
+def test_a_refused_name_says_what_a_name_has(name: str) -> None:
+    """Which characters are allowed need not be guessed."""
+    letters = "joined by dots, each of a-z, 0-9 and _, with a letter first"
+    with pytest.raises(
+        UsageError, match=rf"two words or more, {letters} \[event/type-n"
+    ):
+        EventType(name, ReviewFinished)
+    if name != "review":
+        with pytest.raises(UsageError, match=rf"has words, {letters} \[effect/kind\]"):
+            EffectKind(name)
+
+
+def test_a_kind_or_type_of_a_plugin_that_may_not_load_is_told(tmp_path: Path) -> None:
+    """The remedy speaks of plugins, not only of what the program could declare."""
+
+    def program(run: Run) -> None:
+        with pytest.raises(UsageError, match="the effect_kinds hook, if they may load"):
+            run.effect("review", {}, lambda _: 2)
+
+    with Ledger.create(tmp_path / "ledger.db", plugins=[]) as ledger:
+        with pytest.raises(UsageError, match="the event_types hook, if they may load"):
+            ledger.append("review.finished", {"score": 1})
+        assert ledger.execute(program).status == "completed"
+
+
 class Odd(EventData):
     """Marks as text what is none."""
 
