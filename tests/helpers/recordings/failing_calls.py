@@ -251,7 +251,8 @@ class Failing(Answering):
             one.close()
         super().__exit__()
 
-    def _over(self, stream: socket.socket, name: str) -> None:
+    def _over(self, stream: socket.socket, path: str) -> None:
+        name = path.rpartition("/")[2]
         if name.startswith("reset"):
             stream.setsockopt(
                 socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)
@@ -260,7 +261,7 @@ class Failing(Answering):
             return
         if name.startswith("held"):
             self.sent.touch()
-        super()._over(stream, name)
+        super()._over(stream, path)
 
 
 def _certificate(place: Path) -> Path:

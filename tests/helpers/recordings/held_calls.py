@@ -3,8 +3,8 @@ r"""Calls that are struck while their server holds the answer, and programs that
     with Holding(folder) as server:
         …   # python agent.py server.url folder/sent sized-1 chunked-0
 
-Rules: the server sends a beginning of an answer, then makes the file ``sent``, and sends no
-more. A call is struck once it has all of that beginning, however long that takes. In a
+Rules: the server sends a beginning of an answer, then writes to the file ``sent`` whose it
+was, and sends no more: a call that was struck before may be answered late. A call is struck once it has all of that beginning, however long that takes. In a
 replay nobody is sent anything; there, a task is struck once it asked and was given as much,
 and Ctrl-C is in the record.
 
@@ -81,8 +81,13 @@ def told(error):
         error = known[0] or (None if known[2] else known[1])
     return found
 CONTEXT = ssl.create_default_context()  # to make one takes longer than a call
-def begin():
-    if os.path.exists(SENT): os.unlink(SENT)
+def begin(url):
+    global CALLED
+    CALLED = url.removeprefix(URL)
+    return url
+def is_sent():
+    if not os.path.exists(SENT): return False
+    with open(SENT) as file: return file.read() == CALLED
 def end(way, how, name, seen, error):
     given = [one for one in seen if not isinstance(one, str)]
     given.append("".join(one for one in seen if isinstance(one, str)))
@@ -141,7 +146,7 @@ def struck_by(what):
         def is_more(patience):
             return select.select([stream], [], [], patience)[0]
         while not is_more(0.002):
-            if os.path.exists(SENT) and not is_more(0):
+            if is_sent() and not is_more(0):
                 raise what()
     return strike
 
@@ -183,10 +188,10 @@ def is_struck(way, what, name):  # each stop meets each way, and each moment
 for way, (what, make), name in itertools.product(WAYS, WHATS.items(), NAMES):
     if not is_struck(way, what, name): continue
     seen, error = [], None
-    begin()
+    url = begin(f"{URL}/{way.__name__}/{what}/{name}")
     if not OFFLINE: sys.setprofile(struck_by(make))
     try:
-        way(f"{URL}/{way.__name__}/{what}/{name}", seen)
+        way(url, seen)
     except BaseException as failed:
         error = failed
     finally:
@@ -230,7 +235,7 @@ async def waited_for(call):
 async def held(way, name, seen, before):
     def is_due():
         is_asked = asked > before or not RECORDED
-        return is_asked and (OFFLINE or os.path.exists(SENT))
+        return is_asked and (OFFLINE or is_sent())
     while not is_due() or not is_given(way, name, seen):
         await asyncio.sleep(0.002)
 async def strikes(*known):
@@ -289,8 +294,8 @@ def is_given(way, name, seen):
     return bool(seen) and len("".join(seen[1:])) == int(size)
 async def struck(way, how, name):
     seen, error = [], None
-    begin()
-    call = way(f"{URL}/{way.__name__}/{how.__name__}/{name}", seen, LONG if how is total else None)
+    url = begin(f"{URL}/{way.__name__}/{how.__name__}/{name}")
+    call = way(url, seen, LONG if how is total else None)
     striking = asyncio.ensure_future(strikes(way, name, seen, asked))
     try:
         await how(call)
@@ -315,16 +320,16 @@ async def stops(way, where, what, name, seen):
     await asyncio.sleep(LONG)
 async def stopped(way, how, name, seen, met):
     where, what = how.split()
+    url = begin(f"{URL}/{way.__name__}/{where}-{what}/{name}")
     striking = asyncio.ensure_future(stops(way, where, what, name, seen))
     try:
-        await way(f"{URL}/{way.__name__}/{where}-{what}/{name}", seen, None)
+        await way(url, seen, None)
     except BaseException as error:
         met.append(error)
         raise
 for at, (way, how) in enumerate(itertools.product(WAYS, LEAVING)):
     name = AT[(at + at // len(LEAVING)) % len(AT)] if "hook" not in how else AT[0]
     seen, met, left = [], [], None
-    begin()
     hook = STOPS[how.split()[1]] if "hook" in how else None
     runner = asyncio.Runner(loop_factory=Loop)
     try:
@@ -356,8 +361,7 @@ async def read(way, how, url, seen):
             async for one in way(r.content): seen.append(one)
 async def struck(way, how, name):
     seen, error = [], None
-    begin()
-    call = read(way, how, f"{URL}/{way.__name__}/{how.__name__}/{name}", seen)
+    call = read(way, how, begin(f"{URL}/{way.__name__}/{how.__name__}/{name}"), seen)
     recorded = OFFLINE and how is sock_read  # it is an error of the call: nothing strikes
     striking = asyncio.ensure_future(asyncio.sleep(0) if recorded else strikes(way, name, seen, asked))
     try:
@@ -382,10 +386,10 @@ class Holding(Answering):
     """The server, for as long as its context lasts."""
 
     def __init__(self, sent: Path) -> None:
-        """Make the file *sent* when a beginning was sent."""
+        """Write to the file *sent* to which path a beginning was sent."""
         super().__init__(BEGINNINGS | BODIES, held=BEGINNINGS.keys() | BODIES.keys())
         self._sent = sent
 
-    def _over(self, stream: socket.socket, name: str) -> None:
-        self._sent.touch()
-        super()._over(stream, name)
+    def _over(self, stream: socket.socket, path: str) -> None:
+        self._sent.write_text(path)
+        super()._over(stream, path)

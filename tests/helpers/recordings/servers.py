@@ -93,16 +93,16 @@ class Answering:
                     return
                 asked += more
             stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            name = asked.split(b" ")[1].rpartition(b"/")[2].decode()
-            answer = self._answers[name]
+            path = asked.split(b" ")[1].decode()
+            answer = self._answers[path.rpartition("/")[2]]
             for piece in [answer] if isinstance(answer, bytes) else answer:
                 stream.sendall(piece)
                 time.sleep(self._pause)
-            self._over(stream, name)
+            self._over(stream, path)
 
-    def _over(self, stream: socket.socket, name: str) -> None:
-        """End the answer *name* on *stream*."""
-        if name not in self._held:
+    def _over(self, stream: socket.socket, path: str) -> None:
+        """End the answer to *path* on *stream*."""
+        if path.rpartition("/")[2] not in self._held:
             stream.shutdown(socket.SHUT_WR)
         while stream.recv(65536):  # or what it got would be reset
             pass

@@ -155,12 +155,15 @@ class Nowhere(asyncio.Transport):
 
     async def taken(self, payload: Any) -> None:
         """Wait until all of *payload* was read: no two pieces are read as one."""
+        loop = asyncio.get_running_loop()
         while getattr(payload, "_buffer", None) and not is_wanted(payload):
-            if self._closing:  # `wait_for` may have missed that it was cancelled
-                raise asyncio.CancelledError
             self.read.clear()
-            with suppress(asyncio.TimeoutError):  # some versions do not tell
-                await asyncio.wait_for(self.read.wait(), _UNREAD)
+            # Some versions do not tell. `wait_for` would lose that this is cancelled.
+            looks = loop.call_later(_UNREAD, self.read.set)
+            try:
+                await self.read.wait()
+            finally:
+                looks.cancel()
 
     def write(self, data: Any) -> None:
         """Forget *data*."""
