@@ -3,10 +3,11 @@ r"""Calls that are struck while their server holds the answer, and programs that
     with Holding(folder) as server:
         …   # python agent.py server.url folder/sent sized-1 chunked-0
 
-Rules: the server sends a beginning of an answer, then writes to the file ``sent`` whose it
-was, and sends no more: a call that was struck before may be answered late. A call is struck once it has all of that beginning, however long that takes. In a
-replay nobody is sent anything; there, a task is struck once it asked and was given as much,
-and Ctrl-C is in the record.
+Rules: the server sends a beginning of an answer, then adds to the file ``sent`` whose it
+was, and sends no more: a call that was struck before may be answered late. A call is
+struck once it has all of that beginning, however long that takes. In a replay nobody is
+sent anything; there, a task is struck once it asked and was given as much, and Ctrl-C is
+in the record.
 
 The program prints for each way of asking, what strikes and what was sent: what it was
 given, and the error with all that it comes from.
@@ -85,9 +86,10 @@ def begin(url):
     global CALLED
     CALLED = url.removeprefix(URL)
     return url
+if os.path.exists(SENT): os.unlink(SENT)
 def is_sent():
     if not os.path.exists(SENT): return False
-    with open(SENT) as file: return file.read() == CALLED
+    with open(SENT) as file: return CALLED in file.read().split()
 def end(way, how, name, seen, error):
     given = [one for one in seen if not isinstance(one, str)]
     given.append("".join(one for one in seen if isinstance(one, str)))
@@ -386,10 +388,11 @@ class Holding(Answering):
     """The server, for as long as its context lasts."""
 
     def __init__(self, sent: Path) -> None:
-        """Write to the file *sent* to which path a beginning was sent."""
+        """Add to the file *sent* to which path a beginning was sent."""
         super().__init__(BEGINNINGS | BODIES, held=BEGINNINGS.keys() | BODIES.keys())
         self._sent = sent
 
     def _over(self, stream: socket.socket, path: str) -> None:
-        self._sent.write_text(path)
+        with self._sent.open("a") as file:
+            file.write(f"{path}\n")
         super()._over(stream, path)
