@@ -228,7 +228,7 @@ class KnownBody:
         if self._came.fault is not None:
             if stops.leaves(self._came.fault):
                 await self._wanted()
-                await stops.leave(self._came.fault)
+                await stops.leave(self._came.fault, self._line.around)
             raise self._broken(self._came.fault)
         if self.is_open:
             await self._wanted()

@@ -112,7 +112,7 @@ class Client:
         if came is None or "answer" in frame:
             head = frame["answer"]
             if not head["status"] and stops.leaves(head["fault"]):
-                await stops.leave(head["fault"])
+                await stops.leave(head["fault"], line.around)
             return _known(line, frame, parts, names)
         if came.more is not None:
             body = bodies.AsyncBody(line, came, names, pushed=pushed)
@@ -253,6 +253,7 @@ class AsyncLine:
 
     def last(self, data: bytes) -> None:
         """Send *data* while an answer may be on its way; the recorder closes then."""
+        self.around.over()
         with suppress(RuntimeError, OSError):
             self._writer.write(data)
             self._writer.write_eof()
@@ -261,6 +262,7 @@ class AsyncLine:
 
     def close(self) -> None:
         """End the connection."""
+        self.around.over()
         with suppress(RuntimeError):  # its loop was closed, and so is the connection
             self._writer.close()
 

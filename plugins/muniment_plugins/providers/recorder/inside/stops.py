@@ -13,7 +13,8 @@ Rules:
   these.
 - On a loop, a task that is cancelled or forgotten makes its call end. The program does that
   by itself, in a replay too; unless a stop left the loop meanwhile, which ends all calls: a
-  replay lets it leave the loop again. That is the ``place``: ``call``, ``loop``, or
+  replay lets it leave the loop again, once each call under way there was given what it had
+  by then. That is the ``place``: ``call``, ``loop``, or
   ``runner`` for Ctrl-C that `asyncio.Runner` turns into a cancellation.
 - This runs in the program's own interpreter: the standard library only.
 """
@@ -21,6 +22,8 @@ Rules:
 from __future__ import annotations
 
 import sys
+import time
+import weakref
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
@@ -48,6 +51,8 @@ _CANCELLED = ("Cancelled", "CancelledError")
 _CALL, _LOOP, _RUNNER = "call", "loop", "runner"
 _STOP = 3
 """Where a fault has what a stop was made of."""
+_LOOK, _OTHERS = 0.002, 1.0
+"""How often is looked whether other calls are as far, and for how long; in seconds."""
 _MOST = 16
 """How many arguments, attributes and origins are looked at."""
 
@@ -59,6 +64,26 @@ class Around:
         self._handled = [*_behind(sys.exc_info()[1])]
         self._interrupts = _interrupts()
         self._left: BaseException | None = None
+        self._loop = _running_loop()
+        _UNDER_WAY.add(self)
+
+    def over(self) -> None:
+        """Notice that the call was given all that it gets."""
+        _UNDER_WAY.discard(self)
+
+    async def others(self) -> None:
+        """Wait until the other calls of this loop were given all that they get.
+
+        One that the program holds and never reads is not waited for without end.
+        """
+        import asyncio  # noqa: PLC0415 - the program has it
+
+        self.over()
+        until = time.monotonic() + _OTHERS
+        while time.monotonic() < until:
+            if all(one._loop is not self._loop for one in [*_UNDER_WAY]):  # noqa: SLF001 - of this class
+                return
+            await asyncio.sleep(_LOOK)
 
     def notice(self) -> None:
         """Notice what has left the loop; called where its end is handled by nobody inside.
@@ -79,6 +104,9 @@ class Around:
         if self._left is not None:
             return told(self._left, _LOOP)
         return {"name": "CancelledError", "message": _text(error)}
+
+
+_UNDER_WAY: weakref.WeakSet[Around] = weakref.WeakSet()
 
 
 @contextmanager
@@ -150,15 +178,14 @@ def leaves(fault: wire.Fault | None) -> bool:
     return fault is not None and len(fault) > _STOP and fault[_STOP]["place"] != _CALL
 
 
-async def leave(fault: wire.Fault) -> None:
+async def leave(fault: wire.Fault, around: Around | None) -> None:
     """Let the stop *fault* leave the loop, and wait to be cancelled with all tasks."""
-    import asyncio  # noqa: PLC0415 - the program has it, if it comes here
-
-    try:
-        loop = asyncio.get_running_loop()
-    except RuntimeError:  # a loop of another library
+    loop = _running_loop()
+    if loop is None:  # a loop of another library
         return
-    ends: asyncio.Future[None] = loop.create_future()
+    if around is not None:
+        await around.others()
+    ends: Any = loop.create_future()
     handler = _runner_handler() if fault[_STOP]["place"] == _RUNNER else None
     if handler is None:
         handle: Any = loop.call_soon(ends.cancelled)
@@ -191,6 +218,14 @@ def _runner_handler() -> Any:
     with suppress(RuntimeError):  # no loop of asyncio runs
         if getattr(runner, "_loop", None) is asyncio.get_running_loop():
             return handler
+    return None
+
+
+def _running_loop() -> Any:
+    if "asyncio" not in sys.modules:
+        return None
+    with suppress(RuntimeError):
+        return sys.modules["asyncio"].get_running_loop()
     return None
 
 
