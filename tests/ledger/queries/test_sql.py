@@ -8,11 +8,9 @@ import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Annotated
 
 import pytest
 
-from muniment import TEXT, EventType, PlainData
 from muniment.errors import MunimentError, RefusedError, UsageError
 from muniment.formats.lifecycle import STATUSES
 from muniment.ledger import Ledger
@@ -262,32 +260,6 @@ def test_events_say_what_the_events_say(filled: Ledger) -> None:
         for name in ("actor", "tenant", "prev", "hash"):
             assert said[name] == getattr(event, name)
         assert said["key"] == event.key.hex()
-
-
-NUMBERS = (2.25, 1.0, 3.0, -0.0, 1e22, 1e-7, 5e-324, 2.0**53, float("inf"))
-
-
-class Weighed(PlainData):
-    """A number, and a text beside it."""
-
-    grams: float
-    note: Annotated[str, TEXT]
-
-
-def test_numbers_of_events_are_numbers(ledger: Ledger) -> None:
-    """A float without fraction adds up and compares like any other number."""
-    ledger.register(EventType("acme.weighed", Weighed))
-    note = 'as text: {"$float":"7.0"}'
-    for grams in NUMBERS:
-        ledger.append("acme.weighed", {"grams": grams, "note": note})
-    where = "FROM events WHERE type = 'acme.weighed'"
-    found = ask(ledger, f"SELECT data->>'grams', data->>'note' {where}").rows
-    assert found == [*((one, note) for one in NUMBERS[:-1]), ('{"$float":"inf"}', note)]
-    assert {type(grams) for grams, _ in found[:-1]} == {float}
-    few = ask(ledger, f"SELECT sum(data->>'grams') {where} AND data->>'grams' < 4").rows
-    assert few == [(2.25 + 1.0 + 3.0 + 1e-7,)]
-    whole = ask(ledger, f"SELECT json_group_array(json(data)) {where}").rows
-    assert str(whole[0][0]).startswith('[{"grams":2.25,')
 
 
 def test_contents_are_not_shown(filled: Ledger) -> None:
