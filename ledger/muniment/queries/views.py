@@ -13,8 +13,9 @@ Rules:
 - A published name keeps its meaning; views and columns are only added.
 
 In the text below ``chain(e.time)`` is the member *time* of the chain's own fields of
-the event *e*, ``data(e.name)`` a member of its data, and ``content(e.params)`` the
-commitment to a content. ``docs/reference/query.md`` says what every column is.
+the event *e*, ``data(e.name)`` a member of its data, ``number(e.size)`` one that may be a
+float, and ``content(e.params)`` the commitment to a content. ``docs/reference/query.md``
+says what every column is.
 """
 
 from __future__ import annotations
@@ -33,38 +34,49 @@ from muniment.formats.lifecycle import (
 
 __all__ = ["VIEWS", "plain_numbers"]
 
-_MACRO = re.compile(r"\b(chain|data|content)\((\w+)\.([\w.]+)\)")
-_SAID = re.compile(r"\bsaid\((\w+)\)")
-_READABLE = (
-    r"CASE WHEN json_valid(CAST(\1.payload AS TEXT)) "
-    r"THEN CAST(\1.payload AS TEXT) ELSE '{}' END"
-)
-"""The payload, or nothing if it is not JSON: one bad row hides no other."""
-_FLOAT = re.compile(r'\{"\$float":"(-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)"\}')
-"""Within a string of JSON, the quotes would be escaped."""
+_MACRO = re.compile(r"\b(chain|data|number|content)\((\w+)\.([\w.]+)\)")
+_SAID = re.compile(r"\b(said|plain)\((\w+)\)")
+_TEXTS = {
+    "said": "CAST({0}.payload AS TEXT)",
+    "plain": "CAST(plain_numbers(CAST({0}.payload AS BLOB)) AS TEXT)",
+}
+"""The payload as it was signed, and with its numbers as SQL adds them up."""
+_FLOAT = re.compile(rb'\{"\$float":"(-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?)"\}')
+"""A number as JSON spells it. Within a string of JSON, the quotes would be escaped."""
 _PATHS = {
     "chain": "$.predicate.muniment.{}",
     "data": "$.predicate.data.{}",
+    "number": "$.predicate.data.{}",
     "content": '$.predicate.data.{}."$blob"',
 }
 
 
-def plain_numbers(text: str) -> str:
+def plain_numbers(text: bytes) -> bytes:
     """Return the JSON *text* with floats as numbers; the views call it.
 
-    Infinities and what is no number have no spelling in JSON, and stay as they are.
+    Infinities and what is no number have no spelling in JSON, and stay as they are. The
+    text need not be UTF-8: SQLite does not look, and one bad row hides no other.
     """
-    return _FLOAT.sub(r"\1", text)
+    return _FLOAT.sub(rb"\1", text)
 
 
 def _sql(text: str) -> str:
     """Return *text* with its macros written out."""
 
-    def written(found: re.Match[str]) -> str:
+    def member(found: re.Match[str]) -> str:
         path = _PATHS[found[1]].format(found[3])
-        return f"json_extract(said({found[2]}), '{path}')"
+        form = "plain" if found[1] == "number" else "said"
+        return f"json_extract({form}({found[2]}), '{path}')"
 
-    return _SAID.sub(_READABLE, _MACRO.sub(written, text))
+    def readable(found: re.Match[str]) -> str:
+        """Return the payload, or nothing if it is no JSON: one bad row hides no other."""
+        told, as_signed = _TEXTS[found[1]], _TEXTS["said"].format(found[2])
+        return (
+            f"CASE WHEN json_valid({as_signed}) "
+            f"THEN {told.format(found[2])} ELSE '{{}}' END"
+        )
+
+    return _SAID.sub(readable, _MACRO.sub(member, text))
 
 
 _EVENTS = """
@@ -72,7 +84,7 @@ SELECT e.seq AS seq, e.type AS type, chain(e.version) AS version,
   chain(e.time) AS time, e.run AS run, chain(e.scope) AS scope,
   chain(e.ordinal) AS ordinal, chain(e.actor) AS actor, chain(e.tenant) AS tenant,
   chain(e.prev) AS prev, lower(hex(e.hash)) AS hash, lower(hex(e.key)) AS key,
-  json_extract(plain_numbers(said(e)), '$.predicate.data') AS data,
+  json_extract(plain(e), '$.predicate.data') AS data,
   json_extract(said(e), '$.subject') AS subjects,
   json_extract(said(e), '$.predicate.muniment.series') AS series
 FROM main.event AS e
@@ -135,9 +147,9 @@ _LLM_CALLS = _EFFECTS.replace(
     """,
   coalesce(data(o.about.model), data(r.about.model)) AS model,
   data(r.about.provider) AS provider, data(o.about.finish_reason) AS finish_reason,
-  coalesce(data(o.about.usage.input_tokens), data(o.about.usage.prompt_tokens))
+  coalesce(number(o.about.usage.input_tokens), number(o.about.usage.prompt_tokens))
     AS input_tokens,
-  coalesce(data(o.about.usage.output_tokens), data(o.about.usage.completion_tokens))
+  coalesce(number(o.about.usage.output_tokens), number(o.about.usage.completion_tokens))
     AS output_tokens
 FROM main.event AS r
 """,
