@@ -206,3 +206,19 @@ def test_glossary_is_sorted() -> None:
     words = re.findall(r"^\*\*([^*]+)\*\*:", text, re.MULTILINE)
 
     assert words == sorted(set(words), key=str.casefold)
+
+
+def test_the_crosswalk_names_commands_that_its_page_runs() -> None:
+    """Each command in a cell of a table is in the shell blocks, which a test types."""
+    page = ROOT / "docs" / "crosswalk.md"
+    typed = {
+        line
+        for language, text in blocks(page)
+        if language == "sh"
+        for line in text.splitlines()
+    }
+    rows = [one for one in page.read_text().splitlines() if one.startswith("| ")]
+    named = {one for row in rows for one in re.findall(r"`(muniment [^`]+)`", row)}
+
+    assert len(named) > 10
+    assert named <= typed

@@ -100,6 +100,14 @@ SITUATIONS = {
             *("november.db", "november.db.blobs", "december.db", "december.db.blobs"),
         ),
     ),
+    "operations.md": Situation(
+        places=("owner", "spare"),
+        hands=("nightly.py", "friday.db", "friday.db.blobs", "friday.note"),
+        exits={"muniment doctor": (0, 1)},
+        unrun={
+            "docker run --rm --user 10001:10001 \\": "containers are not started here"
+        },
+    ),
     "decisions.md": Situation(
         places=("here", "ann"),
         hands=("ann.json", "yes.json"),
