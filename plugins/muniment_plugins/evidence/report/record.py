@@ -19,8 +19,10 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, TypeAlias, cast
@@ -49,6 +51,7 @@ __all__ = [
     "as_written",
     "plain",
     "pointer",
+    "total",
 ]
 
 Source: TypeAlias = "Ledger | BundleReader"
@@ -224,9 +227,9 @@ class RunReader:
             return sum(1 for _ in events)
         numbers = list(self._numbers(events, str(citation["path"])))
         if rule == "sum":
-            return sum(numbers)
+            return total(numbers)
         if rule == "mean" and numbers:
-            return sum(numbers) / len(numbers)
+            return total(numbers) / len(numbers)
         raise _nowhere(str(rule), "there is no such rule, or nothing to apply it to")
 
     def _selected(self, citation: Citation) -> Iterator[Event]:
@@ -268,6 +271,22 @@ def plain(value: JsonValue) -> JsonValue:
         short = len(str(text)) <= _DIGITS
         return int(str(text)) if short else float(str(text))
     return value
+
+
+def total(numbers: Sequence[float]) -> float:
+    """Return the sum, exact and then rounded once: one on every Python, in any order.
+
+    The built-in `sum` of floats came to depend on the version with Python 3.12.
+    """
+    if not all(map(math.isfinite, numbers)) or not any(
+        isinstance(one, float) for one in numbers
+    ):
+        return sum(numbers)
+    exact = sum(map(Fraction, numbers), Fraction())
+    try:
+        return float(exact)
+    except OverflowError:
+        return math.inf if exact > 0 else -math.inf
 
 
 def _followed(document: object, path: str, ledger: Source) -> JsonValue:
