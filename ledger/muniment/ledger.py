@@ -32,6 +32,7 @@ from muniment.plugins import Plugins
 from muniment.programs.import_guard import refuse_importing
 from muniment.storage.create import Born, create_ledger
 from muniment.storage.open import Opened, create_path, open_store
+from muniment.storage.prove import cose_receipt
 from muniment.trust.home import TrustHome
 
 __all__ = ["Ledger"]
@@ -212,6 +213,23 @@ class Ledger(LedgerRuns):
         if publish and note is not None:
             self._store.published(note)
         return note
+
+    def cose_receipt(self, seq: int, note: bytes | None = None) -> bytes:
+        """Return the COSE receipt (RFC 9942) of event *seq*, signed by the log.
+
+        To whoever has the event's log entry and the log's key it proves that the entry
+        is in the tree of a checkpoint: *note*, or without it the newest one.
+
+        Raises:
+            UsageError: there is no such event, or *note* does not cover it.
+            KeyRefused: no checkpoint key is here.
+            CannotTellError: no checkpoint covers it, or it is the only event.
+            WrongError: the ledger's own record of the event does not verify, or *note*
+                is not the ledger's.
+
+        """
+        refuse_importing()
+        return cose_receipt(self._store, seq, note)
 
     def erase(
         self, what: str | Sequence[str], *, reason: str, legal_basis: str | None = None

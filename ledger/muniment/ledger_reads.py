@@ -106,7 +106,8 @@ class LedgerReads:
     @property
     def checkpoint_signer(self) -> PublicKey | None:
         """The key that signs checkpoints here; None if none can be signed."""
-        return self._store.checkpoint_signer
+        signer = self._store.checkpointer
+        return None if signer is None else signer.public
 
     @property
     def plugins(self) -> Plugins:

@@ -130,10 +130,9 @@ class Store:
         return self._writer.public if self._writer and self.writable else None
 
     @property
-    def checkpoint_signer(self) -> PublicKey | None:
-        """The key that signs checkpoints here; None if none can be."""
-        able = self._checkpointer is not None and not self.database.readonly
-        return self._checkpointer.public if self._checkpointer and able else None
+    def checkpointer(self) -> Signer | None:
+        """Signs checkpoints here; None if none can be signed."""
+        return None if self.database.readonly else self._checkpointer
 
     def append(
         self,

@@ -7,6 +7,8 @@ Rules:
 - A proof that is checked beside its ledger must agree with it: in the keys, and in the
   root at the size of its tree head. For one of a longer ledger, the verdict is *cannot
   tell*.
+- A receipt is a signature more of a root that is signed already: it is made only of a
+  proof that was checked, by a key that could have signed that checkpoint.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import cast
 
-from muniment.errors import CannotTellError, UsageError, WrongError
+from muniment.errors import CannotTellError, KeyRefused, UsageError, WrongError
 from muniment.formats.checkpoint import (
     Checkpoint,
     Note,
@@ -24,6 +26,7 @@ from muniment.formats.checkpoint import (
     read_vouched,
 )
 from muniment.formats.checkpoint import origin as origin_of
+from muniment.formats.cose_receipt import sign_receipt
 from muniment.formats.merkle import consistency_proof, inclusion_proof, subtree_root
 from muniment.formats.tlog_proof import Included, check_inclusion, with_event
 from muniment.keys.ed25519 import PublicKey
@@ -34,6 +37,7 @@ from muniment.storage.tail import node_reader
 __all__ = [
     "check_proof",
     "consistency",
+    "cose_receipt",
     "first_checkpoint_over",
     "newest_checkpoint",
     "prove",
@@ -193,6 +197,31 @@ def check_proof(
             remedy="`muniment compare` shows the fork; ask who made the proof",
         )
     return found
+
+
+def cose_receipt(store: Store, seq: int, note: bytes | None = None) -> bytes:
+    """Return the COSE receipt of event *seq* under *note*, or the newest checkpoint.
+
+    Raises:
+        UsageError: there is no such event, or *note* does not cover it.
+        KeyRefused: no key here is a checkpoint key of the ledger at that size.
+        CannotTellError: no checkpoint covers it, or it is the only event.
+        WrongError: the ledger's own record of it does not verify, or no checkpoint key
+            of the ledger signed *note*.
+
+    """
+    proof = prove(store, seq, note)
+    check_proof(store, proof.to_text().encode(), place=f"event {seq}")
+    size = Checkpoint.parse(Note.parse(proof.checkpoint_note).text).size
+    signer = store.checkpointer
+    if signer is None or signer.public not in store.keyring().checkpoint_keys_at(size):
+        raise KeyRefused(
+            "a receipt is signed by a checkpoint key, and there is none here",
+            rule="cose/no-key",
+            place=store.place,
+            remedy="use the trust home that has it; `muniment keys list` shows whose",
+        )
+    return sign_receipt(proof, signer)
 
 
 def newest_checkpoint(store: Store) -> Checkpoint | None:

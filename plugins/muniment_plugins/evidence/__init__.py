@@ -22,6 +22,11 @@ if TYPE_CHECKING:
     from muniment.events.types import EventType
     from muniment_plugins.evidence.bundle import Written, write_bundle
     from muniment_plugins.evidence.bundle_reader import BundleReader, open_bundle
+    from muniment_plugins.evidence.event_proof import (
+        SigstoreProof,
+        event_entry,
+        sigstore_proof,
+    )
     from muniment_plugins.evidence.report.check import ReportCheck, check_report
     from muniment_plugins.evidence.report.write import Reported, write_report
 
@@ -29,11 +34,14 @@ __all__ = [
     "BundleReader",
     "ReportCheck",
     "Reported",
+    "SigstoreProof",
     "Written",
     "check_report",
+    "event_entry",
     "event_types",
     "hookspecs",
     "open_bundle",
+    "sigstore_proof",
     "write_bundle",
     "write_report",
 ]
@@ -47,9 +55,12 @@ __getattr__ = lazy(
         "BundleReader": ".bundle_reader",
         "ReportCheck": ".report.check",
         "Reported": ".report.write",
+        "SigstoreProof": ".event_proof",
         "Written": ".bundle",
         "check_report": ".report.check",
+        "event_entry": ".event_proof",
         "open_bundle": ".bundle_reader",
+        "sigstore_proof": ".event_proof",
         "write_bundle": ".bundle",
         "write_report": ".report.write",
     },

@@ -18,6 +18,7 @@ from securesystemslib.exceptions import VerificationError
 from securesystemslib.signer import Key, SSlibKey  # type: ignore[attr-defined]
 
 from bundled import Bundles
+from foreign_tools import COSIGN
 from muniment.formats.checkpoint import Checkpoint, Note
 from spoiled_bundles import copy
 
@@ -169,14 +170,17 @@ def test_sha256sum(bundles: Bundles, tmp_path: Path) -> None:
 TAMPERS: dict[str, tuple[str, ...]] = {
     "index": ("verificationMaterial", "tlogEntries", "logIndex"),
     "proof": ("verificationMaterial", "tlogEntries", "inclusionProof", "hashes"),
-    "root": ("verificationMaterial", "tlogEntries", "inclusionProof", "rootHash"),
+    "head": (
+        *("verificationMaterial", "tlogEntries", "inclusionProof"),
+        *("checkpoint", "envelope"),
+    ),
     "body": ("verificationMaterial", "tlogEntries", "canonicalizedBody"),
     "payload": ("dsseEnvelope", "payload"),
     "signatures": ("dsseEnvelope", "signatures"),
 }
 
 
-@pytest.mark.skipif(which("cosign") is None, reason="no cosign on PATH")
+@pytest.mark.skipif(COSIGN is None, reason="no cosign in build/cosign or on PATH")
 @pytest.mark.parametrize("tamper", ["", *TAMPERS])
 def test_cosign(bundles: Bundles, tmp_path: Path, tamper: str) -> None:
     """Unmodified cosign, offline: the closing event is about MANIFEST, and in the log."""
@@ -191,7 +195,7 @@ def test_cosign(bundles: Bundles, tmp_path: Path, tamper: str) -> None:
         place[last] = value[1:] if isinstance(value, list) else f"0{value[1:]}"
     (folder / "evidence.sigstore.json").write_text(json.dumps(bundle))
     command = (
-        "cosign verify-blob-attestation --bundle evidence.sigstore.json "
+        f"{COSIGN} verify-blob-attestation --bundle evidence.sigstore.json "
         "--key ledger.pub --trusted-root trusted_root.json "
         "--type urn:muniment:event:bundle.closed:v1 MANIFEST"
     )

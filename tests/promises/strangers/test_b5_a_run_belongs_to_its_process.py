@@ -112,7 +112,7 @@ ON_A_LEDGER: dict[str, Callable[[Ledger], object]] = {
 OTHERS = {
     *("aresume", "cache", "cancel", "check_proof", "checkpointed", "create", "digest"),
     *("effect_kinds", "erase", "event", "event_types", "events", "export"),
-    *("afork", "answer", "fork", "pending"),
+    *("afork", "answer", "cose_receipt", "fork", "pending"),
     *("checkpoint_signer", "committed", "first_checkpoint_over", "prove_growth"),
     *("get_blob", "head", "holds", "home", "id", "keys", "last_checkpoint", "open"),
     *(

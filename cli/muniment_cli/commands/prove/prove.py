@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from muniment.errors import RefusedError, UsageError
+from muniment.errors import RefusedError
+from muniment_cli.keys.proof_formats import (
+    FORMATS,
+    Made,
+    make_proof,
+    require_fitting,
+    write_files,
+)
 from muniment_cli.shell.completion import complete_runs
 from muniment_cli.shell.context import Session, pass_session
 from muniment_cli.shell.options import examples, json_option
@@ -20,56 +27,96 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 _ENDS = "run.completed,run.failed"
+_file = click.Path(path_type=Path, dir_okay=False)
 
 
 @click.command(
-    epilog=examples("muniment prove 7 -o event-7.tlog-proof", "muniment prove 01JD3")
+    epilog=examples(
+        "muniment prove 7 -o event-7.tlog-proof",
+        "muniment prove 01JD3",
+        "muniment prove 7 --format sigstore -o event-7.sigstore.json "
+        "--trusted-root trusted_root.json",
+        "muniment prove 7 --format cose -o event-7.cose --entry event-7.entry",
+    )
 )
 @click.argument("what", metavar="SEQ|RUN", shell_complete=complete_runs)
+@click.option("-o", "--output", type=_file, help="Write the proof to this new file.")
 @click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Write the proof to this new file.",
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    default="tlog",
+    show_default=True,
+    help="C2SP tlog-proof, Sigstore bundle v0.3, or COSE receipt (RFC 9942).",
 )
-@click.option("--bare", is_flag=True, help="Leave the event itself out of the proof.")
+@click.option(
+    "--bare", is_flag=True, help="Leave the event itself out of a tlog-proof."
+)
+@click.option(
+    "--trusted-root",
+    type=_file,
+    metavar="FILE",
+    help="Write the trusted root for a Sigstore bundle to this new file.",
+)
+@click.option(
+    "--entry",
+    type=_file,
+    metavar="FILE",
+    help="Write the log entry for a COSE receipt to this new file.",
+)
 @json_option
 @pass_session
-def command(
-    session: Session, what: str, output: Path | None, bare: bool, as_json: bool
+def command(  # noqa: PLR0913 - each option of the command line
+    session: Session,
+    what: str,
+    *,
+    output: Path | None,
+    form: str,
+    bare: bool,
+    trusted_root: Path | None,
+    entry: Path | None,
+    as_json: bool,
 ) -> int:
     """Prove that event SEQ, or the end of RUN, is under a signed tree head.
 
-    A run's end holds the root over all events of the run, so its proof covers them. The
-    text is a C2SP tlog-proof with the event inside; `muniment verify` checks it, and so
-    does any other implementation of the format.
+    A run's end holds the root over all events of the run, so its proof covers them. A
+    C2SP tlog-proof has the event inside; `muniment verify` checks it, and so does any
+    other implementation of the format. The other formats are for other people's tools.
     """
-    from muniment.formats.tlog_proof import with_event
-
+    beside = {"--trusted-root": trusted_root, "--entry": entry}
+    require_fitting(form, output, beside, bare=bare, as_json=as_json)
     with session.open(write=_may_sign(session)) as ledger:
         event = _event(ledger, what)
-        proof = ledger.prove(event.seq)
-        if not bare:
-            proof = with_event(proof, event.payload, event.signature, event.key)
-    text = proof.to_text()
-    if output is not None:
-        _write(output, text)
-        hint(f"event {event.seq} ({event.type}): check it with `muniment verify`")
+        made = make_proof(ledger, event, form, bare=bare)
+    other = trusted_root or entry
+    files = {} if output is None else {output: made.content}
+    if other is not None and made.beside is not None:
+        files[other] = made.beside
+    write_files(files)
+    if files:
+        hint(f"event {event.seq} ({event.type}): {made.said}")
     if as_json:
-        show_json(
-            {
-                "checkpoint": proof.checkpoint_note.decode(),
-                "hashes": list(proof.hashes),
-                "index": proof.index,
-                "leaf": event.hash,
-                "output": output,
-                "proof": text,
-                "type": event.type,
-            }
-        )
+        show_json(_document(event, made, form, output, other))
     else:
-        say(text.rstrip("\n") if output is None else output)
+        say(made.content.decode().rstrip("\n") if output is None else output)
     return 0
+
+
+def _document(
+    event: Event, made: Made, form: str, output: Path | None, other: Path | None
+) -> dict[str, object]:
+    content = made.content if form == "cose" else made.content.decode()
+    return {
+        "beside": other,
+        "checkpoint": made.proof.checkpoint_note.decode(),
+        "format": form,
+        "hashes": list(made.proof.hashes),
+        "index": made.proof.index,
+        "leaf": event.hash,
+        "output": output,
+        "proof": content,
+        "type": event.type,
+    }
 
 
 def _may_sign(session: Session) -> bool:
@@ -92,23 +139,3 @@ def _event(ledger: Ledger, what: str) -> Event:
         place=f"run {run}",
         remedy="prove single events by number, or `muniment resume` it first",
     )
-
-
-def _write(path: Path, text: str) -> None:
-    from muniment.files.folder import write_new
-
-    try:
-        write_new(path, [text.encode()])
-    except FileExistsError:
-        raise UsageError(
-            "there is a file already",
-            rule="cli/output",
-            place=str(path),
-            remedy="choose another name",
-        ) from None
-    except OSError as error:
-        raise UsageError(
-            f"the proof cannot be written ({error.strerror})",
-            rule="cli/output",
-            place=str(path),
-        ) from error
