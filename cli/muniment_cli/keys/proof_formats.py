@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from muniment.formats.statement import Event
     from muniment.ledger import Ledger
 
-__all__ = ["FORMATS", "Made", "make_proof", "require_fitting", "write_files"]
+__all__ = ["FORMATS", "HandedOut", "make_proof", "require_fitting", "write_files"]
 
 FORMATS = ("tlog", "sigstore", "cose")
 _BESIDE = {"--trusted-root": "sigstore", "--entry": "cose"}
@@ -32,7 +32,7 @@ _UNSEEN = (
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class HandedOut:
     """One event's proof in one format."""
 
     proof: TlogProof
@@ -44,7 +44,7 @@ class Made:
     """How to check it, and what that does not show."""
 
 
-def make_proof(ledger: Ledger, event: Event, form: str, *, bare: bool) -> Made:
+def make_proof(ledger: Ledger, event: Event, form: str, *, bare: bool) -> HandedOut:
     """Return the proof of *event*; see `FORMATS`."""
     if form == "sigstore":
         return _sigstore(ledger, event)
@@ -55,12 +55,12 @@ def make_proof(ledger: Ledger, event: Event, form: str, *, bare: bool) -> Made:
     proof = ledger.prove(event.seq)
     if not bare:
         proof = with_event(proof, event.payload, event.signature, event.key)
-    return Made(
+    return HandedOut(
         proof, proof.to_text().encode(), None, "check it with `muniment verify`"
     )
 
 
-def _sigstore(ledger: Ledger, event: Event) -> Made:
+def _sigstore(ledger: Ledger, event: Event) -> HandedOut:
     from muniment.keys.ed25519 import PublicKey
     from muniment_plugins.evidence import sigstore_proof
 
@@ -69,10 +69,10 @@ def _sigstore(ledger: Ledger, event: Event) -> Made:
         "check it with cosign 3, the trusted root, and the key of "
         f"`muniment keys export {PublicKey(event.key).keyid}`. {_UNSEEN}"
     )
-    return Made(found.proof, found.bundle, found.trusted_root, said)
+    return HandedOut(found.proof, found.bundle, found.trusted_root, said)
 
 
-def _cose(ledger: Ledger, event: Event) -> Made:
+def _cose(ledger: Ledger, event: Event) -> HandedOut:
     from muniment_plugins.evidence import event_entry
 
     proof = ledger.prove(event.seq)
@@ -82,7 +82,7 @@ def _cose(ledger: Ledger, event: Event) -> Made:
         "checkpoint`. It shows that the entry is in the tree; what the event says, "
         f"only its envelope does. {_UNSEEN}"
     )
-    return Made(proof, receipt, event_entry(event), said)
+    return HandedOut(proof, receipt, event_entry(event), said)
 
 
 def require_fitting(

@@ -10,7 +10,7 @@ import click
 from muniment.errors import RefusedError
 from muniment_cli.keys.proof_formats import (
     FORMATS,
-    Made,
+    HandedOut,
     make_proof,
     require_fitting,
     write_files,
@@ -103,7 +103,7 @@ def command(  # noqa: PLR0913 - each option of the command line
 
 
 def _document(
-    event: Event, made: Made, form: str, output: Path | None, other: Path | None
+    event: Event, made: HandedOut, form: str, output: Path | None, other: Path | None
 ) -> dict[str, object]:
     content = made.content if form == "cose" else made.content.decode()
     return {

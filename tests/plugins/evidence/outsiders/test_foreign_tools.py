@@ -10,7 +10,7 @@ import pytest
 from foreign_tools import TAMPERS, TOOLS, UNSEEN, Handed, handed_over, lacking, table
 from muniment.ledger import Ledger
 
-PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "verify-without-muniment.md"
+PAGE = Path(__file__).parents[4] / "docs" / "how-to" / "verify-without-muniment.md"
 INDEX = 2
 
 
