@@ -3,6 +3,7 @@
 # make quick  the fast tests
 # make trial  kills runs and trees of runs after each commit, not at some only
 # make cover  what the fast tests of the kernel do not reach, by line and branch
+# make outsiders  installs verifiers from Debian and npm, for the tests: build/
 # make bench  measurements           make docs   writes docs/reference from the code
 # make site   the docs, to be searched: build/site
 # make sbom   what is installed with muniment, as CycloneDX: build/sbom.json
@@ -35,7 +36,7 @@ INSTALL = $(PYTHON) -m pip install --quiet --disable-pip-version-check
 endif
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test quick trial lint cover bench docs site sbom clean
+.PHONY: help demo test quick trial lint cover outsiders bench docs site sbom clean
 
 help:
 	@sed -n 's/^# \{0,1\}//p;/^$$/q' Makefile
@@ -64,6 +65,10 @@ lint: $(VENV)/.dev
 cover: $(VENV)/.dev
 	$(PYTHON) -m pytest -q -n $(WORKERS) --dist worksteal -m 'not slow' \
 	  --cov --cov-report=term-missing:skip-covered tests/ledger tests/plugins/evidence
+
+outsiders: # one may be had where the other is not
+	@.ci/cosign || echo "no cosign here: its tests are not tried"
+	@.ci/sigstore-verify || echo "no @sigstore/verify here: its tests are not tried"
 
 bench: $(VENV)/.dev
 	$(PYTHON) tools/bench.py

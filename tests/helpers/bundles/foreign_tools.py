@@ -1,15 +1,13 @@
-"""Other people's verifiers, what is handed to them, and what can be done to it.
+"""Other people's verifiers, and what they do not look at.
 
-    handed = handed_over(ledger, seq)
     TOOLS["proofbundle"](TAMPERS["index"](handed), folder)      False: refused
 
 Rules:
 
-- A tamper changes one thing, as somebody does who has no keys: what follows from it
-  without a key (the log entry, say) follows.
 - A tool is a function to whether it accepts. It raises nothing but what is its own fault.
 - `UNSEEN` says what a tool does not look at. Whatever is not there, it refuses; whatever is
   there, it accepts. The page *Verify without muniment* prints the table.
+- Tools that are not of PyPI are those of `make outsiders`, whose versions are known.
 """
 
 from __future__ import annotations
@@ -17,14 +15,14 @@ from __future__ import annotations
 import base64
 import json
 import subprocess
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
 from pathlib import Path
 from shutil import which
-from typing import Any
 
-import cbor2
 from cryptography.hazmat.primitives.serialization import load_pem_public_key
+from google.protobuf.json_format import ParseDict, ParseError
+from in_toto_attestation.v1.statement import Statement
+from in_toto_attestation.v1.statement_pb2 import Statement as Parsed
 from proofbundle import ProofBundleError, verify_tlog_proof
 from pymerkle import InmemoryTree
 from scitt_cose.receipt import verify_receipt
@@ -32,162 +30,17 @@ from securesystemslib import dsse
 from securesystemslib.exceptions import VerificationError
 from securesystemslib.signer import SSlibKey  # type: ignore[attr-defined]
 
-from muniment.formats.checkpoint import Checkpoint, Note, TlogProof, origin, vkey
-from muniment.formats.dsse import Envelope, log_entry, pae, spki_base64
+from muniment.formats.checkpoint import TlogProof, origin, vkey
 from muniment.formats.sigstore import SigstoreBundle, trusted_root
-from muniment.keys.ed25519 import PrivateKey, PublicKey
-from muniment.ledger import Ledger
+from single_event import FORMS, TAMPERS, Handed
 
-__all__ = [
-    "COSIGN",
-    "TAMPERS",
-    "TOOLS",
-    "UNSEEN",
-    "Handed",
-    "handed_over",
-    "lacking",
-    "table",
-]
+__all__ = ["COSIGN", "NO_COSIGN", "TOOLS", "UNSEEN", "lacking", "table"]
 
-BUILT = Path(__file__).parents[3] / "build" / "cosign" / "usr" / "bin" / "cosign"
-COSIGN = str(BUILT) if BUILT.exists() else which("cosign")
-"""Where `.ci/cosign` puts it, or PATH."""
-STATEMENT = "application/vnd.in-toto+json"
-
-
-@dataclass(frozen=True)
-class Handed:
-    """One event with its proof, and the keys and the file that its reader has."""
-
-    payload: bytes
-    signature: bytes
-    key: PublicKey
-    index: int
-    hashes: tuple[bytes, ...]
-    note: bytes
-    log: PublicKey
-    ledger: str
-    receipt: bytes
-    artifact: bytes
-    """A file that the event is about: its first subject."""
-    others: tuple[bytes, ...]
-    """The log entries of all events under the checkpoint."""
-    payload_type: str = STATEMENT
-    stated: Mapping[str, str] = field(default_factory=dict[str, str])
-    """What a Sigstore bundle says of its proof beside the checkpoint."""
-
-    @property
-    def head(self) -> Checkpoint:
-        """The tree head, whoever signed it."""
-        return Checkpoint.parse(Note.parse(self.note).text)
-
-    @property
-    def signed(self) -> bytes:
-        """What the event's signature covers."""
-        return pae(self.payload, self.payload_type)
-
-    @property
-    def entry(self) -> bytes:
-        """The log entry."""
-        return log_entry(self.signed, self.signature, spki_base64(self.key))
-
-    @property
-    def envelope(self) -> Envelope:
-        """The event in its envelope."""
-        return Envelope(self.payload, self.key.keyid, self.signature, self.payload_type)
-
-
-def handed_over(ledger: Ledger, seq: int) -> Handed:
-    """Return event *seq* of *ledger*, whose data is what it is about."""
-    event, proof = ledger.event(seq), ledger.prove(seq)
-    statement = json.loads(event.payload)
-    data = statement["predicate"]["data"]
-    (log,) = ledger.keys.current("checkpoint")
-    size = Checkpoint.parse(Note.parse(proof.checkpoint_note).text).size
-    others = [one for one in ledger.events() if one.seq < size]
-    return Handed(
-        event.payload,
-        event.signature,
-        PublicKey(event.key),
-        seq,
-        proof.hashes,
-        proof.checkpoint_note,
-        log,
-        ledger.id,
-        ledger.cose_receipt(seq, proof.checkpoint_note),
-        json.dumps(data, sort_keys=True, separators=(",", ":")).encode(),
-        tuple(
-            log_entry(pae(one.payload), one.signature, spki_base64(PublicKey(one.key)))
-            for one in others
-        ),
-    )
-
-
-# -- what can be done to it --------------------------------------------------------------
-
-
-def _flipped(data: bytes, at: int = -1) -> bytes:
-    changed = bytearray(data)
-    changed[at] ^= 1
-    return bytes(changed)
-
-
-def _proof(handed: Handed, **changes: Any) -> Handed:
-    """Return *handed* with another proof, in its receipt as well."""
-    changed = replace(handed, **changes)
-    receipt = cbor2.loads(changed.receipt)
-    protected, _, payload, signature = receipt.value
-    path = cbor2.dumps([changed.head.size, changed.index, list(changed.hashes)])
-    item = [protected, {396: {-1: [path]}}, payload, signature]
-    return replace(changed, receipt=cbor2.dumps(cbor2.CBORTag(18, item)))
-
-
-def _head(handed: Handed, size: int, root: bytes) -> Handed:
-    """Return *handed* under another tree head, with the signature of the honest one."""
-    note = Note.parse(handed.note)
-    text = Checkpoint(handed.head.origin, size, root).text().decode()
-    return _proof(handed, note=replace(note, text=text).to_bytes())
-
-
-def _of_another(handed: Handed) -> Handed:
-    entry = json.loads(handed.others[(handed.index + 1) % len(handed.others)])
-    content = entry["spec"]["hashedRekordV002"]["signature"]["content"]
-    return replace(handed, signature=base64.b64decode(content))
-
-
-TAMPERS: dict[str, Callable[[Handed], Handed]] = {
-    "a byte of the payload": lambda one: replace(
-        one, payload=one.payload.replace(b"muniment", b"monument", 1)
-    ),
-    "a member of the payload more": lambda one: replace(
-        one, payload=b'{"_":0,' + one.payload[1:]
-    ),
-    "the payload's type": lambda one: replace(one, payload_type="application/json"),
-    "a byte of the signature": lambda one: replace(
-        one, signature=_flipped(one.signature, 0)
-    ),
-    "another event's signature": _of_another,
-    "the event's key": lambda one: replace(one, key=PrivateKey.generate().public),
-    "the index": lambda one: _proof(one, index=one.index ^ 1),
-    "a hash": lambda one: _proof(
-        one, hashes=(_flipped(one.hashes[0]), *one.hashes[1:])
-    ),
-    "a hash less": lambda one: _proof(one, hashes=one.hashes[1:]),
-    "the order of hashes": lambda one: _proof(one, hashes=one.hashes[::-1]),
-    "the size of the tree": lambda one: _head(one, one.head.size + 1, one.head.root),
-    "the root": lambda one: _head(one, one.head.size, _flipped(one.head.root)),
-    "the log's key": lambda one: replace(one, log=PrivateKey.generate().public),
-    "the file": lambda one: replace(one, artifact=one.artifact + b" "),
-    "the root beside the checkpoint": lambda one: replace(
-        one, stated={"rootHash": base64.b64encode(bytes(32)).decode()}
-    ),
-    "the size beside the checkpoint": lambda one: replace(
-        one, stated={"treeSize": str(one.head.size + 1)}
-    ),
-}
-"""What is changed → the change."""
-
-# -- the tools ---------------------------------------------------------------------------
+BUILD = Path(__file__).parents[3] / "build"
+COSIGN = BUILD / "cosign" / "usr" / "bin" / "cosign"
+NO_COSIGN = "cosign 3: make outsiders"
+NPM = BUILD / "sigstore-verify"
+PROGRAM = Path(__file__).parent / "npm" / "verify.cjs"
 
 
 def _by_openssl(handed: Handed, folder: Path) -> bool:
@@ -242,9 +95,37 @@ def _by_scitt_cose(handed: Handed, _: Path) -> bool:
     return bool(found.ok)
 
 
+def _by_in_toto_attestation(handed: Handed, _: Path) -> bool:
+    """Check the form of the statement."""
+    try:
+        parsed = ParseDict(json.loads(handed.payload), Parsed())
+        Statement.copy_from_pb(parsed).validate()
+    except (ParseError, ValueError):
+        return False
+    return True
+
+
 def _by_cosign(handed: Handed, folder: Path) -> bool:
     """Check the Sigstore bundle, and that the event is about the file."""
-    assert COSIGN is not None
+    _write_bundle(handed, folder)
+    (folder / "data.json").write_bytes(handed.artifact)
+    kind = json.loads(handed.payload)["predicateType"]
+    line = [str(COSIGN), "verify-blob-attestation", "--bundle", "bundle.json"]
+    line += ["--key", "key.pub", "--trusted-root", "root.json"]
+    return _succeeds([*line, "--type", kind, "data.json"], folder)
+
+
+def _by_sigstore_verify(handed: Handed, folder: Path) -> bool:
+    """Check the Sigstore bundle but for one digest: see the program."""
+    _write_bundle(handed, folder)
+    line = ["node", str(PROGRAM), str(NPM), "bundle.json", "root.json", "key.pub"]
+    done = subprocess.run(line, cwd=folder, capture_output=True, check=False)
+    found = json.loads(done.stdout)  # or it did not come that far
+    assert found.keys() == {"whole", "envelope"}
+    return done.returncode == 0
+
+
+def _write_bundle(handed: Handed, folder: Path) -> None:
     proof = TlogProof(handed.index, handed.hashes, handed.note)
     made = SigstoreBundle(handed.envelope, proof).to_json(handed.key, handed.log)
     bundle = json.loads(made)
@@ -255,11 +136,6 @@ def _by_cosign(handed: Handed, folder: Path) -> bool:
     (folder / "bundle.json").write_text(json.dumps(bundle))
     (folder / "root.json").write_bytes(root)
     (folder / "key.pub").write_text(handed.key.pem)
-    (folder / "data.json").write_bytes(handed.artifact)
-    kind = json.loads(handed.payload)["predicateType"]
-    line = [COSIGN, "verify-blob-attestation", "--bundle", "bundle.json"]
-    line += ["--key", "key.pub", "--trusted-root", "root.json"]
-    return _succeeds([*line, "--type", kind, "data.json"], folder)
 
 
 def _succeeds(line: list[str], folder: Path) -> bool:
@@ -271,10 +147,12 @@ Tool = Callable[[Handed, Path], bool]
 TOOLS: dict[str, Tool] = {
     "openssl": _by_openssl,
     "securesystemslib": _by_securesystemslib,
+    "in-toto-attestation": _by_in_toto_attestation,
     "proofbundle": _by_proofbundle,
     "pymerkle": _by_pymerkle,
     "scitt-cose": _by_scitt_cose,
     "cosign": _by_cosign,
+    "@sigstore/verify": _by_sigstore_verify,
 }
 
 _STATED = ("the root beside the checkpoint", "the size beside the checkpoint")
@@ -285,6 +163,7 @@ _OF_TREES = (
 UNSEEN: dict[str, frozenset[str]] = {
     "openssl": frozenset({*_OF_TREES, "the file", *_STATED}),
     "securesystemslib": frozenset({*_OF_TREES, "the file", *_STATED}),
+    "in-toto-attestation": frozenset(TAMPERS) - frozenset(FORMS),
     "proofbundle": frozenset({"the file", *_STATED}),
     "pymerkle": frozenset(
         {
@@ -294,6 +173,7 @@ UNSEEN: dict[str, frozenset[str]] = {
     ),
     "scitt-cose": frozenset({"the size of the tree", "the root", "the file", *_STATED}),
     "cosign": frozenset(_STATED),
+    "@sigstore/verify": frozenset({"the file", *_STATED}),
 }
 """Tool → what it does not look at.
 
@@ -303,19 +183,22 @@ hands out the size of the proof, and that of the protected header beside it.
 
 
 def lacking(tool: str) -> str | None:
-    """Return why *tool* cannot be tried here; None if it can."""
-    if tool == "cosign":
-        return None if COSIGN else "no cosign in build/cosign or on PATH"
-    if tool == "openssl":
-        return None if which("openssl") else "no openssl on PATH"
+    """Return what it takes to try *tool*; None if it can be tried here."""
+    if tool == "cosign" and not COSIGN.exists():
+        return NO_COSIGN
+    if tool == "@sigstore/verify" and not (NPM.exists() and which("node")):
+        return "@sigstore/verify: make outsiders"
+    if tool == "openssl" and not which("openssl"):
+        return "openssl on PATH"
     return None
 
 
 def table() -> list[str]:
-    """Return the rows of the page: each tool, what it refuses, what it accepts."""
-    rows = []
-    for tool in TOOLS:
-        seen = [one for one in TAMPERS if one not in UNSEEN[tool]]
-        unseen = [one for one in TAMPERS if one in UNSEEN[tool]]
-        rows.append(f"| {tool} | {', '.join(seen)} | {', '.join(unseen)} |")
-    return rows
+    """Return the rows of the page: each change, and what each tool says to it."""
+    rows = [["change of", *TOOLS], ["---"] * (1 + len(TOOLS))]
+    for tamper in TAMPERS:
+        said = (
+            "**accepts**" if tamper in UNSEEN[tool] else "refuses" for tool in TOOLS
+        )
+        rows.append([tamper, *said])
+    return [f"| {' | '.join(row)} |" for row in rows]

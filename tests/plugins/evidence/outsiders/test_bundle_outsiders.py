@@ -12,13 +12,16 @@ from typing import Any
 import proofbundle
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from google.protobuf.json_format import ParseDict
+from in_toto_attestation.v1.statement import Statement
+from in_toto_attestation.v1.statement_pb2 import Statement as Parsed
 from pymerkle import InmemoryTree
 from securesystemslib import dsse
 from securesystemslib.exceptions import VerificationError
 from securesystemslib.signer import Key, SSlibKey  # type: ignore[attr-defined]
 
 from bundled import Bundles
-from foreign_tools import COSIGN
+from foreign_tools import COSIGN, NO_COSIGN
 from muniment.formats.checkpoint import Checkpoint, Note
 from spoiled_bundles import copy
 
@@ -94,6 +97,17 @@ def test_securesystemslib(bundles: Bundles) -> None:
         for spoiled, used in (({"payload": other}, [key]), ({}, stranger)):
             with pytest.raises(VerificationError):
                 dsse.Envelope.from_dict({**json.loads(line), **spoiled}).verify(used, 1)
+
+
+def test_in_toto_attestation(bundles: Bundles) -> None:
+    """Every event of the bundle is a statement, of whatever type."""
+    kinds = set()
+    for line in (bundles.folder / "events.intoto.jsonl").read_text().splitlines():
+        statement = json.loads(base64.b64decode(json.loads(line)["payload"]))
+        Statement.copy_from_pb(ParseDict(statement, Parsed())).validate()
+        kinds.add(statement["predicateType"])
+
+    assert len(kinds) >= 6
 
 
 def taken(text: str, entry: bytes, vkey: str) -> bool:
@@ -180,7 +194,7 @@ TAMPERS: dict[str, tuple[str, ...]] = {
 }
 
 
-@pytest.mark.skipif(COSIGN is None, reason="no cosign in build/cosign or on PATH")
+@pytest.mark.skipif(not COSIGN.exists(), reason=NO_COSIGN)
 @pytest.mark.parametrize("tamper", ["", *TAMPERS])
 def test_cosign(bundles: Bundles, tmp_path: Path, tamper: str) -> None:
     """Unmodified cosign, offline: the closing event is about MANIFEST, and in the log."""
