@@ -4,23 +4,34 @@ Rules:
 
 - A format is what goes to its file, what readers need beside it, and what its readers do
   not look at: whoever asks for a proof is told what it does not prove.
-- Files are new; none is written unless all of them can be made.
+- No proof is given out that would not verify: each is checked beside the ledger first.
+- Files are new. That is looked at before anything is signed, and if one of them cannot be
+  written, none is there afterwards.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from muniment.errors import UsageError
+from muniment.errors import UsageError, WrongError
 
 if TYPE_CHECKING:
     from muniment.formats.checkpoint import TlogProof
     from muniment.formats.statement import Event
     from muniment.ledger import Ledger
 
-__all__ = ["FORMATS", "HandedOut", "make_proof", "require_fitting", "write_files"]
+__all__ = [
+    "FORMATS",
+    "HandedOut",
+    "make_proof",
+    "require_fitting",
+    "require_new",
+    "write_files",
+]
 
 FORMATS = ("tlog", "sigstore", "cose")
 _BESIDE = {"--trusted-root": "sigstore", "--entry": "cose"}
@@ -45,16 +56,33 @@ class HandedOut:
 
 
 def make_proof(ledger: Ledger, event: Event, form: str, *, bare: bool) -> HandedOut:
-    """Return the proof of *event*; see `FORMATS`."""
-    if form == "sigstore":
-        return _sigstore(ledger, event)
-    if form == "cose":
-        return _cose(ledger, event)
+    """Return the proof of *event*; see `FORMATS`.
+
+    Raises:
+        CannotTellError: no checkpoint covers it, and none can be signed here.
+        KeyRefused: a receipt needs a checkpoint key, and none is here.
+        WrongError: the ledger was changed: the proof would not verify.
+
+    """
+    try:
+        if form == "sigstore":
+            return _sigstore(ledger, event)
+        if form == "cose":
+            return _cose(ledger, event)
+        return _tlog(ledger, event, bare=bare)
+    except WrongError as error:
+        error.remedy = "the ledger was changed: run `muniment verify`"
+        raise
+
+
+def _tlog(ledger: Ledger, event: Event, *, bare: bool) -> HandedOut:
     from muniment.formats.tlog_proof import with_event
 
     proof = ledger.prove(event.seq)
+    whole = with_event(proof, event.payload, event.signature, event.key)
+    ledger.check_proof(whole.to_text().encode(), place=f"event {event.seq}")
     if not bare:
-        proof = with_event(proof, event.payload, event.signature, event.key)
+        proof = whole
     return HandedOut(
         proof, proof.to_text().encode(), None, "check it with `muniment verify`"
     )
@@ -67,7 +95,7 @@ def _sigstore(ledger: Ledger, event: Event) -> HandedOut:
     found = sigstore_proof(ledger, event.seq)
     said = (
         "check it with cosign 3, the trusted root, and the key of "
-        f"`muniment keys export {PublicKey(event.key).keyid}`. {_UNSEEN}"
+        f"`muniment keys export --format pem {PublicKey(event.key).keyid}`. {_UNSEEN}"
     )
     return HandedOut(found.proof, found.bundle, found.trusted_root, said)
 
@@ -78,8 +106,8 @@ def _cose(ledger: Ledger, event: Event) -> HandedOut:
     proof = ledger.prove(event.seq)
     receipt = ledger.cose_receipt(event.seq, proof.checkpoint_note)
     said = (
-        "check it with the log entry, and the key of `muniment keys export --role "
-        "checkpoint`. It shows that the entry is in the tree; what the event says, "
+        "check it with the log entry, and the key of `muniment keys export --format pem "
+        "--role checkpoint`. It shows that the entry is in the tree; what the event says, "
         f"only its envelope does. {_UNSEEN}"
     )
     return HandedOut(proof, receipt, event_entry(event), said)
@@ -130,18 +158,39 @@ def require_fitting(
         )
 
 
+def require_new(paths: Iterable[Path | None]) -> None:
+    """Refuse files that are there already, and those in folders that are not.
+
+    Raises:
+        UsageError: ``cli/output``.
+
+    """
+    for path in paths:
+        if path is None:
+            continue
+        if path.exists() or path.is_symlink():
+            raise _taken(path)
+        if not path.parent.is_dir():
+            raise UsageError(
+                "there is no folder for it",
+                rule="cli/output",
+                place=str(path),
+                remedy="make the folder, or choose another",
+            )
+
+
 def write_files(files: dict[Path, bytes]) -> None:
-    """Write each of *files*, which must be new.
+    """Write each of *files*, which must be new, or none of them.
 
     Raises:
         UsageError: there is one already, or it cannot be written.
 
     """
-    for path in files:
-        if path.exists() or path.is_symlink():
-            raise _taken(path)
-    for path, content in files.items():
-        _write(path, content)
+    with ExitStack() as begun:
+        for path, content in files.items():
+            _write(path, content)
+            begun.callback(path.unlink, missing_ok=True)
+        begun.pop_all()
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -30,7 +30,7 @@ from muniment.keys.keyring import Keyring
 from muniment.storage.append import Store
 from muniment.storage.connections import Database
 from muniment.storage.lookup import head_of, ledger_id_of
-from muniment.storage.tail import node_reader
+from muniment.storage.tail import node_reader, note_of
 
 __all__ = [
     "Comparison",
@@ -45,7 +45,7 @@ Given: TypeAlias = Store | bytes
 """A side: a ledger by `open_history`, or a checkpoint note."""
 
 _LEAF = "SELECT hash FROM event WHERE seq = ?"
-_NOTES = "SELECT note FROM checkpoint WHERE size > ? ORDER BY size"
+_NOTES = "SELECT size, note FROM checkpoint WHERE size > ? ORDER BY size"
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +160,7 @@ class _History:
         else:
             with self.store.database.reading() as driver:
                 rows = driver.execute(_NOTES, (above,)).fetchall()
-            listed = [bytes(row[0]) for row in rows]
+            listed = [note_of(row[0], row[1]) for row in rows]
         for note in listed:
             if self.keyring is not None:
                 read, signer = read_vouched(note, self.origin, self.keyring)

@@ -27,7 +27,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import cast
 
 from muniment.errors import (
     AppendRefused,
@@ -47,7 +46,7 @@ from muniment.storage.blobs import Blobs
 from muniment.storage.connections import Database, Driver
 from muniment.storage.lookup import keyring_of, last_of_series
 from muniment.storage.sealing import Batch, Draft, build
-from muniment.storage.tail import Tail, tail_of
+from muniment.storage.tail import Tail, newest_note, tail_of
 from muniment.storage.transactions import Writer
 from muniment.trust.head_memory import HeadMemory
 
@@ -65,7 +64,6 @@ _INSERT = (
 _INSERT_SUBJECT = "INSERT INTO subject (seq, digest) VALUES (?, ?)"
 _INSERT_TILE = "INSERT INTO tile (level, idx, hash) VALUES (?, ?, ?)"
 _INSERT_CHECKPOINT = "INSERT INTO checkpoint (size, note) VALUES (?, ?)"
-_LAST_CHECKPOINT = "SELECT size, note FROM checkpoint ORDER BY size DESC LIMIT 1"
 
 _NEWER_GENERATION = (
     "SELECT seq, run FROM event INDEXED BY event_by_type "  # noqa: S608 - names of ours
@@ -203,12 +201,12 @@ class Store:
         with self._line.lock:
             with self._line.transaction() as driver:
                 tail = self._current_tail(driver)
-                last = driver.execute(_LAST_CHECKPOINT).fetchone()
-                if last is not None and last[0] == tail.size:
+                size, newest = newest_note(driver.execute)
+                if size == tail.size:
                     self._checkpointed = (tail.size, time.monotonic())
-                    return cast("bytes", last[1])
+                    return newest
                 if not self._may_checkpoint(tail.size):
-                    return None if last is None else cast("bytes", last[1])
+                    return newest
                 head = Checkpoint(
                     origin(self.ledger_id), tail.size, tail.frontier.root()
                 )
@@ -242,8 +240,7 @@ class Store:
     def last_checkpoint(self) -> tuple[int, bytes | None]:
         """Return the size and note of the newest checkpoint in the file."""
         with self.database.reading() as driver:
-            row = driver.execute(_LAST_CHECKPOINT).fetchone()
-            return (0, None) if row is None else (row[0], row[1])
+            return newest_note(driver.execute)
 
     def empty(self, refs: Sequence[str]) -> None:
         """Empty contents whose erasure the log states already, or cannot state."""

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from typing import cast
 
 from muniment.errors import CannotTellError, KeyRefused, UsageError, WrongError
 from muniment.formats.checkpoint import (
@@ -32,7 +31,7 @@ from muniment.formats.tlog_proof import Included, check_inclusion, with_event
 from muniment.keys.ed25519 import PublicKey
 from muniment.storage.append import Store
 from muniment.storage.lookup import event_at, head_of
-from muniment.storage.tail import node_reader
+from muniment.storage.tail import node_reader, note_of
 
 __all__ = [
     "check_proof",
@@ -46,7 +45,7 @@ __all__ = [
 ]
 
 _PAGE = 500
-_FIRST_OVER = "SELECT note FROM checkpoint WHERE size > ? ORDER BY size LIMIT 1"
+_FIRST_OVER = "SELECT size, note FROM checkpoint WHERE size > ? ORDER BY size LIMIT 1"
 
 
 def prove(store: Store, seq: int, note: bytes | None = None) -> TlogProof:
@@ -129,7 +128,7 @@ def first_checkpoint_over(store: Store, seq: int) -> bytes:
 def _first_over(store: Store, seq: int) -> bytes | None:
     with store.database.reading() as driver:
         row = driver.execute(_FIRST_OVER, (seq,)).fetchone()
-    return None if row is None else cast("bytes", row[0])
+    return None if row is None else note_of(row[0], row[1])
 
 
 def _require_event(store: Store, seq: int) -> None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from muniment.errors import WrongError
+from muniment.formats.checkpoint import Checkpoint, Note
 from muniment.formats.merkle import (
     EMPTY_ROOT,
     TILE_HEIGHT,
@@ -24,10 +25,11 @@ from muniment.formats.merkle import (
 from muniment.formats.statement import read_event
 from muniment.storage.connections import Execute
 
-__all__ = ["Tail", "last_row", "node_reader", "tail_of"]
+__all__ = ["Tail", "last_row", "newest_note", "node_reader", "note_of", "tail_of"]
 
 _HEAD = "SELECT seq, hash FROM event ORDER BY seq DESC LIMIT 1"
 _LAST = "SELECT seq, hash, payload, signature, key FROM event ORDER BY seq DESC LIMIT 1"
+_NEWEST = "SELECT size, note FROM checkpoint ORDER BY size DESC LIMIT 1"
 _HASHES = "SELECT hash FROM event WHERE seq >= ? AND seq < ? ORDER BY seq"
 _TILES = "SELECT hash FROM tile WHERE level = ? AND idx >= ? AND idx < ? ORDER BY idx"
 
@@ -69,6 +71,43 @@ def tail_of(execute: Execute, known: Tail) -> Tail:
         )
     time = read_event(payload, signature, key, leaf).time
     return Tail(seq + 1, leaf, time, _frontier(execute, seq + 1))
+
+
+def newest_note(execute: Execute) -> tuple[int, bytes | None]:
+    """Return size and note of the newest checkpoint; 0 and None if there is none.
+
+    Raises:
+        WrongError: see `note_of`.
+
+    """
+    row = execute(_NEWEST).fetchone()
+    return (0, None) if row is None else (row[0], note_of(row[0], row[1]))
+
+
+def note_of(size: int, value: object) -> bytes:
+    """Return what a checkpoint's row holds, which can be anything in a changed file.
+
+    Raises:
+        WrongError: it is no note, or one of another size.
+
+    """
+    place, remedy = f"checkpoint {size}", "run `muniment verify`"
+    if not isinstance(value, bytes):
+        raise WrongError(
+            "the note is not a blob",
+            rule="checkpoint/column",
+            place=place,
+            remedy=remedy,
+        )
+    stated = Checkpoint.parse(Note.parse(value).text).size
+    if stated != size:
+        raise WrongError(
+            f"the note is of size {stated}",
+            rule="checkpoint/size",
+            place=place,
+            remedy=remedy,
+        )
+    return value
 
 
 def is_hash(value: object) -> bool:

@@ -17,6 +17,7 @@ from securesystemslib import dsse
 from securesystemslib.exceptions import VerificationError
 from securesystemslib.signer import SSlibKey  # type: ignore[attr-defined]
 
+from foreign_tools import COSIGN, NO_COSIGN
 from muniment.formats.checkpoint import log_id, origin, read_checkpoint, vkey
 from muniment.formats.dsse import Envelope, log_entry, pae, spki_base64
 from muniment.formats.merkle import verify_consistency
@@ -128,7 +129,7 @@ def test_openssl_verifies_an_event(filled: Ledger, tmp_path: Path) -> None:
     assert (done.returncode, b"Verified Successfully" in done.stdout) == (0, True)
 
 
-@pytest.mark.skipif(which("cosign") is None, reason="no cosign on PATH")
+@pytest.mark.skipif(not COSIGN.exists(), reason=NO_COSIGN)
 def test_cosign_verifies_an_event_in_the_log(filled: Ledger, tmp_path: Path) -> None:
     """Unmodified cosign, offline: this statement about this artifact is in this log."""
     artifact = b"the generated module\n"
@@ -142,13 +143,13 @@ def test_cosign_verifies_an_event_in_the_log(filled: Ledger, tmp_path: Path) -> 
     write_bundle(tmp_path, filled, event, proof.hashes, proof.checkpoint_note, log_key)
     (tmp_path / "artifact").write_bytes(artifact)
     command = (
-        "cosign verify-blob-attestation --bundle bundle.json --key event.pub "
+        "verify-blob-attestation --bundle bundle.json --key event.pub "
         "--trusted-root root.json --type urn:muniment:event:synthesis.attempted:v1 "
         "artifact"
     )
 
     done = subprocess.run(
-        command.split(), cwd=tmp_path, capture_output=True, check=False
+        [COSIGN, *command.split()], cwd=tmp_path, capture_output=True, check=False
     )
 
     assert done.returncode == 0, done.stderr

@@ -8,7 +8,6 @@ import os
 import subprocess
 from hashlib import sha256
 from pathlib import Path
-from shutil import which
 from typing import Any
 
 import proofbundle
@@ -16,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from foreign_tools import COSIGN, NO_COSIGN
 from muniment.errors import MunimentError, WrongError
 from muniment.formats.checkpoint import (
     Checkpoint,
@@ -331,23 +331,23 @@ def text64(value: bytes) -> str:
     return base64.b64encode(value).decode()
 
 
-@pytest.mark.skipif(which("cosign") is None, reason="no cosign on PATH")
+@pytest.mark.skipif(not COSIGN.exists(), reason=NO_COSIGN)
 def test_cosign_accepts_an_event_of_ours(tmp_path: Path) -> None:
     """An unmodified cosign verifies the published bundle, and one made here."""
     folder = shared("examples")
     command = (
-        "cosign verify-blob-attestation --bundle {0}/evidence.sigstore.json "
+        "verify-blob-attestation --bundle {0}/evidence.sigstore.json "
         "--key {0}/event-ed25519.pub --trusted-root {0}/trusted_root.json --type {1} "
         "{0}/artifact.txt"
     )
     kind = "https://in-toto.io/attestation/test-result/v0.1"
-    subprocess.run(command.format(folder, kind).split(), check=True)
+    subprocess.run([COSIGN, *command.format(folder, kind).split()], check=True)
     artifact = (folder / "artifact.txt").read_bytes()
     write_evidence(
         tmp_path, artifact, json.loads((folder / "trusted_root.json").read_text())
     )
     ours = "urn:muniment:event:note.added:v1"
-    subprocess.run(command.format(tmp_path, ours).split(), check=True)
+    subprocess.run([COSIGN, *command.format(tmp_path, ours).split()], check=True)
 
 
 def write_evidence(folder: Path, artifact: bytes, trusted_root: Any) -> None:

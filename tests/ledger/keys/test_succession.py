@@ -63,7 +63,9 @@ def test_a_forged_head_is_not_quoted(ledger: Ledger, tmp_path: Path) -> None:
     shutil.copy(ledger.path, copy)
     with sqlite3.connect(copy) as connection:
         (note,) = connection.execute("SELECT note FROM checkpoint").fetchone()
-        forged = note.replace(note.split(b"\n")[2], b"A" * 43 + b"=")
+        name, size, _, *rest = note.split(b"\n")
+        assert size == b"1"
+        forged = b"\n".join([name, b"9", b"A" * 43 + b"=", *rest])
         connection.execute("INSERT INTO checkpoint VALUES (9, ?)", (forged,))
     connection.close()
     with pytest.raises(WrongError, match="signature"):

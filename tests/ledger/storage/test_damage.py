@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from faults import NOTE, clear, opened, refused, well
-from muniment.errors import MunimentError
+from muniment.copies.histories import compare_histories, open_history
+from muniment.errors import MunimentError, WrongError
 from muniment.formats.tables import SCHEMA
 from muniment.ledger import Ledger
 from muniment.trust.home import TrustHome
@@ -114,6 +116,40 @@ def test_a_row_of_nonsense(
         connection.execute(SCHEMA["event_no_update"])
     _is_said(ledger.path)
     assert not verify(ledger.path).ok
+
+
+@pytest.mark.parametrize(
+    ("change", "rule"),
+    [
+        ("note = CAST(note AS TEXT)", "checkpoint/column"),
+        ("note = 7", "checkpoint/column"),
+        ("note = 1.5", "checkpoint/column"),
+        ("note = zeroblob(9)", "note/control"),
+        ("size = size - 1", "checkpoint/size"),
+    ],
+)
+def test_a_checkpoint_of_nonsense(ledger: Ledger, change: str, rule: str) -> None:
+    """Whoever reads a checkpoint that is none is told so: proofs, copies, the writer."""
+    ledger.append("note.added", NOTE)
+    ledger.checkpoint()
+    ledger.close()
+    with closing(sqlite3.connect(ledger.path)) as database, database:
+        database.execute("DROP TRIGGER checkpoint_no_update")
+        database.execute(f"UPDATE checkpoint SET {change}")
+        database.execute(SCHEMA["checkpoint_no_update"])
+    uses: list[Callable[[Ledger], object]] = [
+        lambda one: one.prove(0),
+        lambda one: one.first_checkpoint_over(0),
+        lambda one: one.last_checkpoint,
+        Ledger.checkpoint,
+    ]
+    for use in uses:
+        with pytest.raises(WrongError) as caught, opened(ledger.path) as reader:
+            use(reader)
+        clear(caught.value, 1, rule)
+    store = open_history(ledger.path)
+    with store as one, pytest.raises(WrongError):
+        compare_histories(one, one)
 
 
 @pytest.mark.parametrize(

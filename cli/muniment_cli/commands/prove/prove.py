@@ -13,6 +13,7 @@ from muniment_cli.keys.proof_formats import (
     HandedOut,
     make_proof,
     require_fitting,
+    require_new,
     write_files,
 )
 from muniment_cli.shell.completion import complete_runs
@@ -85,6 +86,7 @@ def command(  # noqa: PLR0913 - each option of the command line
     """
     beside = {"--trusted-root": trusted_root, "--entry": entry}
     require_fitting(form, output, beside, bare=bare, as_json=as_json)
+    require_new([output, trusted_root, entry])
     with session.open(write=_may_sign(session)) as ledger:
         event = _event(ledger, what)
         made = make_proof(ledger, event, form, bare=bare)

@@ -209,10 +209,12 @@ def test_cosign(bundles: Bundles, tmp_path: Path, tamper: str) -> None:
         place[last] = value[1:] if isinstance(value, list) else f"0{value[1:]}"
     (folder / "evidence.sigstore.json").write_text(json.dumps(bundle))
     command = (
-        f"{COSIGN} verify-blob-attestation --bundle evidence.sigstore.json "
+        "verify-blob-attestation --bundle evidence.sigstore.json "
         "--key ledger.pub --trusted-root trusted_root.json "
         "--type urn:muniment:event:bundle.closed:v1 MANIFEST"
     )
-    done = subprocess.run(command.split(), cwd=folder, capture_output=True, check=False)
+    done = subprocess.run(
+        [COSIGN, *command.split()], cwd=folder, capture_output=True, check=False
+    )
 
     assert (done.returncode == 0) == (not tamper), done.stderr
