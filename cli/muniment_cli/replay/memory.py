@@ -11,10 +11,15 @@ does, whether it is used or only reserved. A program that asks for more gets a
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 __all__ = ["beyond", "half_of_it", "hold", "is_lack", "named"]
 
@@ -23,6 +28,8 @@ _CONTAINER = (
     Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
 )
 _MIB = 1 << 20
+_UNMAPPED = re.compile("failed to map|annot (allocate|map|create|make)")
+"""What the dynamic linker says of a library for which there is no memory."""
 
 
 def half_of_it() -> int:
@@ -53,8 +60,7 @@ def beyond(mib: int) -> str:
 
 def named(error: Exception, mib: int, run: str) -> Exception:
     """Return *error*, or a better one if *mib* are too few even for replaying."""
-    unmapped = isinstance(error, ImportError) and "failed to map" in str(error)
-    if not mib or not (isinstance(error, MemoryError) or unmapped):
+    if not mib or not any(_is_of_memory(one) for one in _all_of(error)):
         return error
     from muniment.errors import CannotTellError
 
@@ -63,6 +69,30 @@ def named(error: Exception, mib: int, run: str) -> Exception:
         rule="replay/starved",
         place=f"run {run}",
         remedy="give it more with --memory MIB",
+    )
+
+
+def _all_of(error: BaseException) -> Iterator[BaseException]:
+    """Yield *error*, and the errors that it came of."""
+    seen: set[int] = set()
+    found: BaseException | None = error
+    while found is not None and id(found) not in seen:
+        seen.add(id(found))
+        yield found
+        found = found.__cause__ or found.__context__
+
+
+def _is_of_memory(error: BaseException) -> bool:
+    """Tell whether Python, the system, its linker or a thread lacked memory.
+
+    A `SystemError` is the interpreter's own: it is what is left of a failed allocation in C.
+    """
+    said = str(error)
+    return (
+        isinstance(error, MemoryError | SystemError)
+        or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
+        or (isinstance(error, ImportError) and _UNMAPPED.search(said) is not None)
+        or (isinstance(error, RuntimeError) and "start new thread" in said)
     )
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import sys
 
 import pytest
 
 from first_hour import Newcomer
-from muniment_cli.replay.memory import half_of_it
+from muniment_cli.replay.memory import half_of_it, named
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux", reason="no other system counts what a process maps"
@@ -94,6 +95,47 @@ def test_too_little_to_begin_with_is_said(user: Newcomer, limit: str) -> None:
     assert code == 3, said
     assert "replay/starved" in said
     assert "--memory MIB" in said
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        OSError(errno.ENOMEM, "Cannot allocate memory", "keys"),
+        ImportError("libx.so: failed to map segment from shared object"),
+        ImportError("libx.so: cannot allocate memory in static TLS block"),
+        RuntimeError("can't start new thread"),
+        SystemError("error return without exception set"),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("around", [None, ValueError, KeyError])
+def test_every_lack_of_memory_is_named(
+    error: Exception, around: type[Exception] | None
+) -> None:
+    """However Python says it, and whatever another error made of it."""
+    if around is not None:
+        outer = around("what came of it")
+        outer.__context__ = error
+        error = outer
+    assert "replay/starved" in repr(vars(named(error, 4, "01JD3")))
+    assert named(error, 0, "01JD3") is error  # there is no limit that it could lack
+
+
+def test_no_other_error_is_called_a_lack_of_memory() -> None:
+    """A bug of ours is not blamed on the limit."""
+    for error in (ValueError("x"), OSError(errno.EACCES, "no"), ImportError("no x")):
+        assert named(error, 4, "01JD3") is error
+
+
+@pytest.mark.slow
+def test_each_limit_gives_the_result_or_names_the_option(user: Newcomer) -> None:
+    """Whichever allocation is the one that fails."""
+    run = run_of(user, "work.py:plain")
+    for limit in range(1, 60, 2):
+        code, verdict, said = replayed(user, run, "--memory", str(limit))
+        assert (code, verdict) == (0, "acceptable") or "--memory" in said, said
+        assert "cli/bug" not in said
 
 
 @pytest.mark.slow
