@@ -4,6 +4,7 @@
 # make trial  kills runs and trees of runs after each commit, not at some only
 # make cover  what the fast tests of the kernel do not reach, by line and branch
 # make outsiders  installs verifiers from Debian and npm, for the tests: build/
+# make browser  installs Chromium from Debian, for the tests of pages
 # make bench  measurements           make docs   writes docs/reference from the code
 # make site   the docs, to be searched: build/site
 # make sbom   what is installed with muniment, as CycloneDX: build/sbom.json
@@ -36,7 +37,7 @@ INSTALL = $(PYTHON) -m pip install --quiet --disable-pip-version-check
 endif
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test quick trial lint cover outsiders bench docs site sbom clean
+.PHONY: help demo test quick trial lint cover outsiders browser bench docs site sbom clean
 
 help:
 	@sed -n 's/^# \{0,1\}//p;/^$$/q' Makefile
@@ -69,6 +70,9 @@ cover: $(VENV)/.dev
 outsiders: # one may be had where the other is not
 	@.ci/cosign || echo "no cosign here: its tests are not tried"
 	@.ci/sigstore-verify || echo "no @sigstore/verify here: its tests are not tried"
+
+browser:
+	@.ci/browser || echo "no Chromium here: tests that open pages are not tried"
 
 bench: $(VENV)/.dev
 	$(PYTHON) tools/bench.py

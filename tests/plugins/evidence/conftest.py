@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 
 from bundled import Bundles, evidence_plugins, program
 from muniment.ledger import Ledger
 from muniment_plugins.evidence import write_bundle
+
+if TYPE_CHECKING:
+    from browser import Browser
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Lend one browser to all tests of a process; each page has a profile of its own."""
+    from browser import chromium  # noqa: PLC0415 - most tests open no page
+
+    with chromium() as one:
+        yield one
 
 
 @pytest.fixture(scope="module")
