@@ -18,10 +18,9 @@ Rules:
 from __future__ import annotations
 
 import hashlib
-from binascii import hexlify
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from orjson import loads
@@ -31,6 +30,8 @@ from muniment.errors import KeyRefused, WrongError
 from muniment.formats.decisions import ASKED, GIVEN
 from muniment.formats.dsse import Envelope, decode_base64, entry_hash, spki_base64
 from muniment.formats.evidence import EVENTS, blob_name
+from muniment.formats.lifecycle import FAILURES
+from muniment.formats.series import SeriesLink, read_series
 from muniment.keys.ed25519 import PublicKey
 from muniment.keys.keyring import Keyring
 from muniment.verification.bundle.blobs import BundleBlobs
@@ -40,6 +41,7 @@ from muniment.verification.public_digests import FIELDS as PUBLIC
 from muniment.verification.public_digests import misstated
 from muniment.verification.report import MALFORMED, Findings
 from muniment.verification.runs.run_record import KEY_TYPES, RunRecord
+from muniment.verification.signatures import SignatureCheck
 from muniment.verification.statements.blob_references import SALT, blob_tag
 from muniment.verification.statements.kernel_data import described, fault
 from muniment.verification.statements.rows import Row
@@ -64,7 +66,18 @@ class BundledEvent:
     run: str | None
     leaf: bytes
     signer: PublicKey
+    prev: str | None
+    """The leaf hash that it names as that of the event before."""
+    links: tuple[SeriesLink, ...]
+    """Its places in series; none if they cannot be read, which its row is told."""
+    became: str | None
+    """How its run ended by it, if it failed."""
     statement: Any
+    """None once it was judged: there may be many events."""
+
+    def judged(self) -> BundledEvent:
+        """Return what is still asked of the event when the next one is judged."""
+        return replace(self, statement=None)
 
     def row(self, envelope: Envelope) -> Row:
         """Return the event as a row of a ledger."""
@@ -72,12 +85,23 @@ class BundledEvent:
         return (self.seq, self.kind, self.run, *signed, self.leaf)
 
 
+def links_of(chain: Any) -> tuple[SeriesLink, ...]:
+    """Return the places in series that an event says it has."""
+    try:
+        return read_series(chain["series"]) if "series" in chain else ()
+    except MALFORMED:
+        return ()  # a finding of the row says so
+
+
 class BundleRecord:
     """Reads and judges the events of one bundle."""
 
-    def __init__(self, members: Members, findings: Findings) -> None:
+    def __init__(
+        self, members: Members, findings: Findings, signatures: SignatureCheck
+    ) -> None:
         self._members = members
         self._findings = findings
+        self._signatures = signatures
         self._publics: dict[str, PublicKey] = {}
         self._record: RunRecord | None = None
         self._waiting: list[Row] = []
@@ -134,7 +158,8 @@ class BundleRecord:
                     self._add("edited", "event/shape", "too much is no event", EVENTS)
                     break
                 continue
-            self.events.append(self._judge(envelope, place))
+            judged = self._judge(envelope, place)
+            self.events.append(None if judged is None else judged.judged())
         if not self.run:
             self._add("missing", "run/start", "there is no event of a run", EVENTS)
 
@@ -190,7 +215,9 @@ class BundleRecord:
             chain, data = predicate["muniment"], predicate["data"]
             seq, kind, run = chain["seq"], chain["type"], chain.get("run")
             shaped = type(seq) is int and type(kind) is str and type(data) is dict
-            if not shaped or not isinstance(run, str | None):
+            prev, became = chain.get("prev"), data.get("status")
+            named = isinstance(run, str | None) and isinstance(prev, str | None)
+            if not shaped or not named:
                 raise TypeError
             self._learn(kind, data)
         except MALFORMED:
@@ -205,7 +232,17 @@ class BundleRecord:
             return None
         spki = spki_base64(signer)
         leaf = entry_hash(envelope.payload, envelope.signature, spki)
-        return BundledEvent(seq, kind, run, leaf, signer, statement)
+        return BundledEvent(
+            seq,
+            kind,
+            run,
+            leaf,
+            signer,
+            prev,
+            links_of(chain),
+            became if isinstance(became, str) and became in FAILURES else None,
+            statement,
+        )
 
     def _learn(self, kind: str, data: Any) -> None:
         """Keep the public keys that an event about keys names.
@@ -249,7 +286,7 @@ class BundleRecord:
             self._waiting.append(row)
             return
         if self._record is None:
-            self._record = RunRecord(self.ledger, self.run)
+            self._record = RunRecord(self.ledger, self.run, self._signatures)
             for waiting in self._waiting:
                 self._record.add(waiting)
             self._waiting.clear()
@@ -282,9 +319,8 @@ class BundleRecord:
     def _compare_chain(
         self, one: BundledEvent, before: BundledEvent | None, place: str
     ) -> None:
-        named = one.statement["predicate"]["muniment"].get("prev", "").encode()
         neighbour = before is not None and before.seq + 1 == one.seq
-        if neighbour and named != hexlify(cast("BundledEvent", before).leaf):
+        if neighbour and one.prev != cast("BundledEvent", before).leaf.hex():
             what = "prev is not the hash of the event before"
             self._add("edited", "event/prev", what, place, one.seq)
 

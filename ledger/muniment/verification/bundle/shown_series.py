@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from muniment.errors import WrongError
 from muniment.formats.dsse import Envelope
@@ -36,13 +36,12 @@ from muniment.formats.evidence import (
 )
 from muniment.formats.lifecycle import (
     ENDS,
-    FAILURES,
     LIFE,
     OPEN,
     STARTED,
     STATUSES,
 )
-from muniment.formats.series import SeriesLink, read_series
+from muniment.formats.series import SeriesLink
 from muniment.verification.bundle.members import Members
 from muniment.verification.bundle.record import (
     LONGEST_LINE,
@@ -50,7 +49,7 @@ from muniment.verification.bundle.record import (
     BundledEvent,
     BundleRecord,
 )
-from muniment.verification.report import MALFORMED, Findings
+from muniment.verification.report import Findings
 from muniment.verification.runs.run_record import KEY_TYPES, RunRecord
 from muniment.verification.series import SeriesCheck
 from muniment.verification.statements.kernel_data import described, fault
@@ -95,7 +94,7 @@ class ShownSeries:
         for line in self._members.lines(SERIES, LONGEST_LINE):
             place = f"{SERIES}:{self.lines + 1}"
             event = self._read(line, place)
-            self.events.append(event)
+            self.events.append(None if event is None else event.judged())
             if event is not None and event.seq <= last:
                 what = f"event {event.seq} comes after event {last}"
                 self._add("reordered", "event/seq", what, place, event.seq)
@@ -122,7 +121,7 @@ class ShownSeries:
             link.key
             for one in self._record.events
             if one is not None and one.run == self._record.run
-            for link in _links(one)
+            for link in one.links
             if one.kind in COUNTED_BY
         }
         for key in sorted(wanted ^ stated.keys()):
@@ -131,7 +130,7 @@ class ShownSeries:
             self._add("series", "bundle/series", what, CLOSING, closing.seq)
         series: dict[str, list[_InSeries]] = {}
         for event, place in self._placed():
-            for link in _links(event):
+            for link in event.links:
                 series.setdefault(link.key, []).append((event, place, link))
         shown = [one for key, one in stated.items() if one.shown and key in wanted]
         counted = [one for one in stated.values() if not one.shown]
@@ -187,11 +186,11 @@ class ShownSeries:
             if before.seq == one.seq:
                 what = f"event {one.seq} is here twice"
                 self._add("series", "bundle/series", what, place, one.seq)
-            elif before.seq + 1 == one.seq and numbers & {one.seq, before.seq}:
-                named = one.statement["predicate"]["muniment"].get("prev")
-                if named != before.leaf.hex():
-                    what = "prev is not the hash of the event before"
-                    self._add("edited", "event/prev", what, place, one.seq)
+                continue
+            follows = before.seq + 1 == one.seq and numbers & {one.seq, before.seq}
+            if follows and one.prev != before.leaf.hex():
+                what = "prev is not the hash of the event before"
+                self._add("edited", "event/prev", what, place, one.seq)
 
     # -- series ----------------------------------------------------------------------
 
@@ -252,9 +251,7 @@ class ShownSeries:
         status = dict.fromkeys(runs, OPEN)
         for event, _ in self._placed():
             if event.run in status and event.kind in LIFE:
-                said = event.statement["predicate"]["data"].get("status")
-                ended = ENDS.get(event.kind, OPEN)
-                status[event.run] = said if said in FAILURES else ended
+                status[event.run] = event.became or ENDS.get(event.kind, OPEN)
         tally = Counter(status.values())
         return ", ".join(f"{tally[one]} {one}" for one in STATUSES if tally[one])
 
@@ -273,12 +270,3 @@ class ShownSeries:
         self, kind: str, rule: str, message: str, place: str, seq: int | None = None
     ) -> None:
         self._findings.add(kind, rule, message, seq=seq, place=place, remedy=_ASK)
-
-
-def _links(event: BundledEvent) -> tuple[SeriesLink, ...]:
-    """Return the places of *event* in series; none if they cannot be read."""
-    chain: Any = event.statement["predicate"]["muniment"]
-    try:
-        return read_series(chain["series"]) if "series" in chain else ()
-    except MALFORMED:
-        return ()  # a finding of the row says so

@@ -30,8 +30,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from muniment.errors import MunimentError, WrongError
-from muniment.formats.checkpoint import Checkpoint, Note
+from muniment.errors import MunimentError, WorkerDied, WrongError
+from muniment.formats.checkpoint import Checkpoint
 from muniment.formats.evidence import (
     CHECKPOINT,
     CLOSING,
@@ -61,10 +61,13 @@ from muniment.verification.bundle.closing import (
 )
 from muniment.verification.bundle.members import Members, opened
 from muniment.verification.bundle.record import BundledEvent, BundleRecord
+from muniment.verification.bundle.remembered import compare_memory
 from muniment.verification.bundle.shown_series import ShownSeries
+from muniment.verification.bundle.tally import tally
 from muniment.verification.counts import Count
-from muniment.verification.memory import GivenKey, Memory, is_pinned, recall
+from muniment.verification.memory import GivenKey, Memory, recall
 from muniment.verification.report import Findings, Report, judge
+from muniment.verification.signatures import SignatureCheck, signature_check
 
 __all__ = ["verify_bundle"]
 
@@ -74,9 +77,10 @@ _GIVEN_OUT = (LEDGER_PUB, LEDGER_VKEY, TRUSTED_ROOT, POLICY)
 """Small files that follow from keys."""
 _ALWAYS = frozenset({MANIFEST, EVENTS, PROOFS, CHECKPOINT, *_GIVEN_OUT})
 _LONGEST_LINE = 8192
+_SMALLEST_LINE = 900
+"""About as long as the shortest event, in its envelope."""
 _SMALL = 1 << 20
 _ASK = "ask its sender for the bundle as `muniment bundle` wrote it"
-_FORK = "ask who holds the other history, and compare the two"
 
 
 def verify_bundle(  # noqa: PLR0913 - each is a choice of its own
@@ -105,14 +109,34 @@ def verify_bundle(  # noqa: PLR0913 - each is a choice of its own
     started = time.monotonic()
     if not isinstance(home, TrustHome):
         home = TrustHome(None if home is None else Path(home))
-    state = _State(str(target), progress)
-    with state.tried(), opened(Path(target)) as members:
-        state.judge(members, home, keys, anchor)
+    try:
+        state = _judged(target, progress, home, keys, anchor)
+    except WorkerDied as error:
+        state = _judged(target, progress, home, keys, anchor, alone=True)
+        state.findings.notes.append(
+            f"{error.message}; all signatures were checked by one process"
+        )
     return state.report(
         trust_on_first_use=trust_on_first_use,
         require_complete=require_complete,
         seconds=time.monotonic() - started,
     )
+
+
+def _judged(
+    target: str | os.PathLike[str],
+    progress: Progress | None,
+    home: TrustHome,
+    keys: Iterable[GivenKey] | None,
+    anchor: str | os.PathLike[str] | None,
+    *,
+    alone: bool = False,
+) -> _State:
+    """Return what came of comparing every file; *alone* starts no process for it."""
+    state = _State(str(target), progress, alone)
+    with state.tried(), opened(Path(target)) as members:
+        state.judge(members, home, keys, anchor)
+    return state
 
 
 @dataclass(slots=True)
@@ -121,6 +145,8 @@ class _State:
 
     target: str
     progress: Progress | None = None
+    alone: bool = False
+    """Whether the process checks all signatures itself."""
     findings: Findings = field(default_factory=Findings)
     memory: Memory = field(default_factory=Memory)
     record: BundleRecord | None = None
@@ -139,6 +165,8 @@ class _State:
         """Make a finding of whatever a step refuses; the next steps go on."""
         try:
             yield
+        except WorkerDied:
+            raise
         except MunimentError as error:
             self.findings.add_error("edited", error)
 
@@ -157,7 +185,22 @@ class _State:
                 self._compare_manifest(members)
         if EVENTS not in members.sizes:
             return
-        record = self.record = BundleRecord(members, self.findings)
+        events = 0 if self.alone else members.sizes[EVENTS] // _SMALLEST_LINE
+        signatures = signature_check(events)
+        try:
+            self._judge_events(members, signatures, home, keys, anchor)
+        finally:
+            signatures.close()
+
+    def _judge_events(
+        self,
+        members: Members,
+        signatures: SignatureCheck,
+        home: TrustHome,
+        keys: Iterable[GivenKey] | None,
+        anchor: str | os.PathLike[str] | None,
+    ) -> None:
+        record = self.record = BundleRecord(members, self.findings, signatures)
         series = self.series = ShownSeries(members, record, self.findings)
         with self.tried():
             record.read(self.progress)
@@ -174,7 +217,10 @@ class _State:
             self._compare_given(members, record)
         if record.ledger:
             self.memory = recall(home, record.ledger, keys, anchor, self.findings)
-            self._compare_memory(record, given=anchor is not None)
+            heads, given = self.heads, anchor is not None
+            self.pinned = compare_memory(
+                self.memory, record, heads, self.closing, self.findings, given=given
+            )
 
     def _require(self, members: Members) -> None:
         for name, kind in sorted(members.strangers.items()):
@@ -276,69 +322,24 @@ class _State:
                     what = "it is not what the keys of this bundle give"
                     self._add("edited", "bundle/trust-file", what, name)
 
-    def _compare_memory(self, record: BundleRecord, *, given: bool) -> None:
-        """Compare what is known of the ledger with the tree heads of the bundle."""
-        keyring = record.keyring
-        if keyring is None:
-            return
-        roots = {one.checkpoint.size: one.checkpoint.root for one in self.heads}
-        leaves = {one.seq + 1: one.leaf for one in record.events if one is not None}
-        if self.closing is not None:
-            leaves[self.closing.seq + 1] = self.closing.leaf
-        memory = self.memory
-        memory.marks = [
-            one for one in memory.marks if one.size in (leaves if one.leaf else roots)
-        ]
-        size = max([*roots, 0])
-        memory.settle(keyring, record.ledger, size, self.findings)
-        for mark in memory.marks:
-            root = mark.root
-            if mark.note is not None:
-                root = Checkpoint.parse(Note.parse(mark.note).text).root
-            mark.matched = (
-                leaves[mark.size] == mark.leaf
-                if mark.leaf
-                else roots[mark.size] == root
-            )
-            if not mark.matched:
-                place = f"event {mark.size - 1}, {mark.source}"
-                what = "another history of this ledger is remembered"
-                self.findings.add(
-                    "forked", "head/forked", what, place=place, remedy=_FORK
-                )
-        if given and not memory.demanded and self.heads:
-            sizes = " or ".join(str(one) for one in sorted(roots))
-            what = f"no given note is of {sizes} events, as the tree heads here are"
-            self._add("unreadable", "anchor/uncompared", what, "anchor")
-        self.pinned = is_pinned(memory, keyring, self.findings, older=True)
-
     def _add(self, kind: str, rule: str, message: str, place: str) -> None:
         self.findings.add(kind, rule, message, place=place, remedy=_ASK)
 
     # -- the report ------------------------------------------------------------------
 
     def _counts(self) -> tuple[Count, ...]:
-        record, series = self.record, self.series
-        if record is None or series is None:
-            return (Count("files", self.matching, self.files),)
-        lines, judged = record.lines + self.closed + series.lines, record.record
-        sound = series.sound + (0 if judged is None else judged.sound)
-        ends = (0, 0) if judged is None else judged.ends
-        decisions = (0, 0) if judged is None else judged.decisions
-        blobs = record.blobs
-        return (
-            Count("files", self.matching, self.files),
-            Count("rows", sound, lines),
-            Count("signatures", record.signatures + series.signatures, lines),
-            Count("proofs", self.proofs + (self.closing is not None), lines),
-            Count("checkpoints", len(self.heads), 1 + self.closed),
-            Count("blobs", blobs.compared, len(blobs.known), erased=blobs.erased),
-            Count("run ends", *ends),
-            Count("decisions", *decisions),
-            Count("places in series", series.compared, series.total),
-            Count("trust files", self.given, 4),
-            *record.elsewhere.counts,
+        files = Count("files", self.matching, self.files)
+        if self.record is None or self.series is None:
+            return (files,)
+        counts = tally(
+            self.record,
+            self.series,
+            proofs=self.proofs + (self.closing is not None),
+            heads=len(self.heads),
+            closed=self.closed,
+            given=self.given,
         )
+        return (files, *counts)
 
     def report(
         self, *, trust_on_first_use: bool, require_complete: bool, seconds: float

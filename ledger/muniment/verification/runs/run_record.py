@@ -33,7 +33,7 @@ from muniment.verification.report import MALFORMED, Finding, Findings
 from muniment.verification.runs.completeness import Runs
 from muniment.verification.runs.decisions import Decisions, DecisionStep
 from muniment.verification.runs.places import Places
-from muniment.verification.signatures import InProcess
+from muniment.verification.signatures import InProcess, SignatureCheck
 from muniment.verification.snapshot import MAX_PAYLOAD
 from muniment.verification.statements.respell import Rewriter
 from muniment.verification.statements.rows import Row
@@ -67,11 +67,14 @@ class RunRecord:
         "sound",
     )
 
-    def __init__(self, ledger: str, run: str) -> None:
+    def __init__(
+        self, ledger: str, run: str, signatures: SignatureCheck | None = None
+    ) -> None:
+        """Judge the *run* of a *ledger*; by default this process checks signatures."""
         self._ledger = ledger
         self._run = run
         self._findings = Findings()
-        self._signatures = InProcess()
+        self._signatures = InProcess() if signatures is None else signatures
         self.keys = KeyCheck(self._findings, self._signatures, ledger, 0)
         self._rewriter = Rewriter()
         self._runs = Runs(self._findings, fast=False)

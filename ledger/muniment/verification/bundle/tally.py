@@ -1,0 +1,51 @@
+"""How much of a bundle was compared, item by item.
+
+files 12 of 12, rows 42 of 42, signatures 42 of 42, proofs 42 of 42, …
+"""
+
+from __future__ import annotations
+
+from muniment.verification.bundle.record import BundleRecord
+from muniment.verification.bundle.shown_series import ShownSeries
+from muniment.verification.counts import Count
+
+__all__ = ["tally"]
+
+
+def tally(
+    record: BundleRecord,
+    series: ShownSeries,
+    *,
+    proofs: int,
+    heads: int,
+    closed: bool,
+    given: int,
+) -> tuple[Count, ...]:
+    """Return how much was compared, and how much there is.
+
+    Args:
+        record: the events of the run, judged.
+        series: those of other runs.
+        proofs: how many inclusion proofs hold.
+        heads: how many tree heads were read.
+        closed: whether the bundle has a closing event, or should have.
+        given: how many of the files that follow from keys are right.
+
+    """
+    lines, judged = record.lines + closed + series.lines, record.record
+    sound = series.sound + (0 if judged is None else judged.sound)
+    ends = (0, 0) if judged is None else judged.ends
+    decisions = (0, 0) if judged is None else judged.decisions
+    blobs = record.blobs
+    return (
+        Count("rows", sound, lines),
+        Count("signatures", record.signatures + series.signatures, lines),
+        Count("proofs", proofs, lines),
+        Count("checkpoints", heads, 1 + closed),
+        Count("blobs", blobs.compared, len(blobs.known), erased=blobs.erased),
+        Count("run ends", *ends),
+        Count("decisions", *decisions),
+        Count("places in series", series.compared, series.total),
+        Count("trust files", given, 4),
+        *record.elsewhere.counts,
+    )
