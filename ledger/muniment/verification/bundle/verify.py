@@ -325,8 +325,6 @@ class _State:
     def _add(self, kind: str, rule: str, message: str, place: str) -> None:
         self.findings.add(kind, rule, message, place=place, remedy=_ASK)
 
-    # -- the report ------------------------------------------------------------------
-
     def _counts(self) -> tuple[Count, ...]:
         files = Count("files", self.matching, self.files)
         if self.record is None or self.series is None:
