@@ -215,7 +215,7 @@ class BundleRecord:
             chain, data = predicate["muniment"], predicate["data"]
             seq, kind, run = chain["seq"], chain["type"], chain.get("run")
             shaped = type(seq) is int and type(kind) is str and type(data) is dict
-            prev, became = chain.get("prev"), data.get("status")
+            prev, became = chain.get("prev"), cast("Any", data).get("status")
             named = isinstance(run, str | None) and isinstance(prev, str | None)
             if not shaped or not named:
                 raise TypeError

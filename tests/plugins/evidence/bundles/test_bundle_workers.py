@@ -19,7 +19,7 @@ from spoiled_bundles import copy
 @pytest.fixture(autouse=True)
 def _everything_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(signatures, "_MANY", 0)
-    monkeypatch.setattr(signatures.os, "cpu_count", lambda: 2)
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
 
 
 def test_workers_say_the_same(
