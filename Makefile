@@ -5,6 +5,7 @@
 # make cover  what the fast tests of the kernel do not reach, by line and branch
 # make outsiders  installs verifiers from Debian and npm, for the tests: build/
 # make browser  installs Chromium from Debian, for the tests of pages
+# make fuzz   a minute of changed bundles, guided by the code that they reach
 # make bench  measurements           make docs   writes docs/reference from the code
 # make site   the docs, to be searched: build/site
 # make sbom   what is installed with muniment, as CycloneDX: build/sbom.json
@@ -17,6 +18,7 @@
 BASE ?= python3
 WORKERS ?= auto
 MARK ?=
+FUZZ ?= 60
 
 # Tests start Python thousands of times: a quarter of their time would go into compiling
 # the same modules again.
@@ -73,6 +75,13 @@ outsiders: # one may be had where the other is not
 
 browser:
 	@.ci/browser || echo "no Chromium here: tests that open pages are not tried"
+
+fuzz: $(VENV)/.dev
+	@$(BIN)/python -c 'import atheris' 2>/dev/null || $(INSTALL) 'atheris>=3' || \
+	  echo "no atheris here"
+	@if $(BIN)/python -c 'import atheris' 2>/dev/null; then \
+	  mkdir -p build && $(PYTHON) tools/fuzz_bundles.py $(FUZZ) \
+	    -artifact_prefix=build/ -verbosity=0; fi
 
 bench: $(VENV)/.dev
 	$(PYTHON) tools/bench.py

@@ -14,7 +14,8 @@ Rules:
 from __future__ import annotations
 
 import shutil
-from collections.abc import Generator, Iterator, Mapping
+import zlib
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
@@ -22,11 +23,13 @@ from itertools import pairwise
 from pathlib import Path
 
 from muniment.formats.evidence import MANIFEST, SELF_PROVING, manifest_line
+from muniment.formats.stored_zip import Stored, closing_part, local_header
 
 __all__ = [
     "Files",
     "Spoiling",
     "copy",
+    "packed",
     "read",
     "sealed",
     "spoiled",
@@ -150,3 +153,14 @@ def spoiled(folder: Path, files: Files, other: Files) -> Generator[Path]:
 def copy(folder: Path, to: Path) -> Path:
     """Copy the bundle in *folder*."""
     return Path(shutil.copytree(folder, to))
+
+
+def packed(members: Iterable[tuple[str, bytes]]) -> bytes:
+    """Return the zip file of these members, in this order, in the form of ours."""
+    told: list[Stored] = []
+    data = bytearray()
+    for name, content in members:
+        crc = zlib.crc32(content)
+        told.append(Stored(name, crc, len(content), len(data)))
+        data += local_header(name, crc, len(content)) + content
+    return bytes(data) + b"".join(closing_part(told))

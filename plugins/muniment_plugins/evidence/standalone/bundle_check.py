@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import stat
-import struct
 import sys
-import zlib
 from pathlib import Path
 from typing import Any, cast
 
@@ -17,13 +14,13 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_public_key,
 )
 
+from muniment_plugins.evidence.standalone.bundle_files import SMALL, Files, read
 from muniment_plugins.evidence.standalone.events import (
     BLOB,
     EVENTS,
     SPKI,
     BundleLines,
     EnvelopedEvent,
-    Files,
 )
 from muniment_plugins.evidence.standalone.formats import (
     FAULTS,
@@ -35,7 +32,6 @@ from muniment_plugins.evidence.standalone.formats import (
     keyid,
     parse,
     require,
-    sha256,
     unbase64,
 )
 from muniment_plugins.evidence.standalone.other_runs import SERIES, OtherRuns
@@ -52,8 +48,8 @@ UNLISTED = {
     *("MANIFEST", PROOFS, "checkpoint"),
     *(CLOSING, "closing.checkpoint", "consistency"),
 }
-MEMBERS, LARGEST = 65_535, 2 << 30
-"""What a zip without extensions holds: its members, and bytes."""
+GROWING = {"MANIFEST", EVENTS, SERIES, PROOFS, "run.json", "bundle.json"}
+"""The files that grow with the run."""
 HANDED_OVER = ("MANIFEST", EVENTS, "run.json", "bundle.json")
 
 
@@ -61,83 +57,28 @@ class Unchecked(Exception):
     """Something that is needed is missing: what, and why."""
 
 
-def packed(files: Files) -> bytes:
-    """Return the one zip file that *files* can be in."""
-    data: list[bytes] = []
-    directory: list[bytes] = []
-    end = 0
-    for name in sorted(files):
-        one, told = files[name], name.encode()
-        sizes = struct.pack("<3IH", zlib.crc32(one), len(one), len(one), len(told))
-        head = struct.pack("<5H", 20, 0, 0, 0, 33) + sizes
-        place = struct.pack("<4H2I", 0, 0, 0, 0, 0o100644 << 16, end)
-        directory += b"PK\1\2", struct.pack("<H", 3 << 8 | 20), head, place, told
-        data += b"PK\3\4", head, b"\0\0", told, one
-        end += 30 + len(told) + len(one)
-    count, listing = len(files), b"".join(directory)
-    sizes = struct.pack("<4H2IH", 0, 0, count, count, len(listing), end, 0)
-    return b"".join([*data, listing, b"PK\5\6", sizes])
-
-
-def unpacked(data: bytes) -> Files:
-    """Return the files that stand one behind the other at the beginning of *data*."""
-    files: Files = {}
-    at = 0
-    while data[at : at + 4] == b"PK\3\4" and len(files) < MEMBERS:
-        size, named = struct.unpack_from("<IH", data, at + 22)
-        first = at + 30 + named
-        name = data[at + 30 : first].decode(errors="replace")
-        require(name not in files, name, "it is there twice")
-        files[name] = data[first : first + size]
-        at = first + size
-    return files
-
-
-def regular(path: Path, name: str) -> bytes:
-    """Return the bytes of a file of a bundle."""
-    known = path.lstat()
-    require(stat.S_ISREG(known.st_mode), name, "not a file")
-    require(known.st_size <= LARGEST, name, "too large for a bundle")
-    return path.read_bytes()
-
-
-def read(path: Path) -> Files:
-    """Return the files of the bundle at *path*."""
-    files: Files = {}
-    if path.is_dir():
-        for one in sorted(path.rglob("*")):
-            name = one.relative_to(path).as_posix()
-            if name == "blobs" and one.is_dir() and not one.is_symlink():
-                require(any(one.iterdir()), name, "an empty folder")
-                continue
-            files[name] = regular(one, name)
-        return files
-    data = regular(path.resolve(), path.name)
-    try:
-        files = unpacked(data)
-        same = files and packed(files) == data
-    except (struct.error, UnicodeEncodeError):
-        same = False
-    require(same, path.name, "not a zip of `muniment bundle`")
-    return files
-
-
 def check_names(files: Files) -> bool:
     """Judge the names and MANIFEST; return whether the bundle is closed."""
     closed = bool(files.keys() & {*CLOSED, SERIES, "bundle.json"})
     known = ALWAYS | CLOSED | {SERIES, "bundle.json"}
     for name in sorted(files):
-        require(name in known or BLOB.fullmatch(name), name, "no bundle has this file")
+        blob = BLOB.fullmatch(name)
+        require(name in known or blob, name, "no bundle has this file")
+        large = blob or name in GROWING or files.size(name) <= SMALL
+        require(large, name, "too large for such a file")
     for name in sorted(ALWAYS | CLOSED if closed else ALWAYS):
         require(name in files, name, "the file is missing")
     listed = sorted(files.keys() - UNLISTED)
-    lines = files["MANIFEST"].decode(errors="replace").split("\n")
-    told = {line[66:]: line[:64] for line in lines if line}
+    told: dict[str, str] = {}
+    last = ""
+    for line in map(bytes.decode, files.lines("MANIFEST")):
+        digest, name = line[:64], line[66:]
+        good = f"{digest}  {name}" == line and name > last
+        require(good, "MANIFEST", "not in its one form")
+        told[name], last = digest, name
     for name in sorted({*listed, *told}):
-        good = name in listed and told.get(name) == sha256(files[name]).hex()
-        require(good, name, "not what MANIFEST says")
-    again = "".join(f"{told[name]}  {name}\n" for name in listed)
-    require(again.encode() == files["MANIFEST"], "MANIFEST", "not in its one form")
+        good = name in listed and told.get(name) == files.digest(name).hex()
+        require(good, name[:80], "not what MANIFEST says")
     return closed
 
 
@@ -149,16 +90,17 @@ def listed(hashes: object, name: str) -> list[bytes]:
 
 def check_proofs(files: Files, events: list[EnvelopedEvent], head: SignedHead) -> None:
     """Require a proof of every event."""
-    lines = files[PROOFS].split(b"\n")
-    require(lines.pop() == b"", PROOFS, "the last line has no end")
-    require(len(lines) == len(events), PROOFS, "not one for each event")
-    for line, event in zip(lines, events, strict=True):
-        told = parse(line, PROOFS)
+    lines = files.lines(PROOFS)
+    for event in events:
+        line = next(lines, None)
+        require(line is not None, PROOFS, "not one for each event")
+        told = parse(line or b"", PROOFS)
         good = told.keys() == {"hashes", "seq"} and type(told["seq"]) is int
         good = good and told["seq"] == event.seq
         require(good, PROOFS, f"not a proof of event {event.seq}")
         hashes = listed(told["hashes"], PROOFS)
         head.check(event.leaf, event.seq, hashes, PROOFS)
+    require(next(lines, None) is None, PROOFS, "more than one for each event")
 
 
 def check_closing(
@@ -174,13 +116,13 @@ def check_closing(
     require(event.chain["time"] >= last.chain["time"], CLOSING, "its time goes back")
     chained = event.seq > last.seq + 1 or event.chain["prev"] == last.leaf.hex()
     require(chained, CLOSING, "another prev")
-    manifest = f"sha256:{sha256(files['MANIFEST']).hex()}"
+    manifest = f"sha256:{files.digest('MANIFEST').hex()}"
     told_of = event.data.keys() - {"series"}
     require(told_of == {"manifest", "run"}, CLOSING, "other members")
     require(event.data["manifest"] == manifest, "MANIFEST", "not what was signed")
     require(event.data["run"] == record.run, CLOSING, "it closes another run")
     about = [
-        {"digest": {"sha256": sha256(files[name]).hex()}, "name": name}
+        {"digest": {"sha256": files.digest(name).hex()}, "name": name}
         for name in HANDED_OVER
         if name in files
     ]

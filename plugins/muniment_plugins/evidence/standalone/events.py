@@ -6,6 +6,7 @@ import hashlib
 import re
 from typing import Any, cast
 
+from muniment_plugins.evidence.standalone.bundle_files import Files
 from muniment_plugins.evidence.standalone.formats import (
     KEY_TYPES,
     LedgerKeys,
@@ -20,7 +21,7 @@ from muniment_plugins.evidence.standalone.formats import (
     unbase64,
 )
 
-__all__ = ["BLOB", "EVENTS", "SPKI", "BundleLines", "EnvelopedEvent", "Files"]
+__all__ = ["BLOB", "EVENTS", "SPKI", "BundleLines", "EnvelopedEvent"]
 
 EVENTS = "events.intoto.jsonl"
 BLOB = re.compile(r"blobs/sha256-([0-9a-f]{64})")
@@ -29,7 +30,6 @@ AFTER_END = ("decision.", "policy.amended", "replay.judged")
 ENDS = ("completed", "failed", "interrupted", "paused", "canceled")
 LIFE = {f"run.{verb}" for verb in ("started", "resumed", *ENDS)}
 SPKI = bytes.fromhex("302a300506032b6570032100")
-Files = dict[str, bytes]
 
 
 class EnvelopedEvent:
@@ -58,6 +58,14 @@ class EnvelopedEvent:
         pae = b"DSSEv1 28 application/vnd.in-toto+json %d " % len(self.payload)
         self.judge(keys, pae + self.payload)
         self.leaf = sha256(b"\0" + self.entry(pae + self.payload))
+
+    def forget(self) -> None:
+        """Keep what the events after it, proofs and series are compared with."""
+        kept = ("prev", "series", "time")
+        self.chain = {name: self.chain[name] for name in kept if name in self.chain}
+        self.data = {name: self.data[name] for name in ("status",) if name in self.data}
+        self.payload = self.line = self.signature = b""
+        self.statement = None
 
     def shape(self, keys: LedgerKeys) -> None:
         """Require the members of a statement of this ledger."""
@@ -146,10 +154,10 @@ class BundleLines:
         self.answers = self.facts = self.calls = 0
         self.forked = False
         self.requested: set[tuple[str, int]] = set()
-        lines = files[EVENTS].split(b"\n")
-        require(lines.pop() == b"", EVENTS, "the last line has no end")
-        for at, line in enumerate(lines, 1):
-            self.add(EnvelopedEvent(line, self.keys, f"{EVENTS}:{at}"))
+        for at, line in enumerate(files.lines(EVENTS), 1):
+            event = EnvelopedEvent(line, self.keys, f"{EVENTS}:{at}")
+            self.add(event)
+            event.forget()
         require(self.run, EVENTS, "no event of a run")
         self.compare_blobs(files)
 
@@ -236,8 +244,8 @@ class BundleLines:
             if self.erased.get(tag, -1) > seq:
                 require(name not in files, name, "it was erased, and is here")
                 continue
-            data = files.get(name, b"")
-            good = len(data) == size + 32 and f"sha256:{sha256(data).hex()}" == tag
+            good = name in files and files.size(name) == size + 32
+            good = good and f"sha256:{files.digest(name).hex()}" == tag
             require(good, name, "missing, or not what its commitment says")
         for name in files:
             match = BLOB.fullmatch(name)

@@ -12,7 +12,7 @@ from importlib.resources import files
 
 __all__ = ["one_file"]
 
-PARTS = ("formats", "events", "other_runs", "bundle_check")
+PARTS = ("formats", "bundle_files", "events", "other_runs", "bundle_check")
 HEAD = '''#!/usr/bin/env python3
 """Verifies an evidence bundle without muniment: one file, Python and cryptography.
 

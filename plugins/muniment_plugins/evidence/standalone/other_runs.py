@@ -6,10 +6,10 @@ from collections import Counter
 from itertools import pairwise
 from typing import Any, cast
 
+from muniment_plugins.evidence.standalone.bundle_files import Files
 from muniment_plugins.evidence.standalone.events import (
     BundleLines,
     EnvelopedEvent,
-    Files,
 )
 from muniment_plugins.evidence.standalone.formats import KEY_TYPES, require
 
@@ -26,11 +26,12 @@ class OtherRuns:
     def __init__(self, files: Files, record: BundleLines) -> None:
         self.record, self.said = record, list[str]()
         self.events: list[EnvelopedEvent] = []
-        lines = files.get(SERIES, b"").split(b"\n")
-        require(lines.pop() == b"", SERIES, "the last line has no end")
-        require(lines or SERIES not in files, SERIES, "an empty file")
+        lines = files.lines(SERIES) if SERIES in files else ()
         for at, line in enumerate(lines, 1):
-            self.events.append(EnvelopedEvent(line, record.keys, f"{SERIES}:{at}"))
+            event = EnvelopedEvent(line, record.keys, f"{SERIES}:{at}")
+            event.forget()
+            self.events.append(event)
+        require(self.events or SERIES not in files, SERIES, "an empty file")
         for before, event in pairwise(self.events):
             require(event.seq > before.seq, event.place, "it comes after a later event")
         for event in self.events:

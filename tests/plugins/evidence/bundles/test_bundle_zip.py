@@ -5,8 +5,7 @@ from __future__ import annotations
 import io
 import stat
 import zipfile
-import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,9 +13,8 @@ import pytest
 
 from bundled import Bundles
 from muniment import verify_bundle
-from muniment.formats.stored_zip import Stored, closing_part, local_header
 from muniment_plugins.evidence import write_bundle
-from spoiled_bundles import copy, read
+from spoiled_bundles import copy, packed, read
 
 if TYPE_CHECKING:
     from muniment.verification.report import Report
@@ -25,17 +23,6 @@ if TYPE_CHECKING:
 def judged(path: Path, bundles: Bundles) -> Report:
     """Verify as a receiver with the root's fingerprint does."""
     return verify_bundle(path, keys=[bundles.root], home=bundles.home)
-
-
-def packed(members: Iterable[tuple[str, bytes]]) -> bytes:
-    """Return the zip file of these members, in this order, in the form of ours."""
-    told: list[Stored] = []
-    data = b""
-    for name, content in members:
-        crc = zlib.crc32(content)
-        told.append(Stored(name, crc, len(content), len(data)))
-        data += local_header(name, crc, len(content)) + content
-    return data + b"".join(closing_part(told))
 
 
 def test_it_holds_what_the_directory_holds(bundles: Bundles, tmp_path: Path) -> None:
