@@ -1,7 +1,7 @@
 """Measure muniment against the straight-line limit, in one process, side by side.
 
     make bench                       the table of docs/benchmarks.md
-    python tools/bench.py append     one group: append, verify, start, capsule, harness, big
+    python tools/bench.py append     one group: append, verify, start, capsule, harness, bundle, big
 
 Rules:
 
@@ -297,6 +297,13 @@ def bench_capsule(place: Path, limit: ModuleType | None) -> None:  # noqa: ARG00
     bench()
 
 
+def bench_bundles(place: Path, limit: ModuleType | None) -> None:  # noqa: ARG001 - no limit
+    """Measure bundles of many events."""
+    from bench_bundle import bench_bundle
+
+    bench_bundle(place)
+
+
 def bench_harness(place: Path, limit: ModuleType | None) -> None:  # noqa: ARG001 - no limit
     """Measure the guide's example, and what a million rows cost."""
     from bench_harness import bench_harness as bench
@@ -310,6 +317,7 @@ GROUPS = {
     "start": bench_start,
     "capsule": bench_capsule,
     "harness": bench_harness,
+    "bundle": bench_bundles,
     "big": bench_big,
 }
 

@@ -45,6 +45,8 @@ __all__ = [
 ]
 
 _PAGE = 500
+_KEPT = 20_000
+"""How many nodes of the tree are kept for the next proofs."""
 _FIRST_OVER = "SELECT size, note FROM checkpoint WHERE size > ? ORDER BY size LIMIT 1"
 
 
@@ -79,7 +81,7 @@ def prove(store: Store, seq: int, note: bytes | None = None) -> TlogProof:
 def prove_each(store: Store, seqs: Iterable[int], note: bytes) -> Iterator[TlogProof]:
     """Yield the inclusion proof of each of the events *seqs* under *note*.
 
-    What proofs have in common is read once. No transaction is open meanwhile.
+    What neighbours have in common is read once. No transaction is open meanwhile.
 
     Raises:
         UsageError: *note* does not cover one of them.
@@ -89,6 +91,8 @@ def prove_each(store: Store, seqs: Iterable[int], note: bytes) -> Iterator[TlogP
     known: dict[tuple[int, int], bytes] = {}
     left = iter(seqs)
     while page := list(islice(left, _PAGE)):
+        if len(known) > _KEPT:
+            known.clear()
         with store.database.reading() as driver:
             read = node_reader(driver.execute)
 

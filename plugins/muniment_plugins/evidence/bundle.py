@@ -15,7 +15,8 @@ Rules:
 from __future__ import annotations
 
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,7 @@ from muniment_plugins.evidence.files import (
     tree_files,
     views,
 )
+from muniment_plugins.evidence.progress import Advance, Passes
 from muniment_plugins.evidence.selection import Selected, size_of
 
 if TYPE_CHECKING:
@@ -57,7 +59,14 @@ class Written:
     """The key id of the root that signed the genesis; receivers verify with it."""
 
 
-def write_bundle(ledger: Ledger, run: str, path: Path, *, raw: bool = False) -> Written:
+def write_bundle(
+    ledger: Ledger,
+    run: str,
+    path: Path,
+    *,
+    raw: bool = False,
+    progress: Advance | None = None,
+) -> Written:
     """Write the evidence bundle of *run* to *path*.
 
     Args:
@@ -65,6 +74,7 @@ def write_bundle(ledger: Ledger, run: str, path: Path, *, raw: bool = False) -> 
         run: the run's id, or a unique prefix.
         path: a new directory, or a new file whose name ends in ``.zip``.
         raw: whether to leave out the closing event, for somebody without keys.
+        progress: called with (done, total), in a unit of its own.
 
     Raises:
         UsageError: there is no such run, or something at *path*.
@@ -73,19 +83,21 @@ def write_bundle(ledger: Ledger, run: str, path: Path, *, raw: bool = False) -> 
 
     """
     selected = Selected.of(ledger, ledger.run_id(run))
+    passes = Passes(progress, selected.count, packed=path.suffix == ".zip")
+    selected = replace(selected, on_read=passes.read)
     if raw:
         files, closed_by = _raw_files(selected), None
     else:
         closed = closed_files(selected, views(ledger, selected.run))
         files, closed_by = closed.files, closed.event.seq
     root = _root_of(ledger)
-    write_files(files, path, lambda fresh: _check(fresh, root, ledger))
+    write_files(files, path, lambda fresh: _check(fresh, root, ledger, passes))
     return Written(
         path,
         selected.run,
         f"sha256:{digest_of(files[MANIFEST]).hex()}",
         len(files),
-        len(selected.events),
+        selected.count,
         closed_by,
         root,
     )
@@ -116,14 +128,17 @@ def _root_of(ledger: Ledger) -> str:
 def _raw_files(selected: Selected) -> Files:
     ledger = selected.ledger
     note, log = own_line(ledger.first_checkpoint_over(selected.last), ledger)
-    events = selected.with_keys(size_of(note))
+    events = partial(selected.with_keys, size_of(note))
     files = listed_files(selected, events, (), (selected.signer, log), {})
     return {**files, **tree_files(ledger, events, note)}
 
 
-def _check(path: Path, root: str, ledger: Ledger) -> Report:
+def _check(
+    path: Path, root: str, ledger: Ledger, passes: Passes | None = None
+) -> Report:
     """Return the verdict on a bundle; refuse one that its receiver would refuse."""
-    report = verify_bundle(path, keys=[root], home=ledger.home)
+    advance = None if passes is None else passes.verified
+    report = verify_bundle(path, keys=[root], home=ledger.home, progress=advance)
     for found in report.findings:
         raise WrongError(
             f"the record of the run does not verify: {found.message}",

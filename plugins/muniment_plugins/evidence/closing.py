@@ -16,6 +16,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from muniment.errors import AppendRefused, CannotTellError, KeyRefused
@@ -68,7 +70,7 @@ def closed_files(selected: Selected, views: Mapping[str, bytes]) -> Closed:
 
     """
     ledger = selected.ledger
-    series = SeriesOfRun.of(ledger, selected.events)
+    series = SeriesOfRun.of(selected)
     for event in _earlier(selected):
         if series.last < event.seq and (
             found := _closed_by(event, selected, series, views)
@@ -80,9 +82,9 @@ def closed_files(selected: Selected, views: Mapping[str, bytes]) -> Closed:
         except AppendRefused as refused:
             if refused.rule != "event/counts":
                 raise
-            series = SeriesOfRun.of(ledger, selected.events)
+            series = SeriesOfRun.of(selected)
             continue
-        series = SeriesOfRun.of(ledger, selected.events, event.seq)
+        series = SeriesOfRun.of(selected, event.seq)
         if found := _closed_by(event, selected, series, views):
             return found
     raise CannotTellError(
@@ -119,7 +121,7 @@ def _append(
             remedy="write it where the key is, or without that event: --raw",
         )
     files = listed_files(
-        selected, selected.with_keys(), series.events, (signer.raw, log), views
+        selected, selected.with_keys, series.events, (signer.raw, log), views
     )
     about = _about(files)
     data = _data(selected, series, about)
@@ -155,15 +157,16 @@ def _closed_by(
     enrolled = {one.public: one.since for one in ledger.keys.entries}
     if enrolled[log] >= event.seq:
         return None
-    events = selected.with_keys(event.seq)
+    events = partial(selected.with_keys, event.seq)
     files = listed_files(selected, events, series.events, (event.key, log), views)
     about = _about(files)
     data = _data(selected, series, about)
     stated = [(one.name, one.digest) for one in event.subject]
     if event.raw != data or stated != about or event.run is not None:
         return None  # it is another's, or nobody's: whatever says it closes a bundle
-    over = ledger.first_checkpoint_over(max(events[-1].seq, series.last))
-    tree = tree_files(ledger, [*events, *series.events], over)
+    last = max(selected.last_with_keys(event.seq), series.last)
+    over = ledger.first_checkpoint_over(last)
+    tree = tree_files(ledger, lambda: chain(events(), series.events), over)
     return Closed({**files, **tree, **_closing(ledger, event, over, note, log)}, event)
 
 

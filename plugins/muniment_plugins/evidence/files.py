@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from muniment.ledger import Ledger
 
 __all__ = [
+    "Events",
     "Files",
     "Source",
     "digest_of",
@@ -61,6 +62,8 @@ Source = Callable[[], Iterable[bytes]]
 """Gives the content of one file, piece by piece."""
 Files = Mapping[str, Source]
 """Name → content."""
+Events = Callable[[], "Iterator[Event]"]
+"""Gives events, each time anew."""
 
 
 def views(ledger: Ledger, run: str) -> dict[str, bytes]:
@@ -74,7 +77,7 @@ def views(ledger: Ledger, run: str) -> dict[str, bytes]:
 
 def listed_files(
     selected: Selected,
-    events: list[Event],
+    events: Events,
     others: Sequence[Event],
     keys: tuple[bytes, PublicKey],
     more: Mapping[str, bytes],
@@ -83,7 +86,7 @@ def listed_files(
 
     Args:
         selected: the record of the run.
-        events: its events, with those about keys.
+        events: gives its events, with those about keys.
         others: the events of other runs in its series.
         keys: the raw key whose signature other tools are to check, and the key of
             the checkpoints.
@@ -100,7 +103,7 @@ def listed_files(
         **more,
     }
     files: dict[str, Source] = {one: _fixed(data) for one, data in fixed.items()}
-    files[EVENTS] = lambda: map(_envelope_line, events)
+    files[EVENTS] = lambda: map(_envelope_line, events())
     if others:
         files[SERIES] = lambda: map(_envelope_line, others)
     digests = {one: digest_of(source) for one, source in files.items()}
@@ -112,11 +115,11 @@ def listed_files(
     return files
 
 
-def tree_files(ledger: Ledger, events: list[Event], note: bytes) -> Files:
+def tree_files(ledger: Ledger, events: Events, note: bytes) -> Files:
     """Return the tree head *note*, and the proof of each of *events* in it."""
 
     def proofs() -> Iterator[bytes]:
-        for one in ledger.prove_each((one.seq for one in events), note):
+        for one in ledger.prove_each((one.seq for one in events()), note):
             yield proof_line(one.index, one.hashes)
 
     return {PROOFS: proofs, CHECKPOINT: _fixed(own_line(note, ledger)[0])}

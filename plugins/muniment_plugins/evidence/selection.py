@@ -5,16 +5,19 @@ Rules:
 - All events of the run; the answers to its questions; the erasures that name one of its
   blobs; and the events about keys that come before the tree head that covers the rest.
 - Blobs of all these events, unless they were erased.
+- A run may have any number of events: they are read anew each time, and never held.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from heapq import merge
 from typing import TYPE_CHECKING
 
 from muniment.errors import CannotTellError
 from muniment.formats.checkpoint import Checkpoint, Note
+from muniment.formats.evidence import COUNTED_BY
 from muniment.formats.statement import BlobRef
 
 if TYPE_CHECKING:
@@ -39,10 +42,20 @@ class Selected:
 
     ledger: Ledger
     run: str
-    events: Sequence[Event]
-    """Of the run and about it, in the order of the log."""
+    about: Sequence[Event]
+    """Answers to the run's questions, and erasures of its blobs, in the order of the log."""
     blobs: dict[str, BlobRef]
     """Commitment → reference, of the blobs that were not erased."""
+    signer: bytes
+    """The raw key of the last event of the run."""
+    end: int
+    """One more than the number of the last event of the run."""
+    count: int
+    """How many events these are."""
+    series: frozenset[str]
+    """The keys of the series that the run is in."""
+    on_read: Callable[[], None] | None = None
+    """Is called for each event of the run that is read again."""
 
     @classmethod
     def of(cls, ledger: Ledger, run: str) -> Selected:
@@ -52,12 +65,21 @@ class Selected:
             CannotTellError: a blob is gone, and no event erased it.
 
         """
-        own = list(ledger.events(run=run))
-        for asked in [one for one in own if one.type == _ASKED]:
-            about = f"sha256:{asked.hash}"
-            own += ledger.events(type=_GIVEN, subject=about)
-        values = [value for one in own for value in one.data.values()]
-        refs = {ref.digest: ref for ref in values if isinstance(ref, BlobRef)}
+        refs: dict[str, BlobRef] = {}
+        series: set[str] = set()
+        about: dict[int, Event] = {}
+        count, end, signer = 0, 0, b""
+        for one in ledger.events(run=run):
+            count, end, signer = count + 1, one.seq + 1, one.key
+            _refer(refs, one)
+            if one.type in COUNTED_BY:
+                series |= {link.key for link in one.series}
+            if one.type == _ASKED:
+                asked = f"sha256:{one.hash}"
+                answers = ledger.events(type=_GIVEN, subject=asked)
+                about |= {given.seq: given for given in answers}
+        for one in about.values():
+            _refer(refs, one)
         erasures = [
             one
             for one in ledger.events(type=_ERASED)
@@ -72,24 +94,52 @@ class Selected:
                 place=tag,
                 remedy="run `muniment verify`; restore the blob from a copy",
             )
-        unique = {one.seq: one for one in (*own, *erasures)}
-        events = [unique[seq] for seq in sorted(unique)]
-        return cls(ledger, run, events, dict(sorted(held.items())))
+        about |= {one.seq: one for one in erasures}
+        return cls(
+            ledger,
+            run,
+            [about[seq] for seq in sorted(about)],
+            dict(sorted(held.items())),
+            signer,
+            end,
+            count + len(about),
+            frozenset(series),
+        )
 
     @property
     def last(self) -> int:
         """The number of the last of these events."""
-        return self.events[-1].seq
+        return max([self.end - 1, *(one.seq for one in self.about)])
 
-    @property
-    def signer(self) -> bytes:
-        """The raw key of the last event of the run."""
-        return next(one.key for one in reversed(self.events) if one.run == self.run)
+    def events(self) -> Iterator[Event]:
+        """Yield these events in the order of the log; there may be many."""
+        own = self.ledger.events(run=self.run, to_seq=self.end)
+        for one in merge(own, self.about, key=_seq):
+            if self.on_read is not None:
+                self.on_read()
+            yield one
 
-    def with_keys(self, before: int | None = None) -> list[Event]:
-        """Return the events with those about keys, as far as they come *before*."""
+    def with_keys(self, before: int | None = None) -> Iterator[Event]:
+        """Yield the events with those about keys, as far as they come *before*."""
         keys = self.ledger.events(type=",".join(KEY_EVENTS), to_seq=before)
-        return sorted([*keys, *self.events], key=lambda one: one.seq)
+        return merge(keys, self.events(), key=_seq)
+
+    def last_with_keys(self, before: int) -> int:
+        """Return the number of the last event that `with_keys` yields."""
+        types = ",".join(KEY_EVENTS)
+        keys = self.ledger.events(type=types, to_seq=before, order="desc", limit=1)
+        return max([self.last, *(one.seq for one in keys)])
+
+
+def _seq(event: Event) -> int:
+    return event.seq
+
+
+def _refer(refs: dict[str, BlobRef], event: Event) -> None:
+    """Add the blobs to which *event* refers."""
+    for value in event.data.values():
+        if isinstance(value, BlobRef):
+            refs[value.digest] = value
 
 
 def _named(event: Event) -> list[str]:

@@ -14,12 +14,11 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from muniment.formats.evidence import COUNTED_BY, TOLD_OF_RUNS, StatedSeries
-from muniment_plugins.evidence.selection import KEY_EVENTS
+from muniment.formats.evidence import TOLD_OF_RUNS, StatedSeries
+from muniment_plugins.evidence.selection import KEY_EVENTS, Selected
 
 if TYPE_CHECKING:
     from muniment.formats.statement import Event
@@ -42,31 +41,26 @@ class SeriesOfRun:
     """In the order of the log; none of the run itself."""
 
     @classmethod
-    def of(
-        cls, ledger: Ledger, own: Sequence[Event], before: int | None = None
-    ) -> SeriesOfRun:
-        """Gather the series of the run with the events *own*, as far as *before*."""
-        known = {one.seq for one in own}
-        counted = [one for one in own if one.type in COUNTED_BY]
-        keys = {link.key for one in counted for link in one.series}
+    def of(cls, selected: Selected, before: int | None = None) -> SeriesOfRun:
+        """Gather the series of the run that was *selected*, as far as *before*."""
+        ledger, known = selected.ledger, {one.seq for one in selected.about}
         stated: list[StatedSeries] = []
         found: dict[int, Event] = {}
-        for key in sorted(keys):
+        for key in sorted(selected.series):
             count = _count(ledger, key, before)
             shown = count <= MOST and not key.startswith(_DATA)
             stated.append(StatedSeries(key, count, shown))
             if shown:
                 members = ledger.events(series=key, to_seq=before)
-                found |= {one.seq: one for one in members}
-        this = {one.run for one in counted}
+                found |= {one.seq: one for one in members if one.run != selected.run}
         types = ",".join(sorted(TOLD_OF_RUNS))
-        for run in {one.run for one in found.values()} - {None, *this}:
+        for run in {one.run for one in found.values()} - {None}:
             told = ledger.events(run=run, type=types, to_seq=before)
             found |= {one.seq: one for one in told}
         others = (
             one
             for seq, one in sorted(found.items())
-            if seq not in known and one.run not in this and one.type not in KEY_EVENTS
+            if seq not in known and one.type not in KEY_EVENTS
         )
         return cls(tuple(stated), tuple(others))
 

@@ -11,6 +11,7 @@ from muniment_cli.shell.context import Session, pass_session
 from muniment_cli.shell.options import examples, json_option
 from muniment_cli.terminal.advice import quoted
 from muniment_cli.terminal.output import count, fields, hint, show_json
+from muniment_cli.terminal.progress import progress
 
 __all__ = ["command"]
 
@@ -50,8 +51,8 @@ def command(
     """
     from muniment_plugins.evidence import write_bundle
 
-    with session.open(write=not raw) as ledger:
-        written = write_bundle(ledger, run, output, raw=raw)
+    with session.open(write=not raw) as ledger, progress("writing") as advance:
+        written = write_bundle(ledger, run, output, raw=raw, progress=advance)
     if as_json:
         show_json(
             {

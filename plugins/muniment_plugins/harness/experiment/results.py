@@ -290,11 +290,11 @@ def view_of(ledger: Ledger, run: str) -> list[JsonValue] | None:
 
     None if the run is of no experiment. Erased values are the digests left of them.
     """
+    stated = next(ledger.events(run=run, type=KIND, limit=1), None)
+    if stated is None:
+        return None  # and its events, of which there may be many, are not read
     events = list(ledger.events(run=run))
-    stated = [one for one in events if one.type == KIND]
-    if not stated:
-        return None
-    names = cast("list[str]", stated[0].raw["conditions"])
+    names = cast("list[str]", stated.raw["conditions"])
     found = _conditions(ledger, events, names, unjudged_of(ledger, events))
     return [bundle_of(condition) for condition in found.values()]
 

@@ -73,12 +73,12 @@ def rules(report: Report) -> set[str]:
 
 def with_event(ledger: Ledger, files: Files, run: str, seq: int) -> Files:
     """Return *files* with one more event of the ledger, in its place, and proven."""
-    own = Selected.of(ledger, run).events
+    own = Selected.of(ledger, run).events()
     events = [ledger.event(one) for one in sorted({0, seq, *(e.seq for e in own)})]
     note = own_line(ledger.first_checkpoint_over(events[-1].seq), ledger)[0]
     tree = {
         name: b"".join(source())
-        for name, source in tree_files(ledger, events, note).items()
+        for name, source in tree_files(ledger, lambda: iter(events), note).items()
     }
     lines = b"".join(map(_envelope_line, events))
     return {**files, **tree, "events.intoto.jsonl": lines}
