@@ -3,7 +3,7 @@
 # make quick  the fast tests
 # make trial  kills runs and trees of runs after each commit, not at some only
 # make cover  what the fast tests of the kernel do not reach, by line and branch
-# make outsiders  installs verifiers from Debian and npm, for the tests: build/
+# make outsiders  installs verifiers from Debian, npm and PyPI, for the tests: build/
 # make browser  installs Chromium from Debian, for the tests of pages
 # make fuzz   a minute of changed bundles, guided by the code that they reach
 # make bench  measurements           make docs   writes docs/reference from the code
@@ -72,6 +72,7 @@ cover: $(VENV)/.dev
 outsiders: # one may be had where the other is not
 	@.ci/cosign || echo "no cosign here: its tests are not tried"
 	@.ci/sigstore-verify || echo "no @sigstore/verify here: its tests are not tried"
+	@.ci/roc-validator || echo "no roc-validator here: its tests are not tried"
 
 browser:
 	@.ci/browser || echo "no Chromium here: tests that open pages are not tried"

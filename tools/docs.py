@@ -167,7 +167,7 @@ class Calibrated(EventData):
     notes: Annotated[str, BLOB, TEXT]  # kept beside the event; it can be erased
 
 
-def as_csv(ledger, run):
+def as_types(ledger, run):
     events = ledger.events(run=run)
     return "\\n".join(["type", *(event.type for event in events)]).encode()
 
@@ -183,7 +183,7 @@ class Lab:
 
     @hookimpl
     def exporters(self):
-        return {"csv": as_csv}
+        return {"types": as_types}
 
 
 def measure(run):
@@ -194,7 +194,7 @@ def measure(run):
 
 with muniment.open(create=True, plugins=Plugins(extra={"lab": Lab()})) as ledger:
     done = ledger.execute(measure)
-    print(ledger.export(done.run_id, "csv").decode())
+    print(ledger.export(done.run_id, "types").decode())
 ```
 
 ```output
@@ -215,13 +215,15 @@ one are refused. A run that has such events needs the plugin to be resumed or re
 What a kind says [in doubt](../how-to/resume.md#an-effect-in-doubt) shows after a crash only.
 To test it, end the process inside `perform` with `os._exit(1)`, and resume the run.
 
+`muniment export RUN --format types` writes it on the command line: see [Export a
+run](../how-to/export.md). Choose a name that no other plugin has.
+
 Commands for the shell are entry points of the group `muniment.commands`, each a click
-command. In one, `muniment.open()` opens the ledger that `--ledger` names, too. Runs are
-written in a format by `ledger.export` only, so a command for it is the plugin's own:
+command. In one, `muniment.open()` opens the ledger that `--ledger` names, too:
 
 ```toml
 [project.entry-points."muniment.commands"]
-csv = "my_package.commands:csv"
+types = "my_package.commands:types"
 ```
 
 ```python
@@ -231,9 +233,9 @@ import muniment
 
 @click.command()
 @click.argument("run")
-def csv(run):
+def types(run):
     with muniment.open(readonly=True) as ledger:
-        click.echo(ledger.export(run, "csv"))
+        click.echo(ledger.export(run, "types"))
 ```
 
 ## The hooks

@@ -60,6 +60,10 @@ class ReadableLedger(Protocol):
         """Yield the events that pass every filter."""
         ...
 
+    def get_blob(self, ref: BlobRef) -> bytes:
+        """Return the content of the blob *ref*."""
+        ...
+
     def value(self, ref: BlobRef) -> object:
         """Return the Python value of the blob *ref*."""
         ...

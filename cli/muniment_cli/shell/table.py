@@ -68,6 +68,7 @@ SECTIONS: tuple[tuple[str, tuple[Entry, ...]], ...] = (
         prove="Prove that an event is in the signed tree.",
         bundle="Write the evidence of a run, for people without the ledger.",
         report="Write a page about a run, for people to read.",
+        export="Write a run for other tools: tables, traces, provenance.",
         checkpoint="Sign the tree head, and anchor it.",
         compare="Show that two ledgers agree, or prove a fork.",
     ),

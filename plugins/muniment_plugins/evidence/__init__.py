@@ -17,10 +17,14 @@ import pluggy
 from muniment.lazy import lazy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from muniment.events.types import EventType
-    from muniment_plugins.evidence.bundle import Written, write_bundle
+    from muniment_plugins.evidence.bundle import (
+        Written,
+        verified_record,
+        write_bundle,
+    )
     from muniment_plugins.evidence.bundle_reader import BundleReader, open_bundle
     from muniment_plugins.evidence.event_proof import (
         SigstoreProof,
@@ -28,6 +32,7 @@ if TYPE_CHECKING:
         sigstore_proof,
     )
     from muniment_plugins.evidence.report.check import ReportCheck, check_report
+    from muniment_plugins.evidence.report.record import Source
     from muniment_plugins.evidence.report.write import Reported, write_report
 
 __all__ = [
@@ -39,9 +44,11 @@ __all__ = [
     "check_report",
     "event_entry",
     "event_types",
+    "exporters",
     "hookspecs",
     "open_bundle",
     "sigstore_proof",
+    "verified_record",
     "write_bundle",
     "write_report",
 ]
@@ -61,6 +68,7 @@ __getattr__ = lazy(
         "event_entry": ".event_proof",
         "open_bundle": ".bundle_reader",
         "sigstore_proof": ".event_proof",
+        "verified_record": ".bundle",
         "write_bundle": ".bundle",
         "write_report": ".report.write",
     },
@@ -73,6 +81,14 @@ def event_types() -> Iterable[EventType]:
     from muniment_plugins.evidence.vocabulary import TYPES  # noqa: PLC0415 - lazy
 
     return TYPES
+
+
+@hookimpl
+def exporters() -> Mapping[str, Callable[[Source, str], bytes]]:
+    """Add the formats of other people's tools."""
+    from muniment_plugins.evidence.exports.formats import FORMATS  # noqa: PLC0415 - lazy
+
+    return FORMATS
 
 
 @hookimpl

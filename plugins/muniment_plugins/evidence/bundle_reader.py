@@ -193,6 +193,13 @@ class BundleReader:
             return decode(parse(content))
         return content.decode() if ref.media.startswith("text/plain") else content
 
+    def resolve(self, event: Event) -> dict[str, object]:
+        """Return the data of *event* with blobs in place of references."""
+        return {
+            name: self.value(value) if isinstance(value, BlobRef) else value
+            for name, value in event.data.items()
+        }
+
 
 @contextmanager
 def open_bundle(path: Path, plugins: Plugins | None = None) -> Generator[BundleReader]:

@@ -31,7 +31,7 @@ READ = {
     "docs/spec/canonical.md": "ledger/values/test_spec_values.py",
     "docs/spec/checkpoint.md": "ledger/formats/test_spec_checkpoint.py",
     "docs/spec/event.md": "ledger/formats/test_spec_event.py",
-    "docs/spec/evidence.md": "plugins/evidence/test_bundle_forged.py",
+    "docs/spec/evidence.md": "plugins/evidence/bundles/test_bundle_forged.py",
     "docs/spec/trust-home.md": "ledger/keys/test_heads.py",
     "docs/spec/values.md": "ledger/values/test_spec_values.py",
 }
@@ -126,6 +126,13 @@ SITUATIONS = {
             ),
             "cosign verify-blob-attestation --bundle event-1.json --key event.pub \\": (
                 "needs cosign 3: see test_foreign_tools.py"
+            ),
+        },
+    ),
+    "export.md": Situation(
+        unrun={
+            "muniment export RUN --format otlp -o run.otlp": (
+                "needs a collector: see test_exports.py"
             ),
         },
     ),

@@ -150,10 +150,10 @@ TRUST_HOME = {
 
 EVIDENCE = {
     "A writer MUST NOT append a second closing event": (
-        "plugins/evidence/test_bundle_written::test_the_same_run_gives_the_same_bytes"
+        "plugins/evidence/bundles/test_bundle_written::test_the_same_run_gives_the_same_bytes"
     ),
     "A verifier MUST say of each series that is shown how many runs": (
-        "plugins/evidence/test_bundle_series::test_one_of_twenty"
+        "plugins/evidence/bundles/test_bundle_series::test_one_of_twenty"
     ),
 }
 

@@ -45,7 +45,8 @@ class EnvelopedEvent:
         self.payload = unbase64(envelope["payload"], None, name)
         self.signature = unbase64(one["sig"], 64, name)
         self.line = line
-        statement = self.statement = parse(self.payload, name)
+        statement: Any = parse(self.payload, name)
+        self.statement = statement
         predicate = statement["predicate"]
         self.data, self.chain = predicate["data"], predicate["muniment"]
         self.seq, self.kind = self.chain["seq"], self.chain["type"]
@@ -65,7 +66,7 @@ class EnvelopedEvent:
         self.chain = {name: self.chain[name] for name in kept if name in self.chain}
         self.data = {name: self.data[name] for name in ("status",) if name in self.data}
         self.payload = self.line = self.signature = b""
-        self.statement = None
+        self.statement = cast("Any", {})
 
     def shape(self, keys: LedgerKeys) -> None:
         """Require the members of a statement of this ledger."""

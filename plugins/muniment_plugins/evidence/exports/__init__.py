@@ -1,0 +1,1 @@
+"""A run in other people's formats: tables, traces, provenance."""

@@ -1,0 +1,175 @@
+"""The record of a run, as every export reads it.
+
+    record = ExportedRun.of(ledger, "01JD3…")
+    record.steps      each effect: its request, and its outcome if it has one
+    record.facts      every other event
+    record.coverage({"tool.requested": 3})     "44 of 47 events; without a place: …"
+
+Rules:
+
+- Every event of the run is in `steps` or in `facts`, once. An export says of how many it
+  has a place, and of which it has none, inside what it writes.
+- A content that was erased, or that a bundle does not hold, is an object that says so:
+  ``{"erased": "sha256:…"}``, ``{"absent": "sha256:…"}``. It is never left out.
+- Contents are read once, when they are asked for.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from muniment.encoding.canonical import parse
+from muniment.errors import CannotTellError, ErasedError, UsageError
+from muniment.formats.statement import BlobRef
+
+if TYPE_CHECKING:
+    from muniment.encoding.canonical import JsonValue
+    from muniment.formats.statement import Event, Subject
+    from muniment_plugins.evidence.report.record import Source
+
+__all__ = ["ExportedEffect", "ExportedRun", "about", "needed", "pairs"]
+
+_OUTCOMES = (".completed", ".failed")
+_REQUESTED = ".requested"
+
+
+@dataclass(slots=True)
+class ExportedEffect:
+    """One effect of a run."""
+
+    kind: str
+    """``llm``, ``tool``, …"""
+    request: Event
+    """The newest, if a resume asked again."""
+    earlier: list[Event]
+    """Requests of attempts before it."""
+    outcome: Event | None = None
+
+    @property
+    def failed(self) -> bool:
+        """Whether its outcome is a failure."""
+        return self.outcome is not None and self.outcome.type.endswith(".failed")
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedRun:
+    """The events of one run, in the order of the log."""
+
+    ledger: Source
+    run: str
+    events: Sequence[Event]
+    steps: Sequence[ExportedEffect]
+    facts: Sequence[Event]
+    """Whatever is neither the request nor the outcome of an effect."""
+
+    @classmethod
+    def of(cls, ledger: Source, run: str) -> ExportedRun:
+        """Read the run.
+
+        Raises:
+            UsageError: it has no events.
+
+        """
+        events = list(ledger.events(run=run))
+        if not events:
+            raise UsageError(
+                "the ledger has no such run",
+                rule="run/unknown",
+                place=run,
+                remedy="`muniment runs list` names all",
+            )
+        steps: dict[tuple[str, int, str], ExportedEffect] = {}
+        facts: list[Event] = []
+        for event in events:
+            kind, place = _effect(event), (event.scope or "", event.ordinal or 0)
+            if event.type.endswith(_REQUESTED):
+                known = steps.get((*place, kind))
+                earlier = [] if known is None else [*known.earlier, known.request]
+                steps[*place, kind] = ExportedEffect(kind, event, earlier)
+                continue
+            step = steps.get((*place, kind))
+            if kind and step is not None and step.outcome is None:
+                step.outcome = event
+            else:
+                facts.append(event)
+        return cls(ledger, run, events, list(steps.values()), facts)
+
+    @property
+    def started(self) -> Event:
+        """The first event."""
+        return self.events[0]
+
+    @property
+    def name(self) -> str:
+        """What the run is called."""
+        return str(self.started.raw.get("name") or self.run)
+
+    def contents(self, event: Event) -> dict[str, JsonValue]:
+        """Return field → content, of each blob to which *event* refers."""
+        found: dict[str, JsonValue] = {}
+        for name, value in event.raw.items():
+            if isinstance(value, dict) and "$blob" in value:
+                found[name] = self._content(BlobRef.from_json(value))
+        return found
+
+    def _content(self, ref: BlobRef) -> JsonValue:
+        try:
+            data = self.ledger.get_blob(ref)
+        except ErasedError:
+            return {"erased": ref.digest}
+        except CannotTellError as error:
+            if error.rule != "bundle/absent":
+                raise
+            return {"absent": ref.digest}
+        if ref.media.startswith("application/json"):
+            return parse(data)
+        if ref.media.startswith("text/plain"):
+            return data.decode()
+        return {"base64": base64.b64encode(data).decode(), "media": ref.media}
+
+    def coverage(self, without: Mapping[str, int] | None = None) -> str:
+        """Say of how many events an export has a place, and of which it has none."""
+        left = Counter(without or {})
+        total = len(self.events)
+        named = ", ".join(f"{number} {kind}" for kind, number in sorted(left.items()))
+        placed = total - sum(left.values())
+        return f"{placed} of {total} events; without a place: {named or 'none'}"
+
+
+def about(event: Event) -> list[Subject]:
+    """Return what an event is about, but for its own data: blobs, code, files."""
+    return [one for one in event.subject if one.name != "data.json"]
+
+
+def _effect(event: Event) -> str:
+    """Return the kind of effect that *event* may be a part of, else nothing."""
+    for end in (_REQUESTED, *_OUTCOMES):
+        if event.type.endswith(end) and not event.type.startswith("run."):
+            return event.type.removesuffix(end)
+    return ""
+
+
+def needed(package: str, extra: str) -> UsageError:
+    """Return the error of an export whose library is not installed."""
+    return UsageError(
+        f"this format needs the package {package}",
+        rule="export/package",
+        place=package,
+        remedy=f"pip install 'muniment[{extra}]'",
+    )
+
+
+def pairs(record: ExportedRun) -> Iterator[tuple[Event, str]]:
+    """Yield each event, and the kind of the effect that it is a part of."""
+    kinds = {
+        one.seq: step.kind
+        for step in record.steps
+        for one in (*step.earlier, step.request, step.outcome)
+        if one is not None
+    }
+    for event in record.events:
+        yield event, kinds.get(event.seq, "")
