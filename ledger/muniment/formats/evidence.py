@@ -3,6 +3,7 @@ r"""The files of an evidence bundle, and those of them that have a form of their
     MANIFEST       9f86d081…  events.intoto.jsonl        sha256sum reads it
     proofs.jsonl   {"hashes":["yUtwSRG2…"],"seq":7}      inclusion in `checkpoint`
     bundle.closed  "series":[{"count":20,"key":"experiment.claim/c1","shown":true}]
+    withheld.jsonl {"leaf":"mQ3b…","ordinal":3,"scope":"map/0","seq":12}   {"blob":"sha256:…"}
     consistency    old 12\n<b64>…\n\n<closing.checkpoint>      what a witness is asked with
     policy         log l-0123….muniment.invalid+35a14b7f+ARQ6…\nquorum none
 
@@ -22,7 +23,7 @@ Specification: ``docs/spec/evidence.md``; C2SP tlog-witness and tlog-policy.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -52,6 +53,8 @@ __all__ = [
     "LEDGER_PUB",
     "LEDGER_VKEY",
     "MANIFEST",
+    "NOTHING",
+    "OF_CLOSED",
     "POLICY",
     "PROOFS",
     "RUN",
@@ -60,7 +63,10 @@ __all__ = [
     "TOLD_OF_RUNS",
     "TRUSTED_ROOT",
     "VIEW",
+    "WITHHELD",
     "StatedSeries",
+    "Withheld",
+    "WithheldEvent",
     "blob_name",
     "blob_of",
     "consistency_text",
@@ -69,9 +75,11 @@ __all__ = [
     "parse_consistency",
     "parse_manifest_line",
     "parse_proof",
+    "parse_withheld",
     "policy_text",
     "proof_line",
     "read_stated",
+    "withheld_lines",
 ]
 
 CLOSED = "bundle.closed"
@@ -81,6 +89,8 @@ MANIFEST = "MANIFEST"
 EVENTS = "events.intoto.jsonl"
 SERIES = "series.intoto.jsonl"
 """Events of other runs: those that share a series with this one."""
+WITHHELD = "withheld.jsonl"
+"""Events and blobs that a redacted bundle names, and does not show."""
 PROOFS = "proofs.jsonl"
 CHECKPOINT = "checkpoint"
 CLOSING = "evidence.sigstore.json"
@@ -100,6 +110,8 @@ SELF_PROVING = frozenset(
 """What MANIFEST does not list."""
 CLOSING_FILES = frozenset({CLOSING, CLOSING_CHECKPOINT, CONSISTENCY, RUN})
 """What only a bundle with a closing event has, and always has."""
+OF_CLOSED = CLOSING_FILES | {SERIES, VIEW, WITHHELD}
+"""What only a bundle with a closing event has."""
 HANDED_OVER = (MANIFEST, EVENTS, RUN, VIEW)
 """The files whose plain digests are subjects of the closing event, as far as they are
 there: any of them can be given to a tool that looks for the digest of one file."""
@@ -112,6 +124,7 @@ TOLD_OF_RUNS = LIFE | {"verdict.reached"}
 _ALL = SELF_PROVING | {
     EVENTS,
     SERIES,
+    WITHHELD,
     LEDGER_PUB,
     LEDGER_VKEY,
     TRUSTED_ROOT,
@@ -122,6 +135,7 @@ _ALL = SELF_PROVING | {
 _BLOB = re.compile(r"blobs/sha256-([0-9a-f]{64})")
 _LISTED = re.compile(rb"([0-9a-f]{64})  ([!-~]+)\n")
 _OLD = re.compile(rb"old (0|[1-9][0-9]{0,18})\n((?:[A-Za-z0-9+/]{43}=\n)*)\n")
+_TAG = re.compile(r"sha256:[0-9a-f]{64}")
 _MOST_HASHES = 63
 _SAID = ("count", "key", "shown")
 
@@ -223,6 +237,86 @@ def parse_proof(line: bytes) -> tuple[int, list[bytes]]:
         case _:
             pass
     raise _wrong("bundle/proof", "not the number of an event and hashes", PROOFS)
+
+
+@dataclass(frozen=True, slots=True)
+class WithheldEvent:
+    """An event of the run without its payload: its place, and its leaf hash."""
+
+    seq: int
+    scope: str
+    ordinal: int
+    leaf: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Withheld:
+    """Everything that a bundle withholds."""
+
+    events: tuple[WithheldEvent, ...] = ()
+    """By number."""
+    blobs: frozenset[str] = frozenset()
+    """Commitments, of blobs to which events of the bundle refer."""
+
+
+NOTHING = Withheld()
+"""What a bundle withholds that is not redacted."""
+
+
+def withheld_lines(withheld: Withheld) -> Iterable[bytes]:
+    """Yield the lines of the file, with their ends."""
+    for one in withheld.events:
+        yield (
+            canonical(
+                {
+                    "leaf": encode_base64(one.leaf),
+                    "ordinal": one.ordinal,
+                    "scope": one.scope,
+                    "seq": one.seq,
+                }
+            )
+            + b"\n"
+        )
+    for tag in sorted(withheld.blobs):
+        yield canonical({"blob": tag}) + b"\n"
+
+
+def parse_withheld(lines: Iterable[bytes]) -> Withheld:
+    """Read exactly what `withheld_lines` writes.
+
+    Raises:
+        WrongError: ``bundle/withheld``, or a rule of canonical JSON.
+
+    """
+    events: list[WithheldEvent] = []
+    blobs: list[str] = []
+    for line in lines:
+        match parse_canonical(line.removesuffix(b"\n")):
+            case {
+                "leaf": str(leaf),
+                "ordinal": int(ordinal),
+                "scope": str(scope),
+                "seq": int(seq),
+                **rest,
+            } if not rest and not blobs:
+                told = decode_base64(leaf) or b""
+                numbers = type(ordinal) is int and type(seq) is int
+                least = events[-1].seq if events else 0
+                small = 0 <= ordinal <= MAX_INTEGER and least < seq <= MAX_INTEGER
+                if numbers and small and len(told) == HASH_SIZE:
+                    events.append(WithheldEvent(seq, scope, ordinal, told))
+                    continue
+            case {"blob": str(tag), **rest} if not rest and _TAG.fullmatch(tag):
+                if not blobs or blobs[-1] < tag:
+                    blobs.append(tag)
+                    continue
+            case _:
+                pass
+        what = "not an event or a blob that is withheld, in its order"
+        raise _wrong("bundle/withheld", what, WITHHELD)
+    if not events and not blobs:
+        raise _wrong("bundle/withheld", "it withholds nothing", WITHHELD)
+    return Withheld(tuple(events), frozenset(blobs))
 
 
 def consistency_text(old: int, hashes: Sequence[bytes], note: bytes) -> bytes:

@@ -15,16 +15,18 @@ Rules:
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from muniment import verify_bundle
-from muniment.errors import WrongError
+from muniment.errors import UsageError, WrongError
 from muniment.formats.evidence import MANIFEST
 from muniment_plugins.evidence.closing import closed_files
 from muniment_plugins.evidence.containers import write_files
+from muniment_plugins.evidence.disclosure import Disclosure
 from muniment_plugins.evidence.files import (
     Files,
     digest_of,
@@ -55,6 +57,11 @@ class Written:
     events: int
     closed_by: int | None
     """The number of the closing event; None in a raw bundle."""
+    shown: Mapping[str, int]
+    """Type → how many payloads of the run a redacted bundle discloses."""
+    withheld: Mapping[str, int]
+    """Type → how many it withholds."""
+    withheld_blobs: int
     root: str
     """The key id of the root that signed the genesis; receivers verify with it."""
 
@@ -65,6 +72,7 @@ def write_bundle(
     path: Path,
     *,
     raw: bool = False,
+    disclose: Iterable[str] | None = None,
     progress: Advance | None = None,
 ) -> Written:
     """Write the evidence bundle of *run* to *path*.
@@ -74,21 +82,31 @@ def write_bundle(
         run: the run's id, or a unique prefix.
         path: a new directory, or a new file whose name ends in ``.zip``.
         raw: whether to leave out the closing event, for somebody without keys.
+        disclose: what a redacted bundle shows, see `Disclosure`; None redacts nothing.
         progress: called with (done, total), in a unit of its own.
 
     Raises:
-        UsageError: there is no such run, or something at *path*.
+        UsageError: there is no such run, something is at *path*, or what is to be
+            disclosed does not exist.
         CannotTellError: a blob is gone, or no checkpoint covers the events.
         WrongError: the ledger's own record of the run does not verify.
 
     """
-    selected = Selected.of(ledger, ledger.run_id(run))
+    if raw and disclose is not None:
+        raise UsageError(
+            "a raw bundle cannot be redacted: no event would vouch for what is withheld",
+            rule="evidence/redact",
+            place=str(path),
+            remedy="write it where the writer's key is, without --raw",
+        )
+    disclosure = None if disclose is None else Disclosure(disclose)
+    selected = Selected.of(ledger, ledger.run_id(run), disclosure)
     passes = Passes(progress, selected.count, packed=path.suffix == ".zip")
     selected = replace(selected, on_read=passes.read)
     if raw:
         files, closed_by = _raw_files(selected), None
     else:
-        closed = closed_files(selected, views(ledger, selected.run))
+        closed = closed_files(selected, views(selected))
         files, closed_by = closed.files, closed.event.seq
     root = _root_of(ledger)
     write_files(files, path, lambda fresh: _check(fresh, root, ledger, passes))
@@ -99,6 +117,9 @@ def write_bundle(
         len(files),
         selected.count,
         closed_by,
+        {} if disclosure is None else dict(disclosure.shown),
+        {} if disclosure is None else dict(disclosure.withheld),
+        len(selected.withheld.blobs),
         root,
     )
 
@@ -130,7 +151,7 @@ def _raw_files(selected: Selected) -> Files:
     note, log = own_line(ledger.first_checkpoint_over(selected.last), ledger)
     events = partial(selected.with_keys, size_of(note))
     files = listed_files(selected, events, (), (selected.signer, log), {})
-    return {**files, **tree_files(ledger, events, note)}
+    return {**files, **tree_files(ledger, events, selected.withheld, note)}
 
 
 def _check(

@@ -32,8 +32,12 @@ from muniment.formats.evidence import (
     CHECKPOINT,
     CLOSING,
     EVENTS,
+    NOTHING,
     SERIES,
+    WITHHELD,
+    Withheld,
     blob_name,
+    parse_withheld,
     read_stated,
 )
 from muniment.formats.sigstore import SigstoreBundle
@@ -46,7 +50,7 @@ from muniment_plugins.evidence.selection import KEY_EVENTS
 if TYPE_CHECKING:
     from muniment.verification.report import Report
 
-__all__ = ["BundleReader", "NotInBundle", "open_bundle"]
+__all__ = ["BundleReader", "NotInBundle", "WithheldFromBundle", "open_bundle"]
 
 _SALT = 32
 _SMALL = 1 << 20
@@ -57,6 +61,10 @@ _ANSWERED = {"type", "run", "series", "from_seq", "to_seq", "limit", "order"}
 
 class NotInBundle(CannotTellError):
     """The ledger may have it; the bundle does not."""
+
+
+class WithheldFromBundle(NotInBundle):
+    """Whoever wrote the bundle withholds it, and says so there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +84,8 @@ class BundleReader:
     _note: bytes
     _shown: frozenset[str]
     """The series of which every event is here."""
+    withheld: Withheld
+    """Events of the run, and blobs of events here, that the bundle names alone."""
 
     @property
     def checkpointed(self) -> int:
@@ -169,6 +179,7 @@ class BundleReader:
 
         Raises:
             ErasedError: an event here says that it was erased.
+            WithheldFromBundle: the bundle withholds it.
             NotInBundle: it is the blob of another run.
 
         """
@@ -184,6 +195,13 @@ class BundleReader:
                     place=ref.digest,
                     remedy=f"event {one.seq} says by whom and why",
                 )
+        if ref.digest in self.withheld.blobs:
+            raise WithheldFromBundle(
+                "the blob is withheld",
+                rule="bundle/withheld",
+                place=ref.digest,
+                remedy="ask whoever wrote the bundle for it",
+            )
         raise _absent("the blob", ref.digest)
 
     def value(self, ref: BlobRef) -> object:
@@ -237,6 +255,7 @@ def open_bundle(path: Path, plugins: Plugins | None = None) -> Generator[BundleR
             {one.seq: one for one in sorted([*own, *others], key=lambda one: one.seq)},
             members.read(CHECKPOINT, _SMALL),
             _shown(members),
+            _withheld(members),
         )
 
 
@@ -265,6 +284,13 @@ def _shown(members: Members) -> frozenset[str]:
     payload = SigstoreBundle.parse(members.read(CLOSING, _SMALL)).envelope.payload
     data = cast("dict[str, Any]", parse(payload))["predicate"]["data"]
     return frozenset(one.key for one in read_stated(data) if one.shown)
+
+
+def _withheld(members: Members) -> Withheld:
+    """Return what a bundle that verified withholds."""
+    if WITHHELD not in members.sizes:
+        return NOTHING
+    return parse_withheld(members.lines(WITHHELD, _LONGEST))
 
 
 def _absent(what: str, place: str) -> NotInBundle:

@@ -166,7 +166,9 @@ def _closed_by(
         return None  # it is another's, or nobody's: whatever says it closes a bundle
     last = max(selected.last_with_keys(event.seq), series.last)
     over = ledger.first_checkpoint_over(last)
-    tree = tree_files(ledger, lambda: chain(events(), series.events), over)
+    tree = tree_files(
+        ledger, lambda: chain(events(), series.events), selected.withheld, over
+    )
     return Closed({**files, **tree, **_closing(ledger, event, over, note, log)}, event)
 
 

@@ -15,6 +15,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from muniment import RunSummaries
@@ -33,10 +34,13 @@ from muniment.formats.evidence import (
     SERIES,
     TRUSTED_ROOT,
     VIEW,
+    WITHHELD,
+    Withheld,
     blob_name,
     manifest_line,
     policy_text,
     proof_line,
+    withheld_lines,
 )
 from muniment.formats.sigstore import trusted_root
 from muniment.keys.ed25519 import PublicKey
@@ -66,8 +70,20 @@ Events = Callable[[], "Iterator[Event]"]
 """Gives events, each time anew."""
 
 
-def views(ledger: Ledger, run: str) -> dict[str, bytes]:
-    """Return ``run.json``, and ``bundle.json`` if a plugin has something to say."""
+def views(selected: Selected) -> dict[str, bytes]:
+    """Return ``run.json``, and ``bundle.json`` if a plugin has something to say.
+
+    Of a redacted bundle both would say what it withholds: ``run.json`` is made of the
+    events that are shown, and there is no other view.
+    """
+    ledger, run = selected.ledger, selected.run
+    if selected.disclosure is not None:
+        fold = RunSummaries()
+        state = fold.initial()
+        for event in selected.events():
+            if event.run == run:
+                state = fold.apply(state, event)
+        return {RUN: _pretty(asdict(fold.view(state)))}
     found = {RUN: _pretty(asdict(ledger.project(RunSummaries, run=run)))}
     for _, view in ledger.plugins.ask("evidence_view", ledger=ledger, run=run):
         if view is not None:
@@ -106,6 +122,8 @@ def listed_files(
     files[EVENTS] = lambda: map(_envelope_line, events())
     if others:
         files[SERIES] = lambda: map(_envelope_line, others)
+    if selected.withheld.events or selected.withheld.blobs:
+        files[WITHHELD] = lambda: withheld_lines(selected.withheld)
     digests = {one: digest_of(source) for one, source in files.items()}
     for tag, ref in selected.blobs.items():
         files[blob_name(tag)] = _blob(ledger, ref)
@@ -115,11 +133,18 @@ def listed_files(
     return files
 
 
-def tree_files(ledger: Ledger, events: Events, note: bytes) -> Files:
-    """Return the tree head *note*, and the proof of each of *events* in it."""
+def tree_files(
+    ledger: Ledger, events: Events, withheld: Withheld, note: bytes
+) -> Files:
+    """Return the tree head *note*, and the proof of each of *events* in it.
+
+    Those of the events that are *withheld* come after all others.
+    """
+    seqs = [one.seq for one in withheld.events]
 
     def proofs() -> Iterator[bytes]:
-        for one in ledger.prove_each((one.seq for one in events()), note):
+        shown = (one.seq for one in events())
+        for one in ledger.prove_each(chain(shown, seqs), note):
             yield proof_line(one.index, one.hashes)
 
     return {PROOFS: proofs, CHECKPOINT: _fixed(own_line(note, ledger)[0])}

@@ -10,15 +10,16 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import merge
 from typing import TYPE_CHECKING
 
 from muniment.errors import CannotTellError
 from muniment.formats.checkpoint import Checkpoint, Note
-from muniment.formats.evidence import COUNTED_BY
+from muniment.formats.evidence import COUNTED_BY, NOTHING, Withheld, WithheldEvent
 from muniment.formats.statement import BlobRef
+from muniment_plugins.evidence.disclosure import Disclosure
 
 if TYPE_CHECKING:
     from muniment.formats.statement import Event
@@ -54,24 +55,34 @@ class Selected:
     """How many events these are."""
     series: frozenset[str]
     """The keys of the series that the run is in."""
+    withheld: Withheld = NOTHING
+    disclosure: Disclosure | None = None
+    """Which payloads are shown; None in a bundle that is not redacted."""
     on_read: Callable[[], None] | None = None
     """Is called for each event of the run that is read again."""
 
     @classmethod
-    def of(cls, ledger: Ledger, run: str) -> Selected:
-        """Gather the record of *run*.
+    def of(
+        cls, ledger: Ledger, run: str, disclosure: Disclosure | None = None
+    ) -> Selected:
+        """Gather the record of *run*, or what the *disclosure* shows of it.
 
         Raises:
             CannotTellError: a blob is gone, and no event erased it.
+            UsageError: a pattern of the disclosure matches nothing.
 
         """
-        refs: dict[str, BlobRef] = {}
+        if disclosure is not None:
+            disclosure.learn(ledger.events(run=run))
+            disclosure.settle(ledger.events(run=run))
+        parts = _Parts(disclosure)
         series: set[str] = set()
         about: dict[int, Event] = {}
-        count, end, signer = 0, 0, b""
+        end, signer = 0, b""
         for one in ledger.events(run=run):
-            count, end, signer = count + 1, one.seq + 1, one.key
-            _refer(refs, one)
+            end, signer = one.seq + 1, one.key
+            if not parts.take(one):
+                continue
             if one.type in COUNTED_BY:
                 series |= {link.key for link in one.series}
             if one.type == _ASKED:
@@ -79,31 +90,21 @@ class Selected:
                 answers = ledger.events(type=_GIVEN, subject=asked)
                 about |= {given.seq: given for given in answers}
         for one in about.values():
-            _refer(refs, one)
-        erasures = [
-            one
-            for one in ledger.events(type=_ERASED)
-            if not refs.keys().isdisjoint(_named(one))
-        ]
-        gone = {tag for one in erasures for tag in _named(one)}
-        held = {tag: ref for tag, ref in refs.items() if ledger.holds(tag)}
-        for tag in refs.keys() - held.keys() - gone:
-            raise CannotTellError(
-                "the blob is gone, and no event says that it was erased",
-                rule="evidence/blob",
-                place=tag,
-                remedy="run `muniment verify`; restore the blob from a copy",
-            )
-        about |= {one.seq: one for one in erasures}
+            parts.refer(one)
+        about |= {one.seq: one for one in _erasures(ledger, parts.refs)}
+        held = parts.held(ledger, about.values())
+        kept = parts.kept
         return cls(
             ledger,
             run,
             [about[seq] for seq in sorted(about)],
-            dict(sorted(held.items())),
+            {tag: ref for tag, ref in held.items() if tag not in kept},
             signer,
             end,
-            count + len(about),
+            parts.count + len(about),
             frozenset(series),
+            Withheld(tuple(parts.hidden), frozenset(kept & held.keys())),
+            disclosure,
         )
 
     @property
@@ -114,6 +115,8 @@ class Selected:
     def events(self) -> Iterator[Event]:
         """Yield these events in the order of the log; there may be many."""
         own = self.ledger.events(run=self.run, to_seq=self.end)
+        if self.disclosure is not None:
+            own = filter(self.disclosure.shows, own)
         for one in merge(own, self.about, key=_seq):
             if self.on_read is not None:
                 self.on_read()
@@ -135,11 +138,73 @@ def _seq(event: Event) -> int:
     return event.seq
 
 
-def _refer(refs: dict[str, BlobRef], event: Event) -> None:
-    """Add the blobs to which *event* refers."""
-    for value in event.data.values():
-        if isinstance(value, BlobRef):
-            refs[value.digest] = value
+class _Parts:
+    """Parts the events and blobs of a run into those that are shown, and the others."""
+
+    def __init__(self, disclosure: Disclosure | None) -> None:
+        self._disclosure = disclosure
+        self.refs: dict[str, BlobRef] = {}
+        """Commitment → reference, of all blobs of events that are shown."""
+        self.hidden: list[WithheldEvent] = []
+        self.count = 0
+        """How many events are shown."""
+        self._shown: set[str] = set()
+        self._kept: set[str] = set()
+
+    def take(self, event: Event) -> bool:
+        """Take an event of the run; return whether it is shown."""
+        if self._disclosure is not None and not self._disclosure.shows(event):
+            self._disclosure.withheld[event.type] += 1
+            place = event.scope or "", event.ordinal or 0
+            leaf = bytes.fromhex(event.hash)
+            self.hidden.append(WithheldEvent(event.seq, *place, leaf))
+            return False
+        if self._disclosure is not None:
+            self._disclosure.shown[event.type] += 1
+        self.count += 1
+        self.refer(event)
+        return True
+
+    def refer(self, event: Event) -> None:
+        """Add the blobs to which an event refers that is shown."""
+        for name, value in event.data.items():
+            if isinstance(value, BlobRef):
+                self.refs[value.digest] = value
+                told = self._disclosure
+                if told is None or told.shows_blob(event.type, name):
+                    self._shown.add(value.digest)
+                else:
+                    self._kept.add(value.digest)
+
+    @property
+    def kept(self) -> set[str]:
+        """The blobs that no event shows."""
+        return self._kept - self._shown
+
+    def held(self, ledger: Ledger, about: Iterable[Event]) -> dict[str, BlobRef]:
+        """Return the blobs that were not erased.
+
+        Raises:
+            CannotTellError: one is gone, and no event erased it.
+
+        """
+        gone = {tag for one in about if one.type == _ERASED for tag in _named(one)}
+        held = {tag: ref for tag, ref in self.refs.items() if ledger.holds(tag)}
+        for tag in self.refs.keys() - held.keys() - gone:
+            raise CannotTellError(
+                "the blob is gone, and no event says that it was erased",
+                rule="evidence/blob",
+                place=tag,
+                remedy="run `muniment verify`; restore the blob from a copy",
+            )
+        return dict(sorted(held.items()))
+
+
+def _erasures(ledger: Ledger, refs: Mapping[str, BlobRef]) -> Iterator[Event]:
+    """Yield the events that erased one of the blobs."""
+    for one in ledger.events(type=_ERASED):
+        if not refs.keys().isdisjoint(_named(one)):
+            yield one
 
 
 def _named(event: Event) -> list[str]:

@@ -25,6 +25,8 @@ class Bundles:
     raw: Path
     other: Path
     """The bundle of `other_run`."""
+    redacted: Path
+    """Of `run`, too: payloads and blobs of `llm` are disclosed, but for its request."""
     home: Path
     root: str
 

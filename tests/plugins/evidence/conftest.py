@@ -41,6 +41,8 @@ def bundles(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bundles]:
         written = write_bundle(ledger, first, base / "first")
         write_bundle(ledger, first, base / "raw", raw=True)
         write_bundle(ledger, second, base / "second")
+        shown = ["llm.*", "llm.completed/*"]
+        write_bundle(ledger, first, base / "redacted", disclose=shown)
         yield Bundles(
             ledger,
             first,
@@ -48,6 +50,7 @@ def bundles(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bundles]:
             base / "first",
             base / "raw",
             base / "second",
+            base / "redacted",
             base / "nobody",
             written.root,
         )

@@ -148,7 +148,19 @@ TRUST_HOME = {
     "of which it MUST warn": "ledger/keys/test_keys::test_permissions_of_a_key_file",
 }
 
+_LIES = "plugins/evidence/bundles/test_bundle_withheld_forged::test_each_lie"
+
 EVIDENCE = {
+    "Each line of `withheld.jsonl` MUST be canonical": (
+        "plugins/evidence/bundles/test_bundle_spoiled::test_each_file_alone"
+    ),
+    "MUST come after its start, and MUST NOT be in `events.intoto.jsonl`": _LIES,
+    "A verifier MUST count it in its place": _LIES,
+    "A verifier MUST say how many signatures it left": (
+        "plugins/evidence/bundles/test_bundle_redacted::test_every_run_of_every_kind"
+    ),
+    "A blob that is withheld MUST NOT be there, MUST be one": _LIES,
+    "refers, and MUST NOT be erased by one": _LIES,
     "A writer MUST NOT append a second closing event": (
         "plugins/evidence/bundles/test_bundle_written::test_the_same_run_gives_the_same_bytes"
     ),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,6 +15,9 @@ from muniment_cli.terminal.advice import quoted
 from muniment_cli.terminal.output import count, fields, hint, show_json
 from muniment_cli.terminal.progress import progress
 
+if TYPE_CHECKING:
+    from muniment_plugins.evidence import Written
+
 __all__ = ["command"]
 
 
@@ -21,6 +26,7 @@ __all__ = ["command"]
         "muniment bundle 01JD3 -o evidence",
         "muniment bundle 01JD3 -o evidence.zip",
         "muniment bundle 01JD3 -o evidence --raw",
+        "muniment bundle 01JD3 -o evidence --redact --disclose 'verdict.*'",
     )
 )
 @click.argument("run", metavar="RUN", shell_complete=complete_runs)
@@ -38,10 +44,30 @@ __all__ = ["command"]
     help="Append no closing event, and leave out the views that it would vouch for: "
     "for somebody who reads the ledger without its keys.",
 )
+@click.option(
+    "--redact",
+    is_flag=True,
+    help="Withhold the contents of blobs, and the payloads of all events but those that "
+    "verification rests on. What is withheld is named.",
+)
+@click.option(
+    "--disclose",
+    multiple=True,
+    metavar="TYPE[/FIELD]",
+    help="In a redacted bundle, disclose the payloads of this event type, or the blobs "
+    "in this field of it: 'verdict.*', 'llm.completed/value'.",
+)
 @json_option
 @pass_session
-def command(
-    session: Session, run: str, output: Path, *, raw: bool, as_json: bool
+def command(  # noqa: PLR0913 - click hands over one for each option
+    session: Session,
+    run: str,
+    output: Path,
+    *,
+    raw: bool,
+    redact: bool,
+    disclose: tuple[str, ...],
+    as_json: bool,
 ) -> int:
     """Write the evidence of RUN: all its events and blobs, with proofs.
 
@@ -49,10 +75,29 @@ def command(
     gets one event, in no run, that states the digest of the bundle; the same run gives
     the same bundle again, and no further event.
     """
+    from muniment.errors import UsageError
     from muniment_plugins.evidence import write_bundle
 
+    if disclose and not redact:
+        raise UsageError(
+            "--disclose says what a redacted bundle shows, and this one shows everything",
+            rule="cli/usage",
+            remedy="add --redact",
+        )
     with session.open(write=not raw) as ledger, progress("writing") as advance:
-        written = write_bundle(ledger, run, output, raw=raw, progress=advance)
+        written = write_bundle(
+            ledger,
+            run,
+            output,
+            raw=raw,
+            disclose=disclose if redact else None,
+            progress=advance,
+        )
+    _say(written, redacted=redact, as_json=as_json)
+    return 0
+
+
+def _say(written: Written, *, redacted: bool, as_json: bool) -> None:
     if as_json:
         show_json(
             {
@@ -63,9 +108,17 @@ def command(
                 "output": written.path,
                 "root": written.root,
                 "run": written.run,
+                "shown": dict(written.shown),
+                "withheld": dict(written.withheld),
+                "withheld_blobs": written.withheld_blobs,
             }
         )
-        return 0
+        return
+    parts = [
+        ("discloses", _listed(written.shown)),
+        ("withholds", _listed(written.withheld)),
+        ("", f"and {count(written.withheld_blobs, 'content')}"),
+    ]
     closing = "none: a raw bundle"
     if written.closed_by is not None:
         closing = f"event {written.closed_by}"
@@ -76,10 +129,16 @@ def command(
             ("holds", f"{count(written.events, 'event')} in {written.files} files"),
             ("MANIFEST", written.manifest),
             ("closing event", closing),
+            *(parts if redacted else []),
         ]
     )
     hint(
         "\nIts receivers need the fingerprint of the root from you, by another way:",
         f"muniment verify {quoted(str(written.path))} --key {written.root}",
     )
-    return 0
+
+
+def _listed(types: Mapping[str, int]) -> str:
+    """Say how many payloads of which types."""
+    told = ", ".join(f"{number} {kind}" for kind, number in sorted(types.items()))
+    return told or "nothing"

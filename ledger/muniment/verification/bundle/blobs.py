@@ -5,6 +5,7 @@ Rules:
 - A blob is a file of its commitment's name: salt and content, of the size that each
   reference states, and with that SHA-256.
 - It is missing only if an event in the bundle erased it, and then it is not here.
+- So is one that is withheld, and says so in `withheld.jsonl`.
 - There is no blob that no event refers to.
 """
 
@@ -30,13 +31,16 @@ _ASK = "ask its sender for the bundle as `muniment bundle` wrote it"
 class BundleBlobs:
     """Gathers references and erasures, and compares the files at the end."""
 
-    def __init__(self, members: Members, findings: Findings) -> None:
+    def __init__(
+        self, members: Members, findings: Findings, withheld: frozenset[str]
+    ) -> None:
         self._members = members
         self._findings = findings
+        self._withheld = {blob_tag(tag) for tag in withheld}
         self.known: dict[bytes | None, tuple[int, int]] = {}
         """Commitment → the size that is stated, and the first event that states it."""
         self._erased: dict[bytes, int] = {}
-        self.compared = self.erased = 0
+        self.compared = self.erased = self.withheld = 0
 
     def refer(self, seq: int, data: Any, subject: Any) -> None:
         """Keep the references of the event *seq*."""
@@ -64,6 +68,9 @@ class BundleBlobs:
         for digest, (size, seq) in self.known.items():
             if digest is not None:
                 self._compare(digest, size, seq)
+        for digest in self._withheld - self.known.keys():
+            what = "it is withheld, and no event refers to it"
+            self._add("blob/unreferenced", what, 0, digest)
         for name in self._members.sizes:
             digest = blob_of(name)
             if digest is not None and digest not in self.known:
@@ -75,7 +82,12 @@ class BundleBlobs:
     def _compare(self, digest: bytes, size: int, seq: int) -> None:
         name = blob_name(f"sha256:{digest.hex()}")
         erased = self._erased.get(digest, -1) > seq
-        if name not in self._members.sizes:
+        if digest in self._withheld:
+            self.withheld += 1
+            if erased or name in self._members.sizes:
+                what = "it is withheld, and here, or erased"
+                self._add("bundle/withheld", what, seq, digest)
+        elif name not in self._members.sizes:
             if erased:
                 self.erased += 1
                 self.compared += 1

@@ -11,6 +11,7 @@ Rules:
   key and interval, signature, ordinals, decisions, root and counts of the run.
 - Data of kernel types, public digests, references to blobs and, between neighbours, the
   chain are judged as in the pass over a log.
+- Of an event that is withheld, place and leaf hash are counted; nothing else is known.
 - The file has the events of one run, those about keys, the answers to the run's
   questions and the erasures of its blobs, in the order of the log, and no other.
 """
@@ -37,6 +38,7 @@ from muniment.keys.keyring import Keyring
 from muniment.verification.bundle.blobs import BundleBlobs
 from muniment.verification.bundle.elsewhere import Elsewhere
 from muniment.verification.bundle.members import Members
+from muniment.verification.bundle.withheld_events import WithheldEvents
 from muniment.verification.public_digests import FIELDS as PUBLIC
 from muniment.verification.public_digests import misstated
 from muniment.verification.report import MALFORMED, Findings
@@ -107,7 +109,9 @@ class BundleRecord:
         self._waiting: list[Row] = []
         """Rows from before the run, whose id is not known yet."""
         self._asked: set[str] = set()
-        self.blobs = BundleBlobs(members, findings)
+        self._withheld = WithheldEvents(members, findings)
+        self.withheld = self._withheld.all
+        self.blobs = BundleBlobs(members, findings, self.withheld.blobs)
         self.elsewhere = Elsewhere()
         self.ledger = ""
         self.run = ""
@@ -127,6 +131,11 @@ class BundleRecord:
     def record(self) -> RunRecord | None:
         """The judgement of the rows; None without an event of a run."""
         return self._record
+
+    @property
+    def notes(self) -> list[str]:
+        """What the reader has to know of what is not here."""
+        return self._withheld.notes + self.elsewhere.notes
 
     @property
     def last(self) -> BundledEvent | None:
@@ -160,6 +169,7 @@ class BundleRecord:
                 continue
             judged = self._judge(envelope, place)
             self.events.append(None if judged is None else judged.judged())
+        self._withheld.before(None, self._record)
         if not self.run:
             self._add("missing", "run/start", "there is no event of a run", EVENTS)
 
@@ -196,6 +206,9 @@ class BundleRecord:
         judged = self.read_event(envelope, place)
         if judged is None:
             return None
+        hidden = self._withheld.before(judged.seq, self._record)
+        if hidden is not None and (before is None or hidden.seq > before.seq):
+            self._compare_hash(judged, hidden.seq, hidden.leaf, place)
         if before is not None and judged.seq <= before.seq:
             what = f"event {judged.seq} comes after event {before.seq}"
             self._add("reordered", "event/seq", what, place, judged.seq)
@@ -319,8 +332,14 @@ class BundleRecord:
     def _compare_chain(
         self, one: BundledEvent, before: BundledEvent | None, place: str
     ) -> None:
-        neighbour = before is not None and before.seq + 1 == one.seq
-        if neighbour and one.prev != cast("BundledEvent", before).leaf.hex():
+        if before is not None:
+            self._compare_hash(one, before.seq, before.leaf, place)
+
+    def _compare_hash(
+        self, one: BundledEvent, seq: int, leaf: bytes, place: str
+    ) -> None:
+        """Require *one* to name the hash of the event *seq* if that is the one before."""
+        if seq + 1 == one.seq and one.prev != leaf.hex():
             what = "prev is not the hash of the event before"
             self._add("edited", "event/prev", what, place, one.seq)
 

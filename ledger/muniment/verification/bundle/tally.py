@@ -36,13 +36,14 @@ def tally(
     sound = series.sound + (0 if judged is None else judged.sound)
     ends = (0, 0) if judged is None else judged.ends
     decisions = (0, 0) if judged is None else judged.decisions
-    blobs = record.blobs
+    blobs, hidden = record.blobs, len(record.withheld.events)
+    whole, signatures = lines + hidden, record.signatures + series.signatures
     return (
-        Count("rows", sound, lines),
-        Count("signatures", record.signatures + series.signatures, lines),
-        Count("proofs", proofs, lines),
+        Count("rows", sound, whole, hidden),
+        Count("signatures", signatures, whole, hidden),
+        Count("proofs", proofs, whole),
         Count("checkpoints", heads, 1 + closed),
-        Count("blobs", blobs.compared, len(blobs.known), erased=blobs.erased),
+        Count("blobs", blobs.compared, len(blobs.known), blobs.withheld, blobs.erased),
         Count("run ends", *ends),
         Count("decisions", *decisions),
         Count("places in series", series.compared, series.total),

@@ -41,12 +41,13 @@ from muniment.formats.evidence import (
     LEDGER_PUB,
     LEDGER_VKEY,
     MANIFEST,
+    OF_CLOSED,
     POLICY,
     PROOFS,
     SELF_PROVING,
     SERIES,
     TRUSTED_ROOT,
-    VIEW,
+    WithheldEvent,
     parse_manifest_line,
     parse_proof,
 )
@@ -178,7 +179,7 @@ class _State:
         anchor: str | os.PathLike[str] | None,
     ) -> None:
         """Compare every file of the bundle."""
-        self.closed = bool(members.sizes.keys() & (CLOSING_FILES | {SERIES, VIEW}))
+        self.closed = bool(members.sizes.keys() & OF_CLOSED)
         self._require(members)
         if MANIFEST in members.sizes:
             with self.tried():
@@ -268,7 +269,7 @@ class _State:
         self.heads.append(head)
         if PROOFS not in members.sizes:
             return
-        events = [*record.events, *series.events]
+        events = [*record.events, *series.events, *record.withheld.events]
         lines = members.lines(PROOFS, _LONGEST_LINE)
         number = 0
         for number, line in enumerate(lines, 1):
@@ -281,7 +282,7 @@ class _State:
             self._add("missing", "bundle/proof", what, PROOFS)
 
     def _compare_proof(
-        self, line: bytes, event: BundledEvent | None, tree: Checkpoint
+        self, line: bytes, event: BundledEvent | WithheldEvent | None, tree: Checkpoint
     ) -> None:
         seq, hashes = parse_proof(line)
         if event is None:
@@ -360,7 +361,7 @@ class _State:
         if record is not None and not self.closed:
             notes.append("a raw bundle: no event closes it, and it has no views")
         if record is not None:
-            notes += record.elsewhere.notes
+            notes += record.notes
             notes += [] if self.series is None else self.series.notes
         if trust_on_first_use and not self.pinned and not found:
             notes.append(

@@ -71,7 +71,16 @@ they must."""
 class Places:
     """Which places of a run are taken, and which effects at them have not ended."""
 
-    __slots__ = ("_asked", "_done", "_ended", "_going", "_next", "_performed", "seen")
+    __slots__ = (
+        "_asked",
+        "_done",
+        "_ended",
+        "_going",
+        "_next",
+        "_performed",
+        "_withheld",
+        "seen",
+    )
 
     def __init__(self) -> None:
         self.seen = False
@@ -87,6 +96,8 @@ class Places:
         self._going: set[tuple[str, int]] = set()
         """The places where the last attempt has no outcome yet."""
         self._ended = False
+        self._withheld: set[tuple[str, int]] = set()
+        """The places of events that a bundle withholds."""
 
     @classmethod
     def ended(cls, free: int) -> Places:
@@ -100,6 +111,12 @@ class Places:
     def free(self) -> int:
         """The least ordinal of the run's own scope that no event has."""
         return self._next.get("", 0)
+
+    def withhold(self, scope: str, ordinal: int) -> None:
+        """Take the place of an event of which nothing else is known."""
+        self.seen = True
+        self._withheld.add((scope, ordinal))
+        self._next[scope] = max(self._next.get(scope, 0), ordinal + 1)
 
     def asked(self, place: tuple[str, int], kind: str) -> bool:
         """Tell whether *kind* may be an outcome of what was requested at *place*."""
@@ -212,6 +229,8 @@ class Places:
                     place = scope, ordinal
                 case _:
                     place = "", -1  # a place that nothing has
+            if place in self._withheld:
+                continue
             if place not in self._asked or place in self._going or place in self._done:
                 what = f"what followed {one!r:.80}, which is not a failed effect"
                 return "run/order", f"{RESUMED} supersedes {what}"

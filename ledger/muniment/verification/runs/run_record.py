@@ -27,6 +27,7 @@ from muniment.errors import ValueRefused
 from muniment.format_versions import DECISIONS
 from muniment.formats.decisions import GIVEN
 from muniment.formats.dsse import entry_hash
+from muniment.formats.evidence import WithheldEvent
 from muniment.formats.lifecycle import CONCLUDED
 from muniment.verification.key_check import KeyCheck
 from muniment.verification.report import MALFORMED, Finding, Findings
@@ -139,6 +140,13 @@ class RunRecord:
         if run == self._run:
             self._follow(seq, kind, statement["predicate"], leaf)
         self.sound += 1
+
+    def withhold(self, one: WithheldEvent) -> None:
+        """Count an event of the run of which a bundle shows the leaf hash alone."""
+        self._places.withhold(one.scope, one.ordinal)
+        self._runs.add(one.seq, self._run, one.scope, "", {}, one.leaf)
+        self.rows += 1
+        self.proven = False
 
     def finish(self) -> tuple[int, tuple[Finding, ...]]:
         """Return how many signatures were checked, and the findings, in order."""

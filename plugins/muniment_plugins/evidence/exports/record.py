@@ -10,7 +10,8 @@ Rules:
 - Every event of the run is in `steps` or in `facts`, once. An export says of how many it
   has a place, and of which it has none, inside what it writes.
 - A content that was erased, or that a bundle does not hold, is an object that says so:
-  ``{"erased": "sha256:…"}``, ``{"absent": "sha256:…"}``. It is never left out.
+  ``{"erased": "sha256:…"}``, ``{"absent": "sha256:…"}``, ``{"withheld": "sha256:…"}``. It is
+  never left out.
 - Contents are read once, when they are asked for.
 """
 
@@ -24,6 +25,7 @@ from typing import TYPE_CHECKING
 
 from muniment.encoding.canonical import parse
 from muniment.errors import CannotTellError, ErasedError, UsageError
+from muniment.formats.evidence import NOTHING
 from muniment.formats.statement import BlobRef
 
 if TYPE_CHECKING:
@@ -122,9 +124,9 @@ class ExportedRun:
         except ErasedError:
             return {"erased": ref.digest}
         except CannotTellError as error:
-            if error.rule != "bundle/absent":
+            if error.rule not in ("bundle/absent", "bundle/withheld"):
                 raise
-            return {"absent": ref.digest}
+            return {error.rule.removeprefix("bundle/"): ref.digest}
         if ref.media.startswith("application/json"):
             return parse(data)
         if ref.media.startswith("text/plain"):
@@ -134,7 +136,10 @@ class ExportedRun:
     def coverage(self, without: Mapping[str, int] | None = None) -> str:
         """Say of how many events an export has a place, and of which it has none."""
         left = Counter(without or {})
-        total = len(self.events)
+        withheld = getattr(self.ledger, "withheld", NOTHING)
+        if withheld.events:
+            left["withheld"] = len(withheld.events)
+        total = len(self.events) + len(withheld.events)
         named = ", ".join(f"{number} {kind}" for kind, number in sorted(left.items()))
         placed = total - sum(left.values())
         return f"{placed} of {total} events; without a place: {named or 'none'}"

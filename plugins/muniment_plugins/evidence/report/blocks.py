@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias, Union
 
 from muniment.errors import ErasedError
+from muniment_plugins.evidence.bundle_reader import NotInBundle
 from muniment_plugins.evidence.report.record import Citation, pointer
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def leaves(record: RunReader, event: int, *names: str | int) -> list[Row]:
     path = pointer(*names)
     try:
         value = record.look(event, path)
-    except ErasedError:
+    except (ErasedError, NotInBundle):
         return [_row(event, path, None)]
     rows: list[Row] = []
     for place, one in _inside(path, value):

@@ -30,7 +30,7 @@ from muniment_plugins.evidence.report.markdown_pages import read_markdown
 from muniment_plugins.evidence.report.pages import Cited, Page, read_html
 from muniment_plugins.evidence.report.record import Quote, RunReader, Source, plain
 from muniment_plugins.evidence.report.whole import first_change
-from muniment_plugins.evidence.report.wording import ABSENT
+from muniment_plugins.evidence.report.wording import ABSENT, WITHHELD
 from muniment_plugins.evidence.selection import size_of
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ class _Comparison:
             self._note(one, "it was erased since", kind="cannot tell")
             self.erased |= set() if one.left is None else {one.figure}
             return
-        if shown == ABSENT != quote.value:
+        if shown in (ABSENT, WITHHELD) and shown != quote.value:
             what = "the page was written from a bundle without it: compare it with that"
             self._note(one, what, kind="cannot tell")
             return

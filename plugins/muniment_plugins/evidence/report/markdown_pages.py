@@ -17,7 +17,13 @@ from typing import TYPE_CHECKING
 from muniment_plugins.evidence.report.markdown import ACTS, PLAIN, opening, quoted
 from muniment_plugins.evidence.report.pages import MOST_STRAYS, Cited, Page, Stray
 from muniment_plugins.evidence.report.record import as_written
-from muniment_plugins.evidence.report.wording import ABSENT, ERASED, VERDICTS, shown
+from muniment_plugins.evidence.report.wording import (
+    ABSENT,
+    ERASED,
+    VERDICTS,
+    WITHHELD,
+    shown,
+)
 
 if TYPE_CHECKING:
     from muniment.encoding.canonical import JsonValue
@@ -183,4 +189,4 @@ def _names(citation: dict[str, JsonValue], told: str) -> set[str]:
     path, event = str(citation.get("path", "")), citation.get("event")
     last = path.rpartition("/")[2].replace("~1", "/").replace("~0", "~")
     names = {shown(one, "line", event) for one in (path[1:], last)}
-    return names | ({told} if told in (ABSENT, ERASED) else set())
+    return names | ({told} if told in (ABSENT, ERASED, WITHHELD) else set())

@@ -33,8 +33,12 @@ from muniment.encoding.canonical import parse
 from muniment.errors import ErasedError, UsageError
 from muniment.formats.statement import BlobRef
 from muniment.keys.ed25519 import PublicKey
-from muniment_plugins.evidence.bundle_reader import BundleReader, NotInBundle
-from muniment_plugins.evidence.report.wording import ABSENT, ERASED, shown
+from muniment_plugins.evidence.bundle_reader import (
+    BundleReader,
+    NotInBundle,
+    WithheldFromBundle,
+)
+from muniment_plugins.evidence.report.wording import ABSENT, ERASED, WITHHELD, shown
 
 if TYPE_CHECKING:
     from muniment.encoding.canonical import JsonValue
@@ -151,8 +155,9 @@ class RunReader:
             value = self._value(citation)
         except ErasedError:
             return Quote("erased", ERASED, marks)
-        except NotInBundle:
-            return Quote(ABSENT, ABSENT, marks)
+        except NotInBundle as error:
+            told = WITHHELD if isinstance(error, WithheldFromBundle) else ABSENT
+            return Quote(told, told, marks)
         told = json.dumps(value, sort_keys=True, separators=(",", ":"))
         if len(told) > _LONGEST:
             told = f"sha256:{sha256(told.encode()).hexdigest()}"

@@ -14,10 +14,11 @@ from muniment.encoding.visible import clean
 if TYPE_CHECKING:
     from muniment.encoding.canonical import JsonValue
 
-__all__ = ["ABSENT", "ERASED", "VERDICTS", "shown"]
+__all__ = ["ABSENT", "ERASED", "VERDICTS", "WITHHELD", "shown"]
 
 ERASED = "erased"
 ABSENT = "not in this bundle"
+WITHHELD = "withheld"
 """The ledger may have it, and what the page was written from has not."""
 
 _LIMITS = {"block": 4_000}

@@ -24,7 +24,7 @@ from muniment_plugins.evidence.report.proof import proof
 from muniment_plugins.evidence.report.record import RunReader, Source
 
 if TYPE_CHECKING:
-    from muniment_plugins.evidence.report.blocks import Section
+    from muniment_plugins.evidence.report.blocks import Block, Section
 
 __all__ = ["Reported", "page_of", "report_text", "write_report"]
 
@@ -97,7 +97,7 @@ def _record(ledger: Source, run: str) -> RunReader:
 def _sections(record: RunReader) -> Iterator[Section]:
     events = list(record.events(run=record.run))
     if isinstance(record.ledger, BundleReader):
-        yield _of_bundle()
+        yield _of_bundle(record.ledger)
     yield from before(record, events)
     asked = record.ledger.plugins.ask(
         "report_sections", ledger=record.ledger, run=record.run, size=record.size
@@ -108,11 +108,20 @@ def _sections(record: RunReader) -> Iterator[Section]:
     yield from proof(record, events)
 
 
-def _of_bundle() -> Section:
+def _of_bundle(bundle: BundleReader) -> Section:
     """Return what a page says first that was written from a bundle."""
+    events, blobs = len(bundle.withheld.events), len(bundle.withheld.blobs)
+    redacted: list[Block] = [
+        {
+            "say": f"It is redacted: {events} events of the run and {blobs} contents are "
+            "withheld, and named there by their hashes. Whatever this page counts is "
+            "counted without these events."
+        }
+    ]
     return {
         "title": "What this page was written from",
         "blocks": [
+            *(redacted if events or blobs else []),
             {
                 "say": "An evidence bundle: the record of one run, and of the other runs in "
                 "its series the starts, ends and verdicts."

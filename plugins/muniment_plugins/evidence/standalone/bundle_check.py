@@ -19,8 +19,10 @@ from muniment_plugins.evidence.standalone.events import (
     BLOB,
     EVENTS,
     SPKI,
+    WITHHELD,
     BundleLines,
     EnvelopedEvent,
+    Hidden,
 )
 from muniment_plugins.evidence.standalone.formats import (
     FAULTS,
@@ -48,7 +50,7 @@ UNLISTED = {
     *("MANIFEST", PROOFS, "checkpoint"),
     *(CLOSING, "closing.checkpoint", "consistency"),
 }
-GROWING = {"MANIFEST", EVENTS, SERIES, PROOFS, "run.json", "bundle.json"}
+GROWING = {"MANIFEST", EVENTS, SERIES, WITHHELD, PROOFS, "run.json", "bundle.json"}
 """The files that grow with the run."""
 HANDED_OVER = ("MANIFEST", EVENTS, "run.json", "bundle.json")
 
@@ -59,8 +61,8 @@ class Unchecked(Exception):
 
 def check_names(files: Files) -> bool:
     """Judge the names and MANIFEST; return whether the bundle is closed."""
-    closed = bool(files.keys() & {*CLOSED, SERIES, "bundle.json"})
-    known = ALWAYS | CLOSED | {SERIES, "bundle.json"}
+    closed = bool(files.keys() & {*CLOSED, SERIES, WITHHELD, "bundle.json"})
+    known = ALWAYS | CLOSED | {SERIES, WITHHELD, "bundle.json"}
     for name in sorted(files):
         blob = BLOB.fullmatch(name)
         require(name in known or blob, name, "no bundle has this file")
@@ -88,7 +90,9 @@ def listed(hashes: object, name: str) -> list[bytes]:
     return [unbase64(one, 32, name) for one in cast("list[object]", hashes)]
 
 
-def check_proofs(files: Files, events: list[EnvelopedEvent], head: SignedHead) -> None:
+def check_proofs(
+    files: Files, events: list[EnvelopedEvent | Hidden], head: SignedHead
+) -> None:
     """Require a proof of every event."""
     lines = files.lines(PROOFS)
     for event in events:
@@ -220,7 +224,7 @@ def verify(path: Path, key: str | None) -> str:
         record = BundleLines(files)
         over = SignedHead(files["checkpoint"], record.keys, "checkpoint")
         others = OtherRuns(files, record)
-        check_proofs(files, [*record.events, *others.events], over)
+        check_proofs(files, [*record.events, *others.events, *record.hidden], over)
         signer, head = next(e for e in reversed(record.events) if e.run), over
         if closed:
             signer, head = check_closing(files, record, over)
@@ -241,6 +245,9 @@ def verify(path: Path, key: str | None) -> str:
     }
     other = " and ".join(f"{number} {name}" for name, number in told.items() if number)
     more = f"; NOT COMPARED with other runs: {other}" if other else ""
+    if record.hidden or record.kept:
+        hidden = f"{len(record.hidden)} events and {len(record.kept)} blobs"
+        seal += f"; WITHHELD, so not checked: {hidden}"
     seal = "; ".join([seal, *others.said])
     return f"run {record.run}: {len(record.leaves)} events, {end}; {seal}{more}"
 

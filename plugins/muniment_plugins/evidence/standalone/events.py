@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from muniment_plugins.evidence.standalone.bundle_files import Files
 from muniment_plugins.evidence.standalone.formats import (
@@ -21,9 +21,18 @@ from muniment_plugins.evidence.standalone.formats import (
     unbase64,
 )
 
-__all__ = ["BLOB", "EVENTS", "SPKI", "BundleLines", "EnvelopedEvent"]
+__all__ = [
+    "BLOB",
+    "EVENTS",
+    "SPKI",
+    "WITHHELD",
+    "BundleLines",
+    "EnvelopedEvent",
+    "Hidden",
+]
 
-EVENTS = "events.intoto.jsonl"
+EVENTS, WITHHELD = "events.intoto.jsonl", "withheld.jsonl"
+TAG = re.compile(r"sha256:[0-9a-f]{64}")
 BLOB = re.compile(r"blobs/sha256-([0-9a-f]{64})")
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
 AFTER_END = ("decision.", "policy.amended", "replay.judged")
@@ -140,6 +149,36 @@ class EnvelopedEvent:
         return self.entry(pae + self.payload)
 
 
+class Hidden(NamedTuple):
+    """An event that the bundle withholds: its place, and its leaf hash."""
+
+    seq: int
+    scope: str
+    leaf: bytes
+
+
+def read_withheld(files: Files) -> tuple[list[Hidden], set[str]]:
+    """Return the events and the blobs that the bundle withholds."""
+    hidden: list[Hidden] = []
+    blobs: list[str] = []
+    for line in files.lines(WITHHELD) if WITHHELD in files else ():
+        told = parse(line, WITHHELD)
+        require(isinstance(told, dict), WITHHELD, "no object")
+        if told.keys() == {"blob"} and TAG.fullmatch(str(told["blob"])):
+            require(not blobs or told["blob"] > blobs[-1], WITHHELD, "not in order")
+            blobs.append(told["blob"])
+            continue
+        good = told.keys() == {"leaf", "ordinal", "scope", "seq"} and not blobs
+        good = good and type(told["seq"]) is type(told["ordinal"]) is int
+        good = good and type(told["scope"]) is str and 0 <= told["ordinal"] < 2**53
+        good = good and (hidden[-1].seq if hidden else 0) < told["seq"] < 2**53
+        require(good, WITHHELD, "not an event or a blob that is withheld, in its order")
+        leaf = unbase64(told["leaf"], 32, WITHHELD)
+        hidden.append(Hidden(told["seq"], told["scope"], leaf))
+    require(hidden or blobs or WITHHELD not in files, WITHHELD, "it withholds nothing")
+    return hidden, set(blobs)
+
+
 class BundleLines:
     """The events of the bundle, in order, and what they refer to."""
 
@@ -155,12 +194,30 @@ class BundleLines:
         self.answers = self.facts = self.calls = 0
         self.forked = False
         self.requested: set[tuple[str, int]] = set()
+        self.hidden, self.kept = read_withheld(files)
+        left = self.hidden[::-1]
         for at, line in enumerate(files.lines(EVENTS), 1):
             event = EnvelopedEvent(line, self.keys, f"{EVENTS}:{at}")
+            self.withhold(left, event)
             self.add(event)
             event.forget()
+        self.withhold(left, None)
         require(self.run, EVENTS, "no event of a run")
         self.compare_blobs(files)
+
+    def withhold(self, left: list[Hidden], event: EnvelopedEvent | None) -> None:
+        """Count the withheld events before *event*, each by its leaf hash."""
+        while left and (event is None or left[-1].seq <= event.seq):
+            one = left.pop()
+            twice = event is not None and one.seq == event.seq
+            good = self.leaves and not self.final and not twice
+            require(good, WITHHELD, f"event {one.seq} is here, or is not of the run")
+            self.counts[one.scope] = self.counts.get(one.scope, 0) + 1
+            self.leaves.append(one.leaf)
+            self.complete = False
+            if event is not None and one.seq + 1 == event.seq:
+                chained = event.chain["prev"] == one.leaf.hex()
+                require(chained, event.place, "another prev")
 
     def add(self, event: EnvelopedEvent) -> None:
         """Take the next event."""
@@ -243,11 +300,17 @@ class BundleLines:
         for tag, (size, seq) in self.blobs.items():
             name = f"blobs/{tag.replace(':', '-')}"
             if self.erased.get(tag, -1) > seq:
-                require(name not in files, name, "it was erased, and is here")
+                gone = name not in files and tag not in self.kept
+                require(gone, name, "it was erased, and is here or withheld")
+                continue
+            if tag in self.kept:
+                require(name not in files, name, "it is withheld, and is here")
                 continue
             good = name in files and files.size(name) == size + 32
             good = good and f"sha256:{files.digest(name).hex()}" == tag
             require(good, name, "missing, or not what its commitment says")
+        for tag in self.kept:
+            require(tag in self.blobs, WITHHELD, f"no event refers to {tag}")
         for name in files:
             match = BLOB.fullmatch(name)
             known = match is None or f"sha256:{match[1]}" in self.blobs

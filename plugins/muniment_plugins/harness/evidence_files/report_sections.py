@@ -161,6 +161,10 @@ def _metrics(ledger: Ledger, event: Event) -> list[str]:
         told = ledger.value(told) if isinstance(told, BlobRef) else told
     except ErasedError:
         return []
+    except CannotTellError as error:
+        if error.rule != "bundle/withheld":
+            raise
+        return []
     return [
         name
         for name, value in cast("Mapping[str, object]", told).items()

@@ -19,7 +19,7 @@ from muniment.formats.checkpoint import (
 )
 from muniment.formats.checkpoint import sign_checkpoint as signed
 from muniment.formats.dsse import Envelope, entry_hash, pae, spki_base64
-from muniment.formats.evidence import MANIFEST, consistency_text, proof_line
+from muniment.formats.evidence import MANIFEST, NOTHING, consistency_text, proof_line
 from muniment.formats.merkle import consistency_proof, inclusion_proof, root
 from muniment.formats.sigstore import SigstoreBundle
 from muniment.ledger import Ledger
@@ -78,7 +78,9 @@ def with_event(ledger: Ledger, files: Files, run: str, seq: int) -> Files:
     note = own_line(ledger.first_checkpoint_over(events[-1].seq), ledger)[0]
     tree = {
         name: b"".join(source())
-        for name, source in tree_files(ledger, lambda: iter(events), note).items()
+        for name, source in tree_files(
+            ledger, lambda: iter(events), NOTHING, note
+        ).items()
     }
     lines = b"".join(map(_envelope_line, events))
     return {**files, **tree, "events.intoto.jsonl": lines}

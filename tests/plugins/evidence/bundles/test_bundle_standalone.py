@@ -25,7 +25,7 @@ from spoiled_bundles import copy, packed, read, sealed, spoiled, spoilings
 from standalone_program import exit_code_of, program
 
 
-@pytest.mark.parametrize("kind", ["folder", "raw"])
+@pytest.mark.parametrize("kind", ["folder", "raw", "redacted"])
 def test_each_file_alone(bundles: Bundles, tmp_path: Path, kind: str) -> None:
     """Whatever is done to one file, it refuses the bundle too."""
     folder = copy(getattr(bundles, kind), tmp_path / "bundle")
@@ -38,7 +38,7 @@ def test_each_file_alone(bundles: Bundles, tmp_path: Path, kind: str) -> None:
         assert ": " in said
 
 
-@pytest.mark.parametrize("kind", ["folder", "raw"])
+@pytest.mark.parametrize("kind", ["folder", "raw", "redacted"])
 def test_each_file_with_a_manifest_that_agrees(
     bundles: Bundles, tmp_path: Path, kind: str
 ) -> None:

@@ -1,0 +1,133 @@
+"""What a redacted bundle discloses: an allow-list of payloads and of blobs.
+
+    Disclosure(["verdict.*", "llm.*", "llm.completed/value"])
+
+Rules:
+
+- ``TYPE`` discloses the payloads of the event types that match, ``TYPE/FIELD`` the blobs of
+  that field, too. ``*`` matches any part, as in a file name.
+- Always disclosed are the payloads that verification rests on: start, ends and resumptions
+  of the run, its claims, decisions of people, and what may follow an end. Keys, answers and
+  erasures are in no run, and are never withheld.
+- An effect is disclosed as a whole, or not at all: its request, its parts, its outcome, and
+  what was recorded while it was performed.
+- A pattern that matches nothing is refused: it was mistyped.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from muniment.errors import UsageError
+from muniment.formats.evidence import COUNTED_BY
+from muniment.formats.lifecycle import LIFE
+
+if TYPE_CHECKING:
+    from muniment.formats.statement import Event
+
+__all__ = ["Disclosure"]
+
+_ALWAYS = ("decision.*", "policy.amended*", "replay.judged")
+_REQUESTED = ".requested"
+
+
+class Disclosure:
+    """Decides which payloads and blobs of a run a bundle shows."""
+
+    def __init__(self, patterns: Iterable[str]) -> None:
+        """Take the allow-list."""
+        split = [(one, *one.partition("/")) for one in patterns]
+        self._types = [(one, kind) for one, kind, _, _ in split]
+        self._fields = [(one, kind, field) for one, kind, _, field in split if field]
+        self._unused = dict.fromkeys(one for one, _ in self._types)
+        self._places: set[tuple[str, int]] = set()
+        self._below: set[str] = set()
+        self.shown: Counter[str] = Counter()
+        """Type → how many payloads are disclosed."""
+        self.withheld: Counter[str] = Counter()
+        """Type → how many payloads are withheld."""
+
+    def learn(self, events: Iterable[Event]) -> None:
+        """Look at all events of the run, before any is asked about.
+
+        Raises:
+            UsageError: a pattern matches nothing, or would hide what is always disclosed.
+
+        """
+        always: list[Event] = []
+        for event in events:
+            if self._is_always(event.type):
+                always.append(event) if event.scope else None
+            elif not self._named(event.type):
+                self._places.add((event.scope or "", event.ordinal or 0))
+            self._note_fields(event)
+        self._always_within = always
+
+    def settle(self, events: Iterable[Event]) -> None:
+        """Close the choice over whole effects, and count it."""
+        for event in events:
+            place = event.scope or "", event.ordinal or 0
+            if event.type.endswith(_REQUESTED) and place in self._places:
+                stem = event.type.removesuffix(_REQUESTED)
+                above = f"{place[0]}/" if place[0] else ""
+                self._below.add(f"{above}@{stem}.{place[1]}")
+        for event in self._always_within:
+            if self._is_below(event.scope or ""):
+                raise UsageError(
+                    f"{event.type} was recorded within an effect that is withheld",
+                    rule="evidence/disclose",
+                    place=f"event {event.seq}, scope {event.scope}",
+                    remedy="disclose the effect: --disclose 'KIND.*'",
+                )
+        if self._unused:
+            raise UsageError(
+                f"no event or blob of the run matches {next(iter(self._unused))!r}",
+                rule="evidence/disclose",
+                place="--disclose",
+                remedy="`muniment events --run RUN` lists the types; a blob is TYPE/FIELD",
+            )
+
+    def shows(self, event: Event) -> bool:
+        """Tell whether the payload of *event* is disclosed."""
+        if event.run is None or self._is_always(event.type):
+            return True
+        place = event.scope or "", event.ordinal or 0
+        return place not in self._places and not self._is_below(place[0])
+
+    def shows_blob(self, kind: str, field: str) -> bool:
+        """Tell whether the blob in *field* of an event of that type is disclosed."""
+        return any(
+            fnmatchcase(kind, pattern) and fnmatchcase(field, name)
+            for _, pattern, name in self._fields
+        )
+
+    def _is_always(self, kind: str) -> bool:
+        told = any(fnmatchcase(kind, one) for one in _ALWAYS)
+        return told or kind in LIFE or kind in COUNTED_BY
+
+    def _named(self, kind: str) -> bool:
+        return any(fnmatchcase(kind, pattern) for _, pattern in self._types)
+
+    def _is_below(self, scope: str) -> bool:
+        parts = scope.split("/")
+        within = ("/".join(parts[:end]) for end in range(1, len(parts) + 1))
+        return any(one in self._below for one in within)
+
+    def _note_fields(self, event: Event) -> None:
+        """Strike the patterns that match from those that match nothing."""
+        for one, kind in self._types:
+            named = "/" in one
+            if one in self._unused and not named and fnmatchcase(event.type, kind):
+                del self._unused[one]
+        for one, kind, field in self._fields:
+            if one in self._unused and fnmatchcase(event.type, kind):
+                blobs = [
+                    name
+                    for name, value in event.raw.items()
+                    if isinstance(value, dict) and "$blob" in value
+                ]
+                if any(fnmatchcase(name, field) for name in blobs):
+                    del self._unused[one]
