@@ -124,6 +124,10 @@ SITUATIONS = {
             "cosign verify-blob-attestation --bundle evidence/evidence.sigstore.json \\": (
                 "needs cosign 3: see test_bundle_outsiders.py"
             ),
+            "node verify_evidence.mjs evidence --key "
+            "SHA256:bbXpuKG6zhzdmnxq256TlqzFBzRl2f6OOg722cYNbU8": (
+                "needs node: see test_three_verifiers.py"
+            ),
             "cosign verify-blob-attestation --bundle event-1.json --key event.pub \\": (
                 "needs cosign 3: see test_foreign_tools.py"
             ),

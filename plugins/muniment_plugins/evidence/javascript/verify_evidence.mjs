@@ -1,0 +1,793 @@
+// Verifies an evidence bundle: for Node 20 and newer, and for browsers with WebCrypto.
+//
+//     node verify_evidence.mjs evidence.zip --key SHA256:bbXpuKG6zhzd…
+//     import { verify } from "./verify_evidence.mjs";  await verify(files, { root })
+//
+// It follows docs/spec (event, checkpoint, canonical, evidence), depends on nothing, and stops
+// at the first fault, whose file it names. It does not check what needs the whole rules of a
+// ledger: places of effects, decisions, the fields of events. A copy of it that came with a
+// bundle proves nothing against whoever sent it: take it from where muniment is published.
+// Exit codes: 0 holds, 1 wrong, 2 usage, 3 could not be checked.
+
+export class Wrong extends Error {}
+export class Unchecked extends Error {}
+
+const EVENTS = "events.intoto.jsonl", SERIES = "series.intoto.jsonl";
+const WITHHELD = "withheld.jsonl", PROOFS = "proofs.jsonl", CLOSING = "evidence.sigstore.json";
+const GIVEN = ["ledger.pub", "ledger.vkey", "trusted_root.json", "policy"];
+const ALWAYS = ["MANIFEST", EVENTS, PROOFS, "checkpoint", ...GIVEN];
+const CLOSED = [CLOSING, "closing.checkpoint", "consistency", "run.json"];
+const OF_CLOSED = [...CLOSED, SERIES, WITHHELD, "bundle.json"];
+const UNLISTED = ["MANIFEST", PROOFS, "checkpoint", CLOSING, "closing.checkpoint", "consistency"];
+const HANDED_OVER = ["MANIFEST", EVENTS, "run.json", "bundle.json"];
+const BLOB = /^blobs\/sha256-[0-9a-f]{64}$/, TAG = /^sha256:[0-9a-f]{64}$/;
+const KEY_TYPES = ["ledger.opened", "key.enrolled", "key.revoked", "key.rotated"];
+const ENDS = ["completed", "failed", "interrupted", "paused", "canceled"];
+const AFTER_END = ["decision.", "policy.amended", "replay.judged"];
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;
+const FOREVER = Number.MAX_SAFE_INTEGER, LONGEST = 100_000, EMPTY = new Uint8Array(0);
+
+function require(holds, file, what) {
+  if (!holds) throw new Wrong(`${file}: ${what}`);
+}
+
+// -- bytes ---------------------------------------------------------------------------------
+
+const utf8 = (text) => new TextEncoder().encode(text);
+const text = (data) => new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(data);
+const hex = (data) => Array.from(data, (one) => one.toString(16).padStart(2, "0")).join("");
+const unhex = (digits) => Uint8Array.from(digits.match(/../g) ?? [], (two) => parseInt(two, 16));
+const digest = async (name, data) => new Uint8Array(await crypto.subtle.digest(name, data));
+const sha256 = (data) => digest("SHA-256", data);
+
+function equal(one, other) {
+  return one.length === other.length && one.every((byte, at) => byte === other[at]);
+}
+
+function joined(...parts) {
+  const whole = new Uint8Array(parts.reduce((size, one) => size + one.length, 0));
+  let at = 0;
+  for (const one of parts) { whole.set(one, at); at += one.length; }
+  return whole;
+}
+
+function base64(data) {
+  let binary = "";
+  for (let at = 0; at < data.length; at += 8192)
+    binary += String.fromCharCode(...data.subarray(at, at + 8192));
+  return btoa(binary);
+}
+
+function unbase64(value, size, file) {
+  let data = EMPTY;
+  try { data = Uint8Array.from(atob(value), (one) => one.charCodeAt(0)); } catch { /* below */ }
+  const good = typeof value === "string" && data.length > 0 && base64(data) === value;
+  require(good && (size === null || data.length === size), file, "not base64 of the right size");
+  return data;
+}
+
+// -- canonical JSON (RFC 8785, and docs/spec/canonical.md) ---------------------------------------
+
+function spelled(value, depth = 0) {
+  if (depth > 64) throw new RangeError("nested too deep");
+  if (typeof value === "string") {
+    if (/[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/.test(value))
+      throw new RangeError("a lone surrogate");
+    return JSON.stringify(value);
+  }
+  if (typeof value === "number") {
+    const told = JSON.stringify(value);
+    if (!/[.e]/.test(told) && !Number.isSafeInteger(value)) throw new RangeError("too large");
+    return told;
+  }
+  if (Array.isArray(value)) return `[${value.map((one) => spelled(one, depth + 1)).join(",")}]`;
+  if (value === null || typeof value === "boolean") return String(value);
+  const names = Object.keys(value).sort(); // by UTF-16 code units
+  return `{${names.map((one) => `${spelled(one)}:${spelled(value[one], depth + 1)}`).join(",")}}`;
+}
+
+const canonical = (value) => utf8(spelled(value));
+
+function parse(data, file) {
+  let value = null, same = false;
+  try {
+    value = JSON.parse(text(data), (name, one) => {
+      if (name === "__proto__") throw new RangeError(name); // no member of ours
+      return one;
+    });
+    same = equal(canonical(value), data);
+  } catch { /* below */ }
+  require(same, file, "not canonical JSON");
+  return value;
+}
+
+const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
+
+function hasExactly(value, names) {
+  return isObject(value) && spelled(Object.keys(value).sort()) === spelled([...names].sort());
+}
+
+function lines(data, file) {
+  const found = [];
+  let at = 0;
+  for (let end; (end = data.indexOf(10, at)) >= 0; at = end + 1) {
+    require(end - at <= LONGEST, file, "a line is too long");
+    found.push(data.subarray(at, end));
+  }
+  require(at === data.length, file, "the last line has no end");
+  return found;
+}
+
+// -- files -----------------------------------------------------------------------------------
+
+const TABLE = Uint32Array.from({ length: 256 }, (_, at) => {
+  let crc = at;
+  for (let bit = 0; bit < 8; bit += 1) crc = crc & 1 ? (crc >>> 1) ^ 0xedb88320 : crc >>> 1;
+  return crc;
+});
+
+function crc32(data) {
+  let crc = 0xffffffff;
+  for (const byte of data) crc = (crc >>> 8) ^ TABLE[(crc ^ byte) & 255];
+  return (crc ^ 0xffffffff) >>> 0;
+}
+
+function little(...pairs) { // [bytes, number] …
+  const data = [];
+  for (const [size, number] of pairs)
+    for (let at = 0; at < size; at += 1) data.push(Math.floor(number / 256 ** at) % 256);
+  return Uint8Array.from(data);
+}
+
+/** Return name → content of a zip that is exactly what its members make it. */
+export function unzip(data, file) {
+  const files = new Map(), whole = new DataView(data.buffer, data.byteOffset, data.byteLength);
+  const what = "not a zip of `muniment bundle`", directory = [];
+  let at = 0, last = "";
+  const here = (size) => at + size <= data.length;
+  while (here(30) && whole.getUint32(at, true) === 0x04034b50 && files.size < 65_535) {
+    const size = whole.getUint32(at + 22, true), named = whole.getUint16(at + 26, true);
+    require(here(30 + named + size), file, what);
+    const raw = data.subarray(at + 30, at + 30 + named);
+    require(raw.every((byte) => byte > 32 && byte < 127), file, what);
+    const name = text(raw), content = data.subarray(at + 30 + named, at + 30 + named + size);
+    require(name > last, file, what);
+    const head = little([2, 20], [2, 0], [2, 0], [2, 0], [2, 33], [4, crc32(content)],
+      [4, size], [4, size], [2, named]);
+    const local = joined(unhex("504b0304"), head, unhex("0000"));
+    require(equal(local, data.subarray(at, at + 30)), file, what);
+    const where = little([2, 0], [2, 0], [2, 0], [2, 0], [4, 0o100644 * 65536], [4, at]);
+    directory.push(joined(unhex("504b0102"), little([2, 0x0314]), head, where, raw));
+    files.set(name, content);
+    at += 30 + named + size;
+    last = name;
+  }
+  const list = joined(...directory), count = files.size;
+  const end = little([4, 0x06054b50], [2, 0], [2, 0], [2, count], [2, count], [4, list.length],
+    [4, at], [2, 0]);
+  require(count && equal(joined(list, end), data.subarray(at)), file, what);
+  return files;
+}
+
+async function checkManifest(files) {
+  const closed = OF_CLOSED.some((name) => files.has(name));
+  for (const name of files.keys()) {
+    const known = ALWAYS.includes(name) || OF_CLOSED.includes(name) || BLOB.test(name);
+    require(known, name, "no bundle has this file");
+  }
+  for (const name of closed ? [...ALWAYS, ...CLOSED] : ALWAYS)
+    require(files.has(name), name, "the file is missing");
+  const listed = new Map();
+  let last = "";
+  for (const line of lines(files.get("MANIFEST"), "MANIFEST")) {
+    const match = /^([0-9a-f]{64}) {2}([!-~]+)$/.exec(text(line));
+    require(match && match[2] > last, "MANIFEST", "not in its one form");
+    listed.set(match[2], match[1]);
+    last = match[2];
+  }
+  for (const name of new Set([...files.keys(), ...listed.keys()])) {
+    if (UNLISTED.includes(name) && !listed.has(name)) continue;
+    require(files.has(name) && !UNLISTED.includes(name), name, "not what MANIFEST says");
+    const same = listed.get(name) === hex(await sha256(files.get(name)));
+    require(same, name, "not what MANIFEST says");
+  }
+  return closed;
+}
+
+// -- keys --------------------------------------------------------------------------------------
+
+const P = 2n ** 255n - 19n;
+const ORDER_8 = 0x05fc536d880238b13933c6d305acdfd5f098eff289f4c345b027b2c28f95e826n;
+const LOW_ORDER = [0n, 1n, P - 1n, ORDER_8, P - ORDER_8];
+const SPKI = unhex("302a300506032b6570032100");
+
+async function keyid(raw) {
+  const wire = joined(unhex("0000000b"), utf8("ssh-ed25519"), unhex("00000020"), raw);
+  return `SHA256:${base64(await sha256(wire)).replace(/=+$/, "")}`;
+}
+
+async function signed(raw, signature, message) {
+  const y = BigInt(`0x${hex(Uint8Array.from(raw).reverse())}`) & (2n ** 255n - 1n);
+  if (raw.length !== 32 || LOW_ORDER.includes(y) || y >= P) return false;
+  const key = await crypto.subtle.importKey("raw", raw, { name: "Ed25519" }, false, ["verify"]);
+  return crypto.subtle.verify("Ed25519", key, signature, message);
+}
+
+class Keys {
+  ledger = ""; nextRoot = ""; format = 1; byId = new Map();
+
+  holds(id, role, seq) {
+    const one = this.byId.get(id);
+    return one !== undefined && one.roles.includes(role) && one.since < seq && seq <= one.until;
+  }
+
+  async enrol(entry, context, seq, place) {
+    const raw = unbase64(entry.public, 32, place), id = await keyid(raw), roles = entry.roles;
+    require(entry.keyid === id, place, "a key has another fingerprint");
+    require(!this.byId.has(id), place, "a key is enrolled twice");
+    require(roles.length && hasExactly(entry.possession, new Set(roles)), place, "odd roles");
+    for (const role of roles) {
+      const said = `muniment/key-possession/v1\n${context}\n${id}\n${role}\n`;
+      const proof = unbase64(entry.possession[role], 64, place);
+      require(await signed(raw, proof, utf8(said)), place, "no proof of possession");
+    }
+    this.byId.set(id, { raw, roles, since: seq, until: FOREVER });
+    return id;
+  }
+
+  async fold(event) {
+    const { seq, kind, data, signer, place } = event;
+    let newRoot = null;
+    if (kind === "ledger.opened") {
+      require(seq === 0, place, "a ledger is opened once");
+      [this.nextRoot, this.format] = [data.next_root, data.formats.event];
+      for (const entry of data.keys) await this.enrol(entry, `nonce:${data.nonce}`, 0, place);
+      const roots = [...this.byId].filter(([, one]) => one.roles.includes("root"));
+      require(roots.length === 1 && roots[0][0] === signer, place, "not signed by its one root");
+      return;
+    }
+    if (kind === "key.rotated") {
+      const before = this.byId.get(data.old);
+      require(before && before.until === FOREVER, place, "no such key");
+      const id = await this.enrol(data.new, this.ledger, seq, place), after = this.byId.get(id);
+      require(after.roles.every((one) => before.roles.includes(one)), place, "a new role");
+      before.until = seq;
+      if (before.roles.includes("root")) {
+        const committed = `sha256:${hex(await sha256(after.raw))}` === this.nextRoot;
+        require(committed && signer === id, place, "not the committed root");
+        [this.nextRoot, newRoot] = [data.next_root, id];
+      }
+    } else if (kind === "key.enrolled") {
+      const id = await this.enrol(data, this.ledger, seq, place);
+      require(!this.byId.get(id).roles.includes("root"), place, "a root is enrolled");
+    } else {
+      const one = this.byId.get(data.keyid);
+      const good = one && !one.roles.includes("root") && one.until === FOREVER;
+      require(good, place, "revokes what is no key");
+      one.until = seq;
+    }
+    const rooted = newRoot === signer || this.holds(signer, "root", seq);
+    require(rooted, place, "not signed by the root");
+  }
+}
+
+// -- the tree (RFC 6962, 2.1) and its heads --------------------------------------------------------
+
+const node = (left, right) => sha256(joined(Uint8Array.of(1), left, right));
+const leftOf = (size) => 2 ** Math.floor(Math.log2(size - 1));
+
+async function rootOf(leaves) {
+  if (leaves.length < 2) return leaves[0] ?? sha256(EMPTY);
+  const left = leftOf(leaves.length);
+  return node(await rootOf(leaves.slice(0, left)), await rootOf(leaves.slice(left)));
+}
+
+async function climb(leaf, index, size, proof) {
+  if (size === 1) return leaf;
+  const left = leftOf(size);
+  if (index < left) return node(await climb(leaf, index, left, proof), proof.shift() ?? EMPTY);
+  const right = await climb(leaf, index - left, size - left, proof);
+  return node(proof.shift() ?? EMPTY, right);
+}
+
+async function grow(old, size, proof, known) {
+  if (old === size) {
+    const same = known ?? proof.shift() ?? EMPTY;
+    return [same, same];
+  }
+  const left = leftOf(size);
+  if (old <= left) {
+    const [first, second] = await grow(old, left, proof, known);
+    return [first, await node(second, proof.shift() ?? EMPTY)];
+  }
+  const [first, second] = await grow(old - left, size - left, proof, null);
+  const beside = proof.shift() ?? EMPTY;
+  return [await node(beside, first), await node(beside, second)];
+}
+
+async function readHead(note, keys, file) {
+  const origin = `l-${keys.ledger.slice(7, 39)}.muniment.invalid`;
+  const form = new RegExp(`^(${origin.replaceAll(".", "\\.")}\n(0|[1-9]\\d*)\n(\\S+)\n)\n` +
+    `— ${origin.replaceAll(".", "\\.")} (\\S+)\n$`);
+  const match = form.exec(text(note));
+  require(match, file, "not a checkpoint of this ledger with one signature");
+  const size = Number(match[2]), root = unbase64(match[3], 32, file);
+  const data = unbase64(match[4], 68, file);
+  for (const one of keys.byId.values()) {
+    const mark = await sha256(joined(utf8(`${origin}\n`), Uint8Array.of(1), one.raw));
+    if (!equal(mark.subarray(0, 4), data.subarray(0, 4))) continue;
+    if (!(await signed(one.raw, data.subarray(4), utf8(match[1])))) continue;
+    const good = one.roles.includes("checkpoint") && one.since < size && size <= one.until;
+    require(good && Number.isSafeInteger(size), file, "not by a checkpoint key at its size");
+    const told = base64(joined(Uint8Array.of(1), one.raw));
+    const vkey = `${origin}+${hex(mark.subarray(0, 4))}+${told}`;
+    return { size, root, note, origin, mark, log: one.raw, vkey };
+  }
+  throw new Wrong(`${file}: no checkpoint key of the ledger signed it`);
+}
+
+async function checkProof(head, event, hashes, file) {
+  require(Array.isArray(hashes) && hashes.length < 64, file, "no list of hashes");
+  const proof = hashes.map((one) => unbase64(one, 32, file));
+  const inside = event.seq >= 0 && event.seq < head.size;
+  const good = inside && equal(await climb(event.leaf, event.seq, head.size, proof), head.root);
+  require(good && proof.length === 0, file, `it does not prove event ${event.seq}`);
+}
+
+// -- events ------------------------------------------------------------------------------------
+
+async function readEvent(line, keys, file) {
+  const envelope = parse(line, file), signature = envelope?.signatures?.[0];
+  require(hasExactly(envelope, ["payload", "payloadType", "signatures"])
+    && envelope.signatures.length === 1 && hasExactly(signature, ["keyid", "sig"])
+    && envelope.payloadType === "application/vnd.in-toto+json", file, "not an envelope of ours");
+  const payload = unbase64(envelope.payload, null, file), sig = unbase64(signature.sig, 64, file);
+  const statement = parse(payload, file), { data, muniment: chain } = statement.predicate;
+  const { seq, type: kind, run } = chain, place = `${file}, event ${seq}`;
+  keys.ledger ||= `sha256:${hex(await sha256(payload))}`;
+  const event = { seq, kind, run, data, chain, place, envelope, signer: signature.keyid };
+  await checkShape(statement, event, keys);
+  const entries = kind === "ledger.opened" ? data.keys
+    : KEY_TYPES.includes(kind) ? [data.new ?? data] : [];
+  const own = entries.find((one) => one.keyid === event.signer && one.public !== undefined);
+  event.raw = own ? unbase64(own.public, 32, place) : keys.byId.get(event.signer)?.raw;
+  const known = event.raw && (await keyid(event.raw)) === event.signer;
+  require(known, place, `${event.signer} is not a key of this ledger`);
+  const head = utf8(`DSSEv1 28 application/vnd.in-toto+json ${payload.length} `);
+  const pae = joined(head, payload);
+  require(await signed(event.raw, sig, pae), place, "not signed");
+  if (KEY_TYPES.includes(kind)) await keys.fold(event);
+  else require(keys.holds(event.signer, "writer", seq), place, "its key is not a writer here");
+  const publicKey = { rawBytes: base64(joined(SPKI, event.raw)) };
+  event.entry = canonical({ apiVersion: "0.0.2", kind: "hashedrekord", spec: { hashedRekordV002: {
+    data: { algorithm: "SHA2_512", digest: base64(await digest("SHA-512", pae)) },
+    signature: { content: signature.sig, verifier: { keyDetails: "PKIX_ED25519_PH", publicKey } },
+  } } });
+  event.leaf = await sha256(joined(Uint8Array.of(0), event.entry));
+  event.subject = statement.subject;
+  return event;
+}
+
+async function checkShape(statement, event, keys) {
+  const { seq, kind, run, data, chain, place } = event;
+  const names = ["actor", "seq", "tenant", "time", "type", "version"];
+  if (seq !== 0) names.push("ledger", "prev");
+  if (run !== undefined) names.push("run", "scope", "ordinal");
+  if (seq !== 0 && "series" in chain) names.push("series");
+  const own = hex(await sha256(canonical(data)));
+  const about = statement.subject;
+  require(hasExactly(statement, ["_type", "predicate", "predicateType", "subject"])
+    && statement._type === "https://in-toto.io/Statement/v1"
+    && hasExactly(statement.predicate, ["data", "muniment"])
+    && statement.predicateType === `urn:muniment:event:${kind}:v${chain.version}`
+    && hasExactly(chain, names) && Number.isSafeInteger(seq) && isObject(data)
+    && (chain.ledger ?? keys.ledger) === keys.ledger && TIME.test(chain.time)
+    && Array.isArray(about) && about.length > 0
+    && about.every((one) => hasExactly(one, ["digest", "name"]) && isObject(one.digest)
+      && (one.name !== "data.json" || one.digest.sha256 === own)),
+  place, "not a statement of this ledger");
+}
+
+function checkNext(before, event) {
+  const later = event.seq > before.seq && event.chain.time >= before.chain.time;
+  require(later, event.place, "it does not come after the event before");
+  const chained = event.seq > before.seq + 1 || event.chain.prev === hex(before.leaf);
+  require(chained, event.place, "another prev");
+}
+
+function readWithheld(files) {
+  const events = [], blobs = [];
+  for (const line of files.has(WITHHELD) ? lines(files.get(WITHHELD), WITHHELD) : []) {
+    const told = parse(line, WITHHELD);
+    if (hasExactly(told, ["blob"]) && TAG.test(told.blob)) {
+      require(!blobs.length || told.blob > blobs.at(-1), WITHHELD, "not in order");
+      blobs.push(told.blob);
+      continue;
+    }
+    const good = !blobs.length && hasExactly(told, ["leaf", "ordinal", "scope", "seq"])
+      && Number.isSafeInteger(told.seq) && told.seq > (events.at(-1)?.seq ?? 0)
+      && Number.isSafeInteger(told.ordinal) && told.ordinal >= 0 && typeof told.scope === "string";
+    require(good, WITHHELD, "not an event or a blob that is withheld, in its order");
+    events.push({ ...told, leaf: unbase64(told.leaf, 32, WITHHELD) });
+  }
+  const holds = events.length + blobs.length > 0 || !files.has(WITHHELD);
+  require(holds, WITHHELD, "it withholds nothing");
+  return { events, blobs: new Set(blobs) };
+}
+
+class Run {
+  id = ""; events = []; leaves = []; counts = {}; blobs = new Map(); erased = new Map();
+  asked = new Set(); complete = false; final = false; elsewhere = 0;
+
+  constructor(keys, withheld) { this.keys = keys; this.withheld = withheld; }
+
+  static async read(files, keys) {
+    const run = new Run(keys, readWithheld(files)), left = [...run.withheld.events].reverse();
+    for (const [at, line] of lines(files.get(EVENTS), EVENTS).entries()) {
+      const event = await readEvent(line, keys, `${EVENTS}:${at + 1}`);
+      run.withhold(left, event);
+      await run.add(event);
+    }
+    run.withhold(left, null);
+    require(run.id, EVENTS, "no event of a run");
+    await run.checkBlobs(files);
+    return run;
+  }
+
+  withhold(left, event) {
+    while (left.length && (event === null || left.at(-1).seq <= event.seq)) {
+      const one = left.pop(), good = this.leaves.length && !this.final && one.seq !== event?.seq;
+      require(good, WITHHELD, `event ${one.seq} is here, or is not of the run`);
+      this.count(one.scope, one.leaf);
+      this.complete = false;
+      const chained = one.seq + 1 !== event?.seq || event.chain.prev === hex(one.leaf);
+      require(chained, event?.place, "another prev");
+    }
+  }
+
+  count(scope, leaf) {
+    this.counts[`/${scope}`] = (this.counts[`/${scope}`] ?? 0) + 1;
+    this.leaves.push(leaf);
+  }
+
+  async add(event) {
+    const last = this.events.at(-1), { place, data } = event;
+    if (last === undefined)
+      require(event.kind === "ledger.opened", place, "not the opening of a ledger");
+    else checkNext(last, event);
+    require(this.belongs(event), place, "not of this run, nor about its keys");
+    this.events.push(event);
+    if (event.run !== undefined) await this.follow(event);
+    const named = event.subject.map((one) => one.digest.sha256);
+    for (const value of Object.values(data)) {
+      if (!isObject(value) || !("$blob" in value)) continue;
+      const known = this.blobs.get(value.$blob) ?? { size: value.size, seq: event.seq };
+      const good = known.size === value.size && named.includes(value.$blob.slice(7));
+      require(good && TAG.test(value.$blob), place, "an odd reference to a blob");
+      this.blobs.set(value.$blob, known);
+    }
+  }
+
+  belongs(event) {
+    const { kind, run, data } = event;
+    if (kind === "blob.erased")
+      for (const tag of data.blobs) if (!this.erased.has(tag)) this.erased.set(tag, event.seq);
+    if (run !== undefined) {
+      this.id ||= run;
+      return run === this.id;
+    }
+    if (kind === "decision.given")
+      return event.subject.some((one) => this.asked.has(one.digest.sha256));
+    if (kind === "blob.erased") return data.blobs.some((tag) => this.blobs.has(tag));
+    return KEY_TYPES.includes(kind);
+  }
+
+  async follow(event) {
+    const { kind, data, place, chain } = event;
+    const first = this.leaves.length === 0, ends = ["run.completed", "run.failed"].includes(kind);
+    require((kind === "run.started") === first, place, "a run starts once, at its beginning");
+    if (this.final) {
+      const may = this.keys.format < 2 || AFTER_END.some((one) => kind.startsWith(one));
+      require(may, place, "it follows the end of the run");
+    } else {
+      [this.complete, this.final] = [ends, kind === "run.completed"];
+    }
+    if (ends) {
+      const stated = Object.entries(data.counts ?? {}).map(([scope, n]) => [`/${scope}`, n]);
+      const counted = data.counts === undefined
+        || spelled(Object.fromEntries(stated)) === spelled(this.counts);
+      const good = counted && data.root === hex(await rootOf(this.leaves));
+      require(good, place, "events of the run are missing");
+    }
+    if (kind === "decision.asked") this.asked.add(hex(event.leaf));
+    const who = isObject(data.answered_by) ? data.answered_by.who : undefined;
+    const told = (first && ("fork" in data || "parent" in data)) || kind === "child.completed";
+    this.elsewhere += told || who === "record" || who === "change" ? 1 : 0;
+    this.count(chain.scope, event.leaf);
+  }
+
+  async checkBlobs(files) {
+    for (const [tag, { size, seq }] of this.blobs) {
+      const name = `blobs/${tag.replace(":", "-")}`, hidden = this.withheld.blobs.has(tag);
+      if ((this.erased.get(tag) ?? -1) > seq) {
+        require(!files.has(name) && !hidden, name, "it was erased, and is here or withheld");
+      } else if (hidden) {
+        require(!files.has(name), name, "it is withheld, and is here");
+      } else {
+        const data = files.get(name) ?? EMPTY;
+        const good = data.length === size + 32 && `sha256:${hex(await sha256(data))}` === tag;
+        require(good, name, "missing, or not what its commitment says");
+      }
+    }
+    for (const tag of this.withheld.blobs)
+      require(this.blobs.has(tag), WITHHELD, `no event refers to ${tag}`);
+    for (const name of files.keys()) {
+      const known = !BLOB.test(name) || this.blobs.has(name.slice(6).replace("-", ":"));
+      require(known, name, "no event refers to it");
+    }
+  }
+}
+
+// -- series: the runs beside this one -------------------------------------------------------------
+
+const seriesOf = (event) => event.chain.series ?? {};
+
+class OtherRuns {
+  said = [];
+
+  static async read(files, keys, run) {
+    const others = new OtherRuns(), found = [];
+    if (files.has(SERIES))
+      for (const [at, line] of lines(files.get(SERIES), SERIES).entries())
+        found.push(await readEvent(line, keys, `${SERIES}:${at + 1}`));
+    require(found.length || !files.has(SERIES), SERIES, "an empty file");
+    for (const [at, event] of found.entries()) {
+      require(!at || event.seq > found[at - 1].seq, event.place, "it comes after a later event");
+      const other = event.run !== run.id && !KEY_TYPES.includes(event.kind);
+      require(other, event.place, "it belongs to the events of the run");
+    }
+    others.events = found;
+    others.all = [...run.events, ...found].sort((one, other) => one.seq - other.seq);
+    others.all.slice(1).forEach((event, at) => checkNext(others.all[at], event));
+    return others;
+  }
+
+  compare(closing, run) {
+    const own = run.events.filter((one) => one.run === run.id);
+    const counting = own.filter((one) => ["run.started", "claim.stated"].includes(one.kind));
+    const wanted = new Set(counting.flatMap((one) => Object.keys(seriesOf(one))));
+    const stated = closing.data.series ?? [], runs = new Set(), members = new Set();
+    require(Array.isArray(stated) && (stated.length || !("series" in closing.data)),
+      CLOSING, "no list of series");
+    let last = "";
+    for (const one of stated) {
+      const size = typeof one?.key === "string" ? utf8(one.key).length : 0;
+      const good = hasExactly(one, ["count", "key", "shown"]) && typeof one.shown === "boolean"
+        && Number.isSafeInteger(one.count) && one.count > 0 && size > 0 && size <= 256
+        && (last === "" || compareCodePoints(last, one.key) < 0);
+      require(good, CLOSING, "series of another form");
+      require(wanted.delete(one.key), CLOSING, "it counts other series than the run's");
+      this.compareOne(one, own, runs, members);
+      last = one.key;
+    }
+    require(wanted.size === 0, CLOSING, "it does not count each series of the run");
+    for (const event of this.events) {
+      const life = ["started", "resumed", ...ENDS].some((one) => event.kind === `run.${one}`);
+      const tells = (life || event.kind === "verdict.reached") && runs.has(event.run);
+      require(tells || members.has(event.seq), event.place, "it tells of no run in a series");
+    }
+    const started = new Set(this.all.filter((one) => one.kind === "run.started").map((one) => one.run));
+    for (const one of runs) require(started.has(one), SERIES, `the start of run ${one} is missing`);
+  }
+
+  compareOne({ key, count, shown }, own, runs, members) {
+    const here = this.all.filter((one) => Object.hasOwn(seriesOf(one), key));
+    const numbers = here.map((one) => seriesOf(one)[key].count);
+    if (!shown) {
+      require(numbers.every((one) => one <= count), CLOSING, `${key}: more than it counts`);
+      const mine = own.filter((one) => here.includes(one)).map((one) => seriesOf(one)[key].count);
+      this.said.push(`number ${mine.at(-1)} of ${count} in ${key}, not shown`);
+      return;
+    }
+    let before = "";
+    for (const [at, event] of here.entries()) {
+      const link = before ? { count: at + 1, prev: before } : { count: at + 1 };
+      const good = spelled(seriesOf(event)[key]) === spelled(link);
+      require(good, event.place, `not number ${at + 1} of ${key}, or another prev`);
+      before = hex(event.leaf);
+      if (event.run !== undefined) runs.add(event.run);
+      members.add(event.seq);
+    }
+    const which = `${key}: ${count} are counted, and ${here.length} are here`;
+    require(here.length === count, CLOSING, which);
+    const of = new Set(here.map((one) => one.run).filter((one) => one !== undefined));
+    this.said.push(`1 of ${of.size} runs in ${key}`);
+  }
+}
+
+function compareCodePoints(one, other) {
+  const [left, right] = [[...one], [...other]];
+  for (let at = 0; at < Math.min(left.length, right.length); at += 1)
+    if (left[at] !== right[at]) return left[at].codePointAt(0) - right[at].codePointAt(0);
+  return left.length - right.length;
+}
+
+// -- the closing event, and what follows from keys ---------------------------------------------------
+
+async function checkClosing(files, run, keys, over) {
+  const bundle = parse(files.get(CLOSING).subarray(0, -1), CLOSING);
+  const [told] = bundle.verificationMaterial.tlogEntries;
+  const event = await readEvent(canonical(bundle.dsseEnvelope), keys, CLOSING);
+  require(event.kind === "bundle.closed", CLOSING, "not a closing event");
+  require(event.run === undefined, CLOSING, "it is in a run");
+  checkNext(run.events.at(-1), event);
+  const names = ["manifest", "run", ..."series" in event.data ? ["series"] : []];
+  require(hasExactly(event.data, names), CLOSING, "other members");
+  const manifest = `sha256:${hex(await sha256(files.get("MANIFEST")))}`;
+  require(event.data.manifest === manifest, "MANIFEST", "not what was signed");
+  require(event.data.run === run.id, CLOSING, "it closes another run");
+  const about = [];
+  for (const name of HANDED_OVER.filter((one) => files.has(one)))
+    about.push({ digest: { sha256: hex(await sha256(files.get(name))) }, name });
+  require(spelled(event.subject) === spelled(about), CLOSING, "not about these files");
+  const head = await readHead(files.get("closing.checkpoint"), keys, "closing.checkpoint");
+  const { hashes } = told.inclusionProof, index = String(event.seq);
+  await checkProof(head, event, hashes, CLOSING);
+  const proof = { checkpoint: { envelope: text(head.note) }, hashes, logIndex: index,
+    rootHash: base64(head.root), treeSize: String(head.size) };
+  const entry = { canonicalizedBody: base64(event.entry), inclusionProof: proof,
+    integratedTime: "0", kindVersion: { kind: "hashedrekord", version: "0.0.2" },
+    logId: { keyId: base64(head.mark) }, logIndex: index };
+  const again = { dsseEnvelope: event.envelope,
+    mediaType: "application/vnd.dev.sigstore.bundle.v0.3+json",
+    verificationMaterial: { publicKey: { hint: event.signer }, tlogEntries: [entry] } };
+  const same = equal(joined(canonical(again), utf8("\n")), files.get(CLOSING));
+  require(same, CLOSING, "not what event, proof and closing.checkpoint give");
+  await checkConsistency(files.get("consistency"), over, head);
+  return [event, head];
+}
+
+async function checkConsistency(data, over, head) {
+  const file = "consistency", told = text(data.subarray(0, data.length - head.note.length));
+  const hashes = told.split("\n").slice(1).filter(Boolean).map((one) => unbase64(one, 32, file));
+  const again = `old ${over.size}\n${hashes.map((one) => `${base64(one)}\n`).join("")}\n`;
+  require(equal(joined(utf8(again), head.note), data), file, "not in its one form");
+  require(over.size > 0 && over.size <= head.size, file, "it leads backwards");
+  const proof = [...hashes], [first, second] = await grow(over.size, head.size, proof, over.root);
+  const good = equal(first, over.root) && equal(second, head.root) && proof.length === 0;
+  require(good, file, "it leads to another tree head");
+}
+
+function checkGiven(files, raw, head) {
+  const log = { baseUrl: `https://${head.origin}`, hashAlgorithm: "SHA2_256",
+    logId: { keyId: base64(head.mark) },
+    publicKey: { keyDetails: "PKIX_ED25519", rawBytes: base64(joined(SPKI, head.log)),
+      validFor: { start: "2020-01-01T00:00:00Z" } } };
+  const root = { certificateAuthorities: [], ctlogs: [],
+    mediaType: "application/vnd.dev.sigstore.trustedroot+json;version=0.1",
+    timestampAuthorities: [], tlogs: [log] };
+  const pem = base64(joined(SPKI, raw));
+  const given = {
+    "ledger.pub": `-----BEGIN PUBLIC KEY-----\n${pem}\n-----END PUBLIC KEY-----\n`,
+    "ledger.vkey": `${head.vkey}\n`,
+    "policy": `log ${head.vkey}\nquorum none\n`,
+    "trusted_root.json": `${spelled(root)}\n`,
+  };
+  for (const name of GIVEN)
+    require(equal(files.get(name), utf8(given[name])), name, "not what the keys give");
+}
+
+async function checkBundle(files, run, keys, closed) {
+  const over = await readHead(files.get("checkpoint"), keys, "checkpoint");
+  const others = await OtherRuns.read(files, keys, run);
+  const events = [...run.events, ...others.events, ...run.withheld.events];
+  const proofs = lines(files.get(PROOFS), PROOFS);
+  require(proofs.length === events.length, PROOFS, "not one for each event");
+  for (const [at, line] of proofs.entries()) {
+    const told = parse(line, PROOFS);
+    const good = hasExactly(told, ["hashes", "seq"]) && told.seq === events[at].seq;
+    require(good, PROOFS, `not a proof of event ${events[at].seq}`);
+    await checkProof(over, events[at], told.hashes, PROOFS);
+  }
+  let head = over, signer = run.events.findLast((one) => one.run !== undefined);
+  if (closed) {
+    [signer, head] = await checkClosing(files, run, keys, over);
+    others.compare(signer, run);
+  }
+  checkGiven(files, signer.raw, head);
+  const { events: hidden, blobs } = run.withheld;
+  return [
+    `run ${run.id}: ${run.leaves.length} events`,
+    run.complete ? "its end covers them all" : "the run is OPEN",
+    closed ? `closed by event ${signer.seq}` : "raw, without views",
+    ...hidden.length + blobs.size
+      ? [`WITHHELD, so not checked: ${hidden.length} events and ${blobs.size} blobs`] : [],
+    ...others.said,
+    ...run.elsewhere ? [`NOT COMPARED with other runs: ${run.elsewhere} events`] : [],
+  ].join("; ");
+}
+
+// -- the whole ------------------------------------------------------------------------------------
+
+/**
+ * Verify a bundle.
+ * @param {Map<string, Uint8Array>} files name → content
+ * @param {{root?: string}} given the fingerprint of the ledger's root, from its keeper
+ * @returns {Promise<string>} what was found; throws Wrong, or Unchecked
+ */
+export async function verify(files, { root } = {}) {
+  let said, keys;
+  try {
+    const closed = await checkManifest(files);
+    keys = new Keys();
+    const run = await Run.read(files, keys);
+    said = await checkBundle(files, run, keys, closed);
+  } catch (error) {
+    if (error instanceof Wrong || error instanceof Unchecked) throw error;
+    throw new Wrong(`the bundle: of another form (${error.name})`);
+  }
+  const known = root ? keys.byId.get(root) : undefined;
+  require(known || !root, "keys", `${root} is not a key of this ledger`);
+  if (!known?.roles.includes("root"))
+    throw new Unchecked("self-asserted: nobody vouched for a root of this ledger");
+  return said;
+}
+
+/** Verify, and return [exit code, one line]. */
+export async function judged(files, root) {
+  try {
+    return [0, `intact. ${await verify(await files(), { root })}`];
+  } catch (error) {
+    const code = error instanceof Wrong ? 1 : 3;
+    return [code, `${code === 1 ? "WRONG" : "cannot tell"}. ${error.message}`];
+  }
+}
+
+// -- for Node -------------------------------------------------------------------------------------
+
+async function fromDisk(path) {
+  const fs = await import("node:fs"), { join } = await import("node:path");
+  const content = (place, name) => {
+    const known = fs.lstatSync(place);
+    require(known.isFile(), name, "not a file");
+    require(known.size < 2 ** 31, name, "too large for this verifier");
+    return new Uint8Array(fs.readFileSync(place));
+  };
+  if (!fs.existsSync(path)) throw new Unchecked(`${path}: there is nothing`);
+  if (!fs.statSync(path).isDirectory()) {
+    const name = path.split("/").at(-1);
+    return unzip(content(fs.realpathSync(path), name), name);
+  }
+  const files = new Map();
+  for (const name of fs.readdirSync(path).sort()) {
+    const place = join(path, name), inside = name === "blobs" && fs.lstatSync(place).isDirectory();
+    if (!inside) { files.set(name, content(place, name)); continue; }
+    const blobs = fs.readdirSync(place);
+    require(blobs.length, name, "an empty folder");
+    for (const one of blobs) files.set(`blobs/${one}`, content(join(place, one), `blobs/${one}`));
+  }
+  return files;
+}
+
+const plain = (said) => said.replace(/[^\x20-\x7e]/g, (one) => `\\u{${one.codePointAt(0).toString(16)}}`);
+
+async function main([bundle, ...rest]) {
+  if (!bundle || (rest.length && (rest[0] !== "--key" || rest.length !== 2))) {
+    console.error("usage: node verify_evidence.mjs BUNDLE [--key SHA256:…]");
+    return 2;
+  }
+  if (bundle !== "-") { // one bundle
+    const [code, said] = await judged(() => fromDisk(bundle), rest[1]);
+    console.log(plain(said));
+    return code;
+  }
+  const { createInterface } = await import("node:readline"); // a path on each line
+  for await (const path of createInterface({ input: process.stdin })) {
+    const [code, said] = await judged(() => fromDisk(path), rest[1]);
+    console.log(JSON.stringify([code, plain(said)]));
+  }
+  return 0;
+}
+
+if (globalThis.process?.argv?.[1]?.endsWith("verify_evidence.mjs"))
+  process.exitCode = await main(process.argv.slice(2));
