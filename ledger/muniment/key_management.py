@@ -101,8 +101,15 @@ def rotate(ledger: Ledger, old: KeyEntry, asked: JsonValue, root: Signer) -> Eve
     return _append(ledger, "key.rotated", data, root)
 
 
-def rotate_root(ledger: Ledger, next_root: PrivateKey, following: Path) -> RootChange:
+def rotate_root(
+    ledger: Ledger,
+    next_root: PrivateKey,
+    following: Path,
+    algorithm: str | None = None,
+) -> RootChange:
     """Make *next_root* the root; write a fresh key, the next one, to *following*.
+
+    The fresh key is of *algorithm*, or of the same as *next_root*.
 
     The new root is pinned in the ledger's trust home. The old one stays pinned, since
     copies from before the change are known by it.
@@ -112,7 +119,7 @@ def rotate_root(ledger: Ledger, next_root: PrivateKey, following: Path) -> RootC
 
     """
     (old,) = ledger.store.keyring().current("root")
-    after = PrivateKey.generate()
+    after = PrivateKey.generate(algorithm or next_root.public.algorithm)
     data: dict[str, JsonValue] = {
         "new": enrolment(next_root, ["root"], ledger.id, "root"),
         "next_root": next_root_commitment(after.public),

@@ -59,6 +59,7 @@ class Ledger(LedgerRuns):
         continues: Mapping[str, JsonValue] | None = None,
         plugins: Iterable[str] | Plugins | None = None,
         actor: str = "local",
+        algorithm: str = "ed25519",
     ) -> Self:
         """Make a ledger at *path* and open it.
 
@@ -70,6 +71,8 @@ class Ledger(LedgerRuns):
             continues: id, last checkpoint and reason, if this ledger succeeds another.
             plugins: the names of plugins that may load; by default all installed ones.
             actor: the writer that events claim.
+            algorithm: of the fresh keys, ``ed25519`` or ``p256``; the key of checkpoints
+                is Ed25519 always.
 
         Raises:
             RefusedError: something exists there already, or is remembered there.
@@ -80,7 +83,12 @@ class Ledger(LedgerRuns):
         writer = active.signer(signer) if isinstance(signer, str) else signer
         create_path(path)  # refuses names that no ledger may have
         born = create_ledger(
-            sqlite_path(path), trust, writer=writer, continues=continues, actor=actor
+            sqlite_path(path),
+            trust,
+            writer=writer,
+            continues=continues,
+            actor=actor,
+            algorithm=algorithm,
         )
         ledger = cls.open(
             path, signer=writer, anchor=anchor, home=trust, plugins=active, actor=actor

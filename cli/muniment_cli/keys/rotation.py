@@ -53,7 +53,11 @@ def old_key(ledger: Ledger, key: str | None, role: str | None) -> KeyEntry:
 
 
 def replace_key(
-    ledger: Ledger, old: KeyEntry, request_file: Path | None, root: PrivateKey
+    ledger: Ledger,
+    old: KeyEntry,
+    request_file: Path | None,
+    root: PrivateKey,
+    algorithm: str | None,
 ) -> tuple[Event, Path | None]:
     """Write the rotation; keep the new private key here if it was made here."""
     from muniment import key_management
@@ -72,7 +76,7 @@ def replace_key(
             place=str(ledger.home.keys_directory(ledger.id)),
             remedy="run `muniment keys request` where it is, and give --request FILE",
         )
-    new = PrivateKey.generate()
+    new = PrivateKey.generate(algorithm or old.public.algorithm)
     asked = key_management.request(new, ledger.id, list(old.roles), old.name)
     with key_management.install(ledger.home, ledger.id, Path(file).stem, new) as kept:
         event = key_management.rotate(ledger, old, asked, root)
@@ -80,7 +84,12 @@ def replace_key(
 
 
 def rotate_root(
-    ledger: Ledger, root: PrivateKey, root_file: Path, *, as_json: bool
+    ledger: Ledger,
+    root: PrivateKey,
+    root_file: Path,
+    *,
+    algorithm: str | None,
+    as_json: bool,
 ) -> int:
     """Make *root*, the committed next root, the root; say what to move away."""
     from muniment import key_management
@@ -91,7 +100,7 @@ def rotate_root(
     if following.exists():
         following = recovery / f"next-root-{ledger.head.size}.pem"
     try:
-        changed = key_management.rotate_root(ledger, root, following)
+        changed = key_management.rotate_root(ledger, root, following, algorithm)
     except MunimentError as error:
         if error.rule == "key/next-root":
             error.remedy = (

@@ -14,6 +14,7 @@ import click
 from muniment_cli.shell.completion import complete_runs
 
 __all__ = [
+    "ALGORITHMS",
     "command_argument",
     "examples",
     "json_option",
@@ -21,6 +22,8 @@ __all__ = [
     "pairs",
     "run_argument",
 ]
+
+ALGORITHMS = ["ed25519", "p256"]
 
 F = TypeVar("F", bound=Callable[..., object])
 

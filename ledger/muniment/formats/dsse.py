@@ -13,8 +13,10 @@ Rules:
 - One payload type, that of events unless a reader asks for another; exactly one
   signature, standard padded base64; the envelope and the log entry are canonical JSON.
   Any other spelling is refused.
-- The signature is pure Ed25519 over the pre-authentication encoding (PAE). The entry
-  says ``PKIX_ED25519_PH`` because Rekor v2 does so for these signatures.
+- The signature is pure Ed25519 over the pre-authentication encoding (PAE), or ECDSA on
+  P-256 with SHA-256 in one spelling (`keys.p256`). For Ed25519 the entry says
+  ``PKIX_ED25519_PH`` because Rekor v2 does so for these signatures; for P-256 it has the
+  SHA-256 and ``PKIX_ECDSA_P256_SHA_256``.
 - The leaves of the ledger's tree are log entries: `entry_hash` is an event's ``hash``
   and the next event's ``prev``. Every append and every verification computes it, so it
   fills a template of bytes.
@@ -38,10 +40,10 @@ from typing import NoReturn, Protocol
 from muniment.encoding.canonical import JsonValue, canonical, parse_canonical
 from muniment.errors import CannotTellError, UsageError, WrongError
 from muniment.keys.ed25519 import PrivateKey, PublicKey, load_private
+from muniment.keys.p256 import low_s, read_signature
 
 __all__ = [
     "PAYLOAD_TYPE",
-    "SIGNATURE_SIZE",
     "Envelope",
     "Signer",
     "decode_base64",
@@ -50,12 +52,12 @@ __all__ = [
     "log_entry",
     "pae",
     "sign_payload",
+    "signed_by",
     "signer_from_uri",
     "spki_base64",
 ]
 
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
-SIGNATURE_SIZE = 64
 
 _PAE = b"DSSEv1 28 application/vnd.in-toto+json %d %b"
 _ENTRY = (
@@ -63,7 +65,13 @@ _ENTRY = (
     b'"data":{"algorithm":"SHA2_512","digest":"%b"},"signature":{"content":"%b",'
     b'"verifier":{"keyDetails":"PKIX_ED25519_PH","publicKey":{"rawBytes":"%b"}}}}}}'
 )
+_ENTRY_P256 = _ENTRY.replace(b"SHA2_512", b"SHA2_256").replace(
+    b"PKIX_ED25519_PH", b"PKIX_ECDSA_P256_SHA_256"
+)
 _LEAF = b"\x00" + _ENTRY
+_LEAF_P256 = b"\x00" + _ENTRY_P256
+_SPKI_ED25519 = 60
+"""The size of the base64 of an Ed25519 key; that of a P-256 key has another."""
 _KEYID = re.compile(r"SHA256:[A-Za-z0-9+/]{43}")
 
 
@@ -76,7 +84,7 @@ class Signer(Protocol):
         ...
 
     def sign(self, message: bytes) -> bytes:
-        """Return the 64 bytes of the Ed25519 signature over *message*."""
+        """Return the signature over *message*: 64 bytes (Ed25519), or DER (P-256)."""
         ...
 
 
@@ -98,12 +106,16 @@ def log_entry(pae_bytes: bytes, signature: bytes, spki_b64: bytes) -> bytes:
 
     Args:
         pae_bytes: the signed bytes, from `pae`.
-        signature: the 64 raw bytes.
+        signature: as its key made it: 64 bytes, or DER.
         spki_b64: the signer's key, from `spki_base64`.
 
     """
-    digest = b2a_base64(sha512(pae_bytes).digest(), newline=False)
-    return _ENTRY % (digest, b2a_base64(signature, newline=False), spki_b64)
+    if len(spki_b64) == _SPKI_ED25519:
+        form, pae_digest = _ENTRY, sha512(pae_bytes).digest()
+    else:
+        form, pae_digest = _ENTRY_P256, sha256(pae_bytes).digest()
+    digest = b2a_base64(pae_digest, newline=False)
+    return form % (digest, b2a_base64(signature, newline=False), spki_b64)
 
 
 def entry_hash(payload: bytes, signature: bytes, spki_b64: bytes) -> bytes:
@@ -111,9 +123,12 @@ def entry_hash(payload: bytes, signature: bytes, spki_b64: bytes) -> bytes:
 
     Equal to ``leaf_hash(log_entry(pae(payload), signature, spki_b64))``.
     """
-    pae_digest = sha512(_PAE % (len(payload), payload)).digest()
+    if len(spki_b64) == _SPKI_ED25519:
+        form, pae_digest = _LEAF, sha512(_PAE % (len(payload), payload)).digest()
+    else:
+        form, pae_digest = _LEAF_P256, sha256(_PAE % (len(payload), payload)).digest()
     digest = b2a_base64(pae_digest, newline=False)
-    leaf = _LEAF % (digest, b2a_base64(signature, newline=False), spki_b64)
+    leaf = form % (digest, b2a_base64(signature, newline=False), spki_b64)
     return sha256(leaf).digest()
 
 
@@ -160,8 +175,9 @@ class Envelope:
         keyid, signature = entry["keyid"], _decoded(entry["sig"], "signature")
         if not isinstance(keyid, str) or not _KEYID.fullmatch(keyid):
             _wrong("keyid", "the key id is not SHA256:<43 base64 characters>")
-        if len(signature) != SIGNATURE_SIZE:
-            _wrong("signature-size", f"a signature of {len(signature)} bytes, not 64")
+        if len(signature) != 64 and read_signature(signature) is None:  # noqa: PLR2004 - RFC 8032
+            what = f"a signature of {len(signature)} bytes: not 64, and not strict DER"
+            _wrong("signature-size", what)
         payload = _decoded(envelope["payload"], "payload")
         return cls(payload, keyid, signature, payload_type)
 
@@ -172,11 +188,20 @@ class Envelope:
         )
 
 
+def signed_by(signer: Signer, message: bytes) -> bytes:
+    """Return the signature of *signer* over *message*, in its one spelling.
+
+    A key service may give the greater s of a P-256 signature: it becomes the lower one.
+    """
+    signature = signer.sign(message)
+    return signature if signer.public.algorithm == "ed25519" else low_s(signature)
+
+
 def sign_payload(
     payload: bytes, signer: Signer, payload_type: str = PAYLOAD_TYPE
 ) -> Envelope:
     """Return *payload* in an envelope signed by *signer*."""
-    signature = signer.sign(pae(payload, payload_type))
+    signature = signed_by(signer, pae(payload, payload_type))
     return Envelope(payload, signer.public.keyid, signature, payload_type)
 
 

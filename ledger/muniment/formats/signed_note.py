@@ -24,7 +24,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NoReturn
 
-from muniment.errors import WrongError
+from muniment.errors import UsageError, WrongError
 from muniment.formats.dsse import decode_base64, encode_base64
 from muniment.keys.ed25519 import PublicKey
 
@@ -61,6 +61,12 @@ def log_id(name: str, public: PublicKey) -> bytes:
 def vkey(name: str, public: PublicKey) -> str:
     """Return the verifier key ``<name>+<8 hex>+<b64>`` that note tools take."""
     _check_name(name, "vkey/name")
+    if public.algorithm != "ed25519":
+        raise UsageError(
+            f"{public.keyid} is a P-256 key, and notes are signed by Ed25519 keys",
+            rule="vkey/algorithm",
+            remedy="give the key of the log: muniment keys export --role checkpoint",
+        )
     key = encode_base64(_ED25519 + public.raw)
     return f"{name}+{log_id(name, public)[:4].hex()}+{key}"
 

@@ -1,13 +1,12 @@
-"""Ed25519 key pairs: their names, their files, and what is refused as a key.
+"""Key pairs, Ed25519 or P-256: their names, their files, what is refused as a key.
 
     >>> PublicKey.parse("ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAINdamAGC…").keyid
     'SHA256:2cv41O+N…'
 
 Rules:
 
-- A public key is 32 bytes (RFC 8032). The 14 encodings of low-order points and every
-  encoding with y ≥ p are refused wherever a key is read: such a key would verify
-  signatures that nobody made, or give one point two names.
+- A public key is 32 bytes (Ed25519, RFC 8032) or 65 (ECDSA on P-256: `keys.p256`). Weak
+  ones and second spellings are refused wherever a key is read (`keys.weak`).
 - ``keyid`` is ``SHA256:`` and the unpadded base64 of the SHA-256 of the SSH wire form,
   which is what ``ssh-keygen -lf`` prints.
 - A private key file is PKCS#8 PEM, optionally encrypted, readable by its owner alone.
@@ -29,11 +28,9 @@ import binascii
 import hashlib
 import os
 import re
-import stat
-import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn, cast
 
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import (
@@ -43,6 +40,19 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import (
 
 from muniment.errors import CannotTellError, KeyRefused
 from muniment.files.folder import open_file, write_new
+from muniment.keys.p256 import (
+    P256_SIZE,
+    P256_SPKI_HEAD,
+    P256_SSH_HEAD,
+    P256Private,
+    P256Public,
+    is_p256,
+)
+from muniment.keys.permissions import KeyWarning, refuse_shared
+from muniment.keys.weak import refuse, refuse_weak
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 
 __all__ = [
     "ROLES",
@@ -56,18 +66,10 @@ __all__ = [
 
 ROLES = ("approver", "checkpoint", "root", "writer")
 
-_P = 2**255 - 19
-_SIGN = 1 << 255
-_ORDER_8 = int.from_bytes(
-    bytes.fromhex("26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05"),
-    "little",
-)
-# The y of the points whose order divides 8; p and p + 1 are 0 and 1 again.
-_LOW_ORDER_Y = frozenset({0, 1, _ORDER_8, _P - _ORDER_8, _P - 1, _P, _P + 1})
-
 _SPKI_HEAD = bytes.fromhex("302a300506032b6570032100")
 _PKCS8_HEAD = bytes.fromhex("302e020100300506032b657004220420")
 _SSH_HEAD = b"\x00\x00\x00\x0bssh-ed25519\x00\x00\x00\x20"
+_SSH_P256 = "ecdsa-sha2-nistp256"
 _PEM = re.compile(
     r"-----BEGIN PUBLIC KEY-----([A-Za-z0-9+/=\s]+)-----END PUBLIC KEY-----"
 )
@@ -75,49 +77,59 @@ _PLAIN_PEM = re.compile(
     rb"-----BEGIN PRIVATE KEY-----\n([A-Za-z0-9+/]{64})\n-----END PRIVATE KEY-----\n"
 )
 """An unencrypted key as `to_pem` writes it: 48 bytes of DER."""
-_GIVE_PUBLIC = (
-    "give an Ed25519 key: PEM, an ssh-ed25519 line, base64 or hex of the 32 bytes"
+_GIVE_PUBLIC = "give an Ed25519 or P-256 key: PEM, an SSH line, base64 or hex of the 32 or 65 bytes"
+_GIVE_PRIVATE = (
+    "give PKCS#8 PEM of Ed25519 or P-256 (openssl genpkey -algorithm ed25519)"
 )
-_GIVE_PRIVATE = "give PKCS#8 PEM (openssl genpkey -algorithm ed25519)"
 _UNLOCK = "give the passphrase that it was saved with"
-_DISTRUST = "accept nothing that it signed, and ask its sender for another key"
-_HEX = re.compile(r"[0-9a-fA-F]{64}")
-
-
-class KeyWarning(UserWarning):
-    """A private key is usable, but less protected than it should be."""
+_HEX = re.compile(r"[0-9a-fA-F]{64}|04[0-9a-fA-F]{128}")
 
 
 @dataclass(frozen=True, slots=True)
 class PublicKey:
-    """A public key that passed every check; equal and hashable by its 32 bytes.
+    """A public key that passed every check; equal and hashable by its bytes.
 
     Raises:
-        KeyRefused: *raw* is not 32 bytes, of low order, or not canonical.
+        KeyRefused: *raw* has another size, is weak, or not canonical.
 
     """
 
     raw: bytes
     keyid: str = field(init=False, compare=False)
-    _key: Ed25519PublicKey = field(init=False, compare=False, repr=False)
+    _key: Ed25519PublicKey | P256Public = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         """Refuse a weak key; name it; keep the object that verifies."""
-        _refuse_weak(self.raw)
-        digest = hashlib.sha256(_SSH_HEAD + self.raw).digest()
+        key: Ed25519PublicKey | P256Public
+        if len(self.raw) == P256_SIZE:
+            key = P256Public(self.raw)
+        else:
+            refuse_weak(self.raw)
+            key = Ed25519PublicKey.from_public_bytes(self.raw)
+        object.__setattr__(self, "_key", key)
+        digest = hashlib.sha256(self._wire).digest()
         keyid = "SHA256:" + base64.b64encode(digest).decode().rstrip("=")
         object.__setattr__(self, "keyid", keyid)
-        key = Ed25519PublicKey.from_public_bytes(self.raw)
-        object.__setattr__(self, "_key", key)
 
     def __reduce__(self) -> tuple[type[PublicKey], tuple[bytes]]:
-        """Pickle as the 32 bytes, which are checked again when they are loaded."""
+        """Pickle as the bytes, which are checked again when they are loaded."""
         return PublicKey, (self.raw,)
 
     @property
+    def algorithm(self) -> str:
+        """``ed25519`` or ``p256``; the size of `raw` says which."""
+        return "p256" if len(self.raw) == P256_SIZE else "ed25519"
+
+    @property
+    def _wire(self) -> bytes:
+        head = P256_SSH_HEAD if len(self.raw) == P256_SIZE else _SSH_HEAD
+        return head + self.raw
+
+    @property
     def spki(self) -> bytes:
-        """The SubjectPublicKeyInfo, DER (RFC 8410), 44 bytes."""
-        return _SPKI_HEAD + self.raw
+        """The SubjectPublicKeyInfo, DER: 44 bytes (RFC 8410), or 91 (RFC 5480)."""
+        head = P256_SPKI_HEAD if len(self.raw) == P256_SIZE else _SPKI_HEAD
+        return head + self.raw
 
     @property
     def pem(self) -> str:
@@ -127,11 +139,12 @@ class PublicKey:
 
     @property
     def ssh(self) -> str:
-        """The one-line form of ``authorized_keys`` (RFC 8709), without a comment."""
-        return "ssh-ed25519 " + base64.b64encode(_SSH_HEAD + self.raw).decode()
+        """The one-line form of ``authorized_keys``, without a comment."""
+        kind = "ssh-ed25519 " if self.algorithm == "ed25519" else f"{_SSH_P256} "
+        return kind + base64.b64encode(self._wire).decode()
 
     def verify(self, signature: bytes, message: bytes) -> bool:
-        """Tell whether *signature* is this key's over *message* (RFC 8032 §5.1.7)."""
+        """Tell whether *signature* is this key's over *message*, in its one spelling."""
         try:
             self._key.verify(signature, message)
         except InvalidSignature:
@@ -140,33 +153,34 @@ class PublicKey:
 
     @classmethod
     def from_spki(cls, der: bytes) -> PublicKey:
-        """Read a SubjectPublicKeyInfo, which must be an Ed25519 key's."""
-        if not der.startswith(_SPKI_HEAD):
-            _refuse("algorithm", "the public key is not Ed25519", _GIVE_PUBLIC)
-        return cls(der[len(_SPKI_HEAD) :])
+        """Read a SubjectPublicKeyInfo of one of the two algorithms."""
+        head = next(filter(der.startswith, (_SPKI_HEAD, P256_SPKI_HEAD)), None)
+        if head is None:
+            refuse("algorithm", "the public key is not Ed25519 or P-256", _GIVE_PUBLIC)
+        return cls(der[len(head) :])
 
     @classmethod
     def from_pem(cls, pem: str | bytes) -> PublicKey:
         """Read a ``PUBLIC KEY`` PEM block."""
         text = pem.decode("ascii", "replace") if isinstance(pem, bytes) else pem
         if "PRIVATE KEY-----" in text:
-            _refuse(
+            refuse(
                 "private",
                 "this is a private key where a public one belongs",
                 "give the public half (openssl pkey -pubout)",
             )
         block = _PEM.search(text)
         if block is None:
-            _refuse("format", "no PUBLIC KEY block in the PEM text", _GIVE_PUBLIC)
+            refuse("format", "no PUBLIC KEY block in the PEM text", _GIVE_PUBLIC)
         return cls.from_spki(_unbase64("".join(block[1].split())))
 
     @classmethod
     def parse(cls, text: str) -> PublicKey:
-        """Read any usual spelling: PEM, an SSH line, base64 or hex of the 32 bytes."""
+        """Read any usual spelling: PEM, an SSH line, base64 or hex of the bytes."""
         text = text.strip()
         if text.startswith("-----"):
             return cls.from_pem(text)
-        if text.startswith("ssh-"):
+        if text.startswith(("ssh-", "ecdsa-")):
             return cls._from_ssh(text)
         return cls(bytes.fromhex(text) if _HEX.fullmatch(text) else _unbase64(text))
 
@@ -174,23 +188,26 @@ class PublicKey:
     def _from_ssh(cls, line: str) -> PublicKey:
         algorithm, *rest = line.split()
         wire = _unbase64(rest[0]) if rest else b""
-        if algorithm != "ssh-ed25519" or not wire.startswith(_SSH_HEAD):
-            _refuse(
-                "algorithm", f"the SSH key is not Ed25519 ({algorithm})", _GIVE_PUBLIC
-            )
-        return cls(wire[len(_SSH_HEAD) :])
+        heads = {"ssh-ed25519": _SSH_HEAD, _SSH_P256: P256_SSH_HEAD}
+        head = heads.get(algorithm)
+        if head is None or not wire.startswith(head):
+            what = f"the SSH key is not Ed25519 or P-256 ({algorithm})"
+            refuse("algorithm", what, _GIVE_PUBLIC)
+        return cls(wire[len(head) :])
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class PrivateKey:
     """A private key in memory; satisfies the ``Signer`` protocol, never printed."""
 
-    _key: Ed25519PrivateKey
+    _key: Ed25519PrivateKey | P256Private
     public: PublicKey = field(init=False)
 
     def __post_init__(self) -> None:
         """Derive the public half once."""
-        raw = self._key.public_key().public_bytes_raw()
+        key = self._key
+        p256 = isinstance(key, P256Private)
+        raw = key.raw if p256 else key.public_key().public_bytes_raw()
         object.__setattr__(self, "public", PublicKey(raw))
 
     def __repr__(self) -> str:
@@ -198,15 +215,19 @@ class PrivateKey:
         return f"PrivateKey({self.public.keyid})"
 
     @classmethod
-    def generate(cls) -> PrivateKey:
-        """Make a new key from the operating system's randomness."""
+    def generate(cls, algorithm: str = "ed25519") -> PrivateKey:
+        """Make a new key, ``ed25519`` or ``p256``, from the system's randomness."""
+        if algorithm == "p256":
+            return cls(P256Private.generate())
+        if algorithm != "ed25519":
+            refuse("algorithm", f"no key is made for {algorithm!r}", _GIVE_PRIVATE)
         return cls(Ed25519PrivateKey.generate())
 
     @classmethod
     def from_seed(cls, seed: bytes) -> PrivateKey:
         """Derive the key from the 32 secret bytes of RFC 8032 §5.1.5."""
         if len(seed) != 32:  # noqa: PLR2004 - RFC 8032 says so
-            _refuse("length", f"a seed is 32 bytes, not {len(seed)}", _GIVE_PRIVATE)
+            refuse("length", f"a seed is 32 bytes, not {len(seed)}", _GIVE_PRIVATE)
         return cls(Ed25519PrivateKey.from_private_bytes(seed))
 
     @classmethod
@@ -216,7 +237,7 @@ class PrivateKey:
         """Read a PKCS#8 PEM block; *passphrase* counts only if it is encrypted.
 
         Raises:
-            KeyRefused: not PKCS#8 PEM (``key/pem``) or not Ed25519 (``key/algorithm``).
+            KeyRefused: not PKCS#8 PEM (``key/pem``) or of another algorithm.
             CannotTellError: encrypted, and *passphrase* is missing or wrong.
 
         """
@@ -226,7 +247,7 @@ class PrivateKey:
             return cls.from_seed(seed)
         encrypted = b"-----BEGIN ENCRYPTED PRIVATE KEY-----" in data
         if not encrypted and b"-----BEGIN PRIVATE KEY-----" not in data:
-            _refuse("pem", "no PKCS#8 PRIVATE KEY block", _GIVE_PRIVATE)
+            refuse("pem", "no PKCS#8 PRIVATE KEY block", _GIVE_PRIVATE)
         if encrypted and not passphrase:
             _lack("passphrase", "the private key is encrypted", "", _UNLOCK)
         secret = _secret(passphrase) if encrypted and passphrase else None
@@ -239,14 +260,17 @@ class PrivateKey:
         except (ValueError, UnsupportedAlgorithm):
             if encrypted:
                 _lack("passphrase", "the passphrase is wrong", "", _UNLOCK)
-            _refuse("pem", "the PRIVATE KEY block is damaged", _GIVE_PRIVATE)
+            refuse("pem", "the PRIVATE KEY block is damaged", _GIVE_PRIVATE)
+        if is_p256(key):
+            return cls(P256Private(cast("EllipticCurvePrivateKey", key)))
         if not isinstance(key, Ed25519PrivateKey):
-            _refuse("algorithm", "the private key is not Ed25519", _GIVE_PRIVATE)
+            what = "the private key is not Ed25519 or P-256"
+            refuse("algorithm", what, _GIVE_PRIVATE)
         return cls(key)
 
     def to_pem(self, passphrase: str | bytes | None = None) -> bytes:
         """Return the PKCS#8 PEM block, encrypted if *passphrase* is given."""
-        if not passphrase:
+        if not passphrase and isinstance(self._key, Ed25519PrivateKey):
             der = base64.b64encode(_PKCS8_HEAD + self._key.private_bytes_raw())
             return b"-----BEGIN PRIVATE KEY-----\n%b\n-----END PRIVATE KEY-----\n" % der
         from cryptography.hazmat.primitives import serialization  # noqa: PLC0415 - slow
@@ -254,11 +278,13 @@ class PrivateKey:
         return self._key.private_bytes(
             serialization.Encoding.PEM,
             serialization.PrivateFormat.PKCS8,
-            serialization.BestAvailableEncryption(_secret(passphrase)),
+            serialization.BestAvailableEncryption(_secret(passphrase))
+            if passphrase
+            else serialization.NoEncryption(),
         )
 
     def sign(self, message: bytes) -> bytes:
-        """Return the 64 bytes of the signature over *message* (RFC 8032 §5.1.6)."""
+        """Return the signature over *message* (RFC 8032 §5.1.6, or `keys.p256`)."""
         return self._key.sign(message)
 
 
@@ -305,7 +331,7 @@ def load_private(
     try:
         fd = open_file(Path(path), os.O_RDONLY, follow=follow)
         with open(fd, "rb") as file:  # noqa: PTH123 - a descriptor, not a path
-            _refuse_shared(os.fstat(fd).st_mode, place)
+            refuse_shared(os.fstat(fd).st_mode, place)
             pem = file.read(_MOST)
     except FileNotFoundError:
         remedy = "restore it, or name another one with MUNIMENT_KEY"
@@ -345,43 +371,6 @@ def save_private(
         _lack("unwritable", what, str(path), "make its directory, and room on disk")
 
 
-def _refuse_weak(raw: bytes) -> None:
-    if len(raw) != 32:  # noqa: PLR2004 - RFC 8032 says so
-        what = f"an Ed25519 public key is 32 bytes, not {len(raw)}"
-        _refuse("length", what, "give the whole key")
-    y = int.from_bytes(raw, "little") & ~_SIGN
-    if y in _LOW_ORDER_Y:
-        what = "the public key is a point of low order, for which anyone can sign"
-        _refuse("low-order", what, _DISTRUST)
-    if y >= _P:
-        what = "the public key is not in canonical form (y ≥ p)"
-        _refuse("non-canonical", what, _DISTRUST)
-
-
-def _refuse_shared(mode: int, place: str) -> None:
-    bits = stat.S_IMODE(mode)
-    if os.name != "posix" or not bits & 0o077:
-        return
-    if bits == 0o440:  # noqa: PLR2004 - how Kubernetes and systemd mount a secret
-        warnings.warn(
-            f"{place}: the private key is readable by its group (0440); "
-            "0400 is what it should be",
-            KeyWarning,
-            stacklevel=3,
-        )
-        return
-    raise KeyRefused(
-        f"the private key is open to other users (mode {bits:04o})",
-        rule="key/permissions",
-        place=place,
-        remedy=f"chmod 600 {place}",
-    )
-
-
-def _refuse(rule: str, what: str, remedy: str) -> NoReturn:
-    raise KeyRefused(what, rule=f"key/{rule}", remedy=remedy)
-
-
 def _lack(rule: str, what: str, place: str, remedy: str) -> NoReturn:
     raise CannotTellError(what, rule=f"key/{rule}", place=place, remedy=remedy)
 
@@ -394,4 +383,4 @@ def _unbase64(text: str) -> bytes:
     try:
         return base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
     except (binascii.Error, ValueError):
-        _refuse("format", "the key is neither hex nor base64", _GIVE_PUBLIC)
+        refuse("format", "the key is neither hex nor base64", _GIVE_PUBLIC)

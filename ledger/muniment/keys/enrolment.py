@@ -8,6 +8,7 @@ Rules:
 
 - Exactly these members, ``name`` being optional; ``keyid`` is the one of ``public``.
 - ``roles`` lists some of approver, checkpoint, root, writer, each once.
+- A key with the role checkpoint is Ed25519: signed notes know no P-256 key for logs.
 - ``possession`` has one proof for each role, by the new key itself, over a message that
   names the ledger (in a genesis: its nonce), the key and the role.
 - Binary values are canonical base64: one value, one spelling.
@@ -27,6 +28,7 @@ from typing import NoReturn, Protocol
 from muniment.encoding.canonical import JsonValue, sha256_tag
 from muniment.errors import KeyRefused, WrongError
 from muniment.keys.ed25519 import ROLES, PublicKey, possession_message
+from muniment.keys.p256 import low_s
 
 __all__ = [
     "JsonObject",
@@ -84,7 +86,7 @@ def enrolment(
     """
     public = key.public
     proofs: dict[str, JsonValue] = {
-        role: _b64(key.sign(possession_message(context, public, role)))
+        role: _b64(_proof(key, possession_message(context, public, role)))
         for role in roles
     }
     entry: dict[str, JsonValue] = {
@@ -94,6 +96,11 @@ def enrolment(
         "roles": list(roles),
     }
     return {**entry, "name": name} if name else entry
+
+
+def _proof(key: _Possessor, message: bytes) -> bytes:
+    proof = key.sign(message)
+    return proof if key.public.algorithm == "ed25519" else low_s(proof)
 
 
 def genesis_context(nonce: str) -> str:
@@ -112,6 +119,9 @@ def read_entry(value: JsonValue, context: str, seq: int, place: str) -> KeyEntry
     name = read_text(members, "name", place) if "name" in members else ""
     public = _public(members, place)
     roles = _roles(members["roles"], f"{place}.roles")
+    if "checkpoint" in roles and public.algorithm != "ed25519":
+        what = "has the role checkpoint, which only an Ed25519 key can have"
+        wrong("checkpoint-algorithm", what, f"{place}.roles")
     where = f"{place}.possession"
     proofs = read_members(members["possession"], where, roles)
     for role in roles:

@@ -58,10 +58,14 @@ class Keys:
     checkpoint: PrivateKey
 
     @classmethod
-    def generate(cls, writer: Signer | None = None) -> Keys:
-        """Return fresh keys, with the given *writer* if it exists already."""
-        generate = PrivateKey.generate
-        return cls(generate(), generate(), writer or generate(), generate())
+    def generate(cls, writer: Signer | None = None, algorithm: str = "ed25519") -> Keys:
+        """Return fresh keys, with the given *writer* if it exists already.
+
+        Those of checkpoints are Ed25519 always: signed notes know nothing else for logs.
+        """
+        root, following = (PrivateKey.generate(algorithm) for _ in range(2))
+        own = writer or PrivateKey.generate(algorithm)
+        return cls(root, following, own, PrivateKey.generate())
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +79,14 @@ class Born:
     """The directory with the root keys, for the user to move away."""
 
 
-def create_ledger(
+def create_ledger(  # noqa: PLR0913 - keyword-only, each with a default
     path: Path,
     home: TrustHome,
     *,
     writer: Signer | None = None,
     continues: Mapping[str, JsonValue] | None = None,
     actor: str = "local",
+    algorithm: str = "ed25519",
     step: Callable[[str], None] = lambda _label: None,
 ) -> Born:
     """Make a ledger file at *path*, keep its keys in *home* and pin its root.
@@ -92,6 +97,7 @@ def create_ledger(
         writer: signs events instead of a fresh key.
         continues: id, last checkpoint and reason, if this ledger succeeds another.
         actor: the user who makes it.
+        algorithm: of the fresh keys, but for that of checkpoints.
         step: called with the name of each step; crash tests kill there.
 
     Raises:
@@ -104,7 +110,7 @@ def create_ledger(
     written, path = path, real_place(path)
     _refuse_known(written, home)
     check_quoted(None if continues is None else dict(continues))
-    keys = Keys.generate(writer)
+    keys = Keys.generate(writer, algorithm)
     _prepare_directory(path)
     path = real_place(written)  # also if its directories were made just now
     partial = path.with_name(f".{path.name}.{secrets.token_hex(8)}.new")

@@ -21,7 +21,7 @@ from typing import cast
 from muniment.encoding.canonical import MAX_INTEGER, JsonValue, canonical, parse
 from muniment.errors import AppendRefused, RefusedError, ValueRefused
 from muniment.events.types import Prepared
-from muniment.formats.dsse import Signer, entry_hash, pae, spki_base64
+from muniment.formats.dsse import Signer, entry_hash, pae, signed_by, spki_base64
 from muniment.formats.series import SeriesLink, series_digest, series_json
 from muniment.formats.statement import (
     MAX_NAME,
@@ -125,7 +125,7 @@ def build(
             seq, prev, ledger_id if seq else None, now, draft.actor, draft.tenant, links
         )
         payload = _payload(draft, inline, subjects, position)
-        signature = signer.sign(pae(payload))
+        signature = signed_by(signer, pae(payload))
         leaf = entry_hash(payload, signature, spki)
         batch.tiles += tail.frontier.append(leaf)
         tail.size, tail.hash, tail.time = seq + 1, leaf, now

@@ -31,6 +31,7 @@ from muniment.formats.dsse import entry_hash
 from muniment.formats.evidence import CLOSED
 from muniment.formats.lifecycle import LIFE
 from muniment.formats.series import read_series
+from muniment.keys.p256 import fits
 from muniment.verification.contents import BlobCheck, Subjects
 from muniment.verification.key_check import KeyCheck
 from muniment.verification.public_digests import FIELDS as PUBLIC
@@ -166,7 +167,7 @@ class EventPass:
             statement is not None
             and spki is not None
             and type(signature) is bytes
-            and len(signature) == _SIGNATURE
+            and (len(signature) == _SIGNATURE or fits(key, signature))
             and (leaf := entry_hash(payload, signature, spki)) == stored
         ):
             if (key, kind) not in self.keys.allowed:
@@ -243,7 +244,7 @@ class EventPass:
         data = statement["predicate"]["data"] if sound else None
         spki = self.keys.spki.get(key) or self.keys.learn(seq, key)
         computed = None
-        signed = isinstance(signature, bytes) and len(signature) == _SIGNATURE
+        signed = isinstance(signature, bytes) and fits(key, signature)
         if spki is not None and signed and isinstance(payload, bytes):
             computed = entry_hash(payload, signature, spki)
             self.keys.judge(seq, kind, data, (key, signature, payload))

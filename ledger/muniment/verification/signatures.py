@@ -1,6 +1,7 @@
 """Checking every signature, on every core.
 
-    parent → worker   <seq u64> <length u32> <key 32> <signature 64> <payload> …
+    parent → worker   <seq u64> <length u32> <two sizes u8> <key> <signature>
+                      <payload> …   (key and signature in fields of 65 and 72 bytes)
     worker → parent   "done" <checked u64> <bad u32> <seq u64> …
 
 Rules:
@@ -37,7 +38,7 @@ __all__ = [
 
 _MANY = 4000
 _BATCH_BYTES = 1 << 16
-_HEAD = struct.Struct("<QI32s64s")
+_HEAD = struct.Struct("<QIBB65s72s")
 _DONE = struct.Struct("<4sQI")
 _REPORTED = 1000
 _START = """
@@ -191,7 +192,9 @@ class Workers:
 
     def add(self, seq: int, key: bytes, signature: bytes, payload: bytes) -> None:
         """Queue one signature; a full queue goes to the next worker."""
-        self._frames.append(_HEAD.pack(seq, len(payload), key, signature))
+        self._frames.append(
+            _HEAD.pack(seq, len(payload), len(key), len(signature), key, signature)
+        )
         self._frames.append(payload)
         self._bytes += len(payload)
         if self._bytes >= _BATCH_BYTES:
@@ -229,11 +232,11 @@ def work() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides when to stop
     check, stream = InProcess(), sys.stdin.buffer
     while head := stream.read(_HEAD.size):
-        seq, length, key, signature = _HEAD.unpack(head)
+        seq, length, known, signed, key, signature = _HEAD.unpack(head)
         payload = stream.read(length)
         if len(payload) != length:
             return
-        check.add(seq, key, signature, payload)
+        check.add(seq, key[:known], signature[:signed], payload)
     checked, bad = check.finish()
     answer = _DONE.pack(b"done", checked, len(bad)) + struct.pack(f"<{len(bad)}Q", *bad)
     sys.stdout.buffer.write(answer)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
+from cryptography.hazmat.primitives.asymmetric.ec import SECP384R1, generate_private_key
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hypothesis import given
 from hypothesis import strategies as st
@@ -50,9 +50,9 @@ def vectors() -> Path:
     return Path(root) / "ed25519"
 
 
-def p256_pem(*, private: bool) -> bytes:
-    """Return a PEM block of a key that is not Ed25519."""
-    key = generate_private_key(SECP256R1())
+def p384_pem(*, private: bool) -> bytes:
+    """Return a PEM block of a key of neither algorithm."""
+    key = generate_private_key(SECP384R1())
     if private:
         return key.private_bytes(
             serialization.Encoding.PEM,
@@ -200,10 +200,10 @@ def test_what_is_no_public_key(text: str, rule: str) -> None:
 
 def test_another_algorithm() -> None:
     """A key of another algorithm is refused as that, in both halves."""
-    with pytest.raises(KeyRefused, match="not Ed25519"):
-        PublicKey.from_pem(p256_pem(private=False))
-    with pytest.raises(KeyRefused, match="not Ed25519"):
-        PrivateKey.from_pem(p256_pem(private=True))
+    with pytest.raises(KeyRefused, match="not Ed25519 or P-256"):
+        PublicKey.from_pem(p384_pem(private=False))
+    with pytest.raises(KeyRefused, match="not Ed25519 or P-256"):
+        PrivateKey.from_pem(p384_pem(private=True))
 
 
 def test_a_trailing_byte_in_the_spki() -> None:

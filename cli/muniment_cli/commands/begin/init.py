@@ -13,7 +13,7 @@ from muniment.errors import RefusedError, UsageError
 from muniment.places import DEFAULT_PLACE, discover, sqlite_path
 from muniment_cli.shell.context import Session, pass_session
 from muniment_cli.shell.new_places import require_parent
-from muniment_cli.shell.options import examples, json_option
+from muniment_cli.shell.options import ALGORITHMS, examples, json_option
 from muniment_cli.terminal.output import fields, hint, show_json
 
 if TYPE_CHECKING:
@@ -39,6 +39,13 @@ __all__ = ["command"]
     "--signer", metavar="URI", help="Sign events with this key: file:PATH, env:NAME."
 )
 @click.option(
+    "--algorithm",
+    type=click.Choice(ALGORITHMS),
+    default="ed25519",
+    show_default=True,
+    help="What kind of keys are made; checkpoints are signed by Ed25519 always.",
+)
+@click.option(
     "--blobs",
     type=click.Path(path_type=Path),
     metavar="DIR",
@@ -52,6 +59,7 @@ def command(  # noqa: PLR0913, PLR0917 - click passes them by name
     continues: str | None,
     reason: str | None,
     signer: str | None,
+    algorithm: str,
     blobs: Path | None,
     as_json: bool,
 ) -> int:
@@ -76,7 +84,9 @@ def command(  # noqa: PLR0913, PLR0917 - click passes them by name
     require_parent(_made(place, directory))
     try:
         with _contents_in(session, place, blobs):
-            ledger = Ledger.create(place, signer=signer, continues=past)
+            ledger = Ledger.create(
+                place, signer=signer, continues=past, algorithm=algorithm
+            )
     except RefusedError as error:
         if error.rule == "ledger/exists":
             error.remedy = (

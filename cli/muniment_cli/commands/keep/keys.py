@@ -13,7 +13,7 @@ from muniment_cli.keys.rotation import keys_here, old_key, replace_key, rotate_r
 from muniment_cli.shell.completion import complete_keys
 from muniment_cli.shell.context import Session, pass_session
 from muniment_cli.shell.group import DefaultGroup
-from muniment_cli.shell.options import examples, json_option
+from muniment_cli.shell.options import ALGORITHMS, examples, json_option
 from muniment_cli.terminal.advice import quoted
 from muniment_cli.terminal.output import Cell, hint, say, show_json, table
 
@@ -27,6 +27,11 @@ __all__ = ["command"]
 _ROLES = click.Choice(["writer", "checkpoint", "approver"])
 _PREFIX = len("SHA256:") + 16
 """Enough of a key's id to be pasted back."""
+_algorithm = click.option(
+    "--algorithm",
+    type=click.Choice(ALGORITHMS),
+    help="What kind of key is made.  [default: as the one before, else ed25519]",
+)
 _root = click.option(
     "--root",
     "root_file",
@@ -83,15 +88,17 @@ def list_keys(session: Session, as_json: bool) -> int:
     type=click.Path(path_type=Path),
     help="Use this private key; made if it is not there.  [default: the trust home's]",
 )
+@_algorithm
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False))
 @pass_session
-def request(
+def request(  # noqa: PLR0913 - click passes them by name
     session: Session,
     *,
     roles: tuple[str, ...],
     name: str,
     ledger_id: str | None,
     key_file: Path | None,
+    algorithm: str | None,
     output: Path | None,
 ) -> int:
     """Make a key on this machine, and the request that a root enrols.
@@ -117,7 +124,7 @@ def request(
     if key_file.exists():
         key = load_private(key_file)
     else:
-        key = PrivateKey.generate()
+        key = PrivateKey.generate(algorithm or "ed25519")
         save_private(key_file, key)
     write_request(ask(key, ledger_id, list(dict.fromkeys(roles)), name), output)
     hint(
@@ -174,15 +181,17 @@ def enrol(session: Session, request_file: Path, root_file: Path, as_json: bool) 
     type=click.Path(path_type=Path),
     help="The new key, requested elsewhere; made here without.",
 )
+@_algorithm
 @_root
 @json_option
 @pass_session
-def rotate(
+def rotate(  # noqa: PLR0913 - click passes them by name
     session: Session,
     *,
     key: str | None,
     role: str | None,
     request_file: Path | None,
+    algorithm: str | None,
     root_file: Path,
     as_json: bool,
 ) -> int:
@@ -194,9 +203,11 @@ def rotate(
     root = read_root(root_file)
     with session.open(write=True) as ledger:
         if key is None and role is None:
-            return rotate_root(ledger, root, root_file, as_json=as_json)
+            return rotate_root(
+                ledger, root, root_file, algorithm=algorithm, as_json=as_json
+            )
         old = old_key(ledger, key, role)
-        event, kept = replace_key(ledger, old, request_file, root)
+        event, kept = replace_key(ledger, old, request_file, root, algorithm)
         new = ledger.keys.entries[-1]
         _tell(event, f"rotated {old.keyid}, now {new.keyid}", as_json=as_json)
         if kept is not None:

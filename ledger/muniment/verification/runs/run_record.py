@@ -29,6 +29,7 @@ from muniment.formats.decisions import GIVEN
 from muniment.formats.dsse import entry_hash
 from muniment.formats.evidence import WithheldEvent
 from muniment.formats.lifecycle import CONCLUDED
+from muniment.keys.p256 import fits
 from muniment.verification.key_check import KeyCheck
 from muniment.verification.report import MALFORMED, Finding, Findings
 from muniment.verification.runs.completeness import Runs
@@ -161,7 +162,7 @@ class RunRecord:
         """Return the statement of a sound row, else ``None``."""
         seq, kind, run, payload, signature, key, stored = row
         try:
-            if len(payload) > MAX_PAYLOAD or len(signature) != 64:  # noqa: PLR2004 - Ed25519
+            if len(payload) > MAX_PAYLOAD or not fits(key, signature):
                 return None
             statement = loads(payload)
             predicate = statement["predicate"]

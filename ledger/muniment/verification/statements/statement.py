@@ -24,6 +24,7 @@ from muniment.encoding.canonical import canonical, parse, parse_canonical
 from muniment.errors import ValueRefused, WrongError
 from muniment.format_versions import FORMATS, SERIES
 from muniment.formats.series import SeriesLink, read_series
+from muniment.keys.p256 import SIGNATURE_SIZES
 from muniment.verification.report import Findings
 from muniment.verification.snapshot import MAX_PAYLOAD
 from muniment.verification.statements.rows import TOO_LARGE, Row
@@ -197,13 +198,22 @@ def explain_columns(row: Row, findings: Findings) -> None:
         say("event/column", "run is not text", place="run")
     if not isinstance(payload, bytes) and payload is not TOO_LARGE:
         say("event/column", "payload is not a blob", place="payload")
-    for name, value, size in (
-        ("signature", signature, 64),
-        ("key", key, 32),
-        ("hash", leaf, 32),
+    for name, value, sizes in (
+        ("signature", signature, _signature_sizes(key)),
+        ("key", key, tuple(SIGNATURE_SIZES)),
+        ("hash", leaf, (32,)),
     ):
-        if not isinstance(value, bytes) or len(value) != size:
-            say("event/column", f"{name} is not a blob of {size} bytes", place=name)
+        if not isinstance(value, bytes) or len(value) not in sizes:
+            listed = f"{sizes[0]}"
+            if len(sizes) > 1:
+                listed += f" {'or' if len(sizes) == 2 else 'to'} {sizes[-1]}"  # noqa: PLR2004 - two
+            say("event/column", f"{name} is not a blob of {listed} bytes", place=name)
+
+
+def _signature_sizes(key: object) -> tuple[int, ...]:
+    size = len(key) if isinstance(key, bytes) else 0
+    least, most = SIGNATURE_SIZES.get(size, (64, 64))
+    return tuple(range(least, most + 1))
 
 
 def _explain_bytes(payload: bytes, say: _Sayer) -> Any:

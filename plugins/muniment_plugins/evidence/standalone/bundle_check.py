@@ -18,7 +18,6 @@ from muniment_plugins.evidence.standalone.bundle_files import SMALL, Files, read
 from muniment_plugins.evidence.standalone.events import (
     BLOB,
     EVENTS,
-    SPKI,
     WITHHELD,
     BundleLines,
     EnvelopedEvent,
@@ -34,6 +33,7 @@ from muniment_plugins.evidence.standalone.formats import (
     keyid,
     parse,
     require,
+    spki,
     unbase64,
 )
 from muniment_plugins.evidence.standalone.other_runs import SERIES, OtherRuns
@@ -185,14 +185,14 @@ def check_given(files: Files, key: bytes, head: SignedHead) -> None:
         "logId": {"keyId": b64(head.mark)},
         "publicKey": {
             "keyDetails": "PKIX_ED25519",
-            "rawBytes": b64(SPKI + head.log),
+            "rawBytes": b64(spki(head.log)),
             "validFor": {"start": "2020-01-01T00:00:00Z"},
         },
     }
     kind = "application/vnd.dev.sigstore.trustedroot+json;version=0.1"
     none: dict[str, Any] = {"certificateAuthorities": [], "ctlogs": []}
     root = {**none, "mediaType": kind, "timestampAuthorities": [], "tlogs": [log]}
-    pem = f"-----BEGIN PUBLIC KEY-----\n{b64(SPKI + key)}\n-----END PUBLIC KEY-----\n"
+    pem = f"-----BEGIN PUBLIC KEY-----\n{b64(spki(key))}\n-----END PUBLIC KEY-----\n"
     given = {
         "ledger.pub": pem.encode(),
         "ledger.vkey": head.vkey.encode() + b"\n",
@@ -257,7 +257,11 @@ def given(text: str) -> str:
     if text.startswith("SHA256:"):
         return text
     public = load_pem_public_key(Path(text).read_bytes())
-    return keyid(public.public_bytes(Encoding.Raw, PublicFormat.Raw))
+    der = public.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+    found = [raw for raw in (der[-32:], der[-65:]) if spki(raw) == der]
+    if not found:
+        raise Unchecked(f"{text} is neither an Ed25519 nor a P-256 key")
+    return keyid(found[0])
 
 
 def main(arguments: list[str] | None = None) -> int:

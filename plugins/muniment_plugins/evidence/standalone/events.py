@@ -18,13 +18,13 @@ from muniment_plugins.evidence.standalone.formats import (
     root_of,
     sha256,
     signed,
+    spki,
     unbase64,
 )
 
 __all__ = [
     "BLOB",
     "EVENTS",
-    "SPKI",
     "WITHHELD",
     "BundleLines",
     "EnvelopedEvent",
@@ -38,7 +38,6 @@ TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
 AFTER_END = ("decision.", "policy.amended", "replay.judged")
 ENDS = ("completed", "failed", "interrupted", "paused", "canceled")
 LIFE = {f"run.{verb}" for verb in ("started", "resumed", *ENDS)}
-SPKI = bytes.fromhex("302a300506032b6570032100")
 
 
 class EnvelopedEvent:
@@ -52,7 +51,7 @@ class EnvelopedEvent:
         kind = envelope["payloadType"]
         require(kind == "application/vnd.in-toto+json", name, "another payload type")
         self.payload = unbase64(envelope["payload"], None, name)
-        self.signature = unbase64(one["sig"], 64, name)
+        self.signature = unbase64(one["sig"], None, name)
         self.line = line
         statement: Any = parse(self.payload, name)
         self.statement = statement
@@ -115,7 +114,7 @@ class EnvelopedEvent:
             listed = self.data["keys"]
         for entry in listed:
             if entry.get("keyid") == name:
-                raw = unbase64(entry["public"], 32, self.place)
+                raw = unbase64(entry["public"], None, self.place)
                 require(keyid(raw) == name, self.place, "a key has another fingerprint")
                 return raw
         found = keys.raw(name)
@@ -133,11 +132,15 @@ class EnvelopedEvent:
 
     def entry(self, message: bytes) -> bytes:
         """Return the event's entry in the log."""
-        key = {"rawBytes": b64(SPKI + self.key)}
-        verifier = {"keyDetails": "PKIX_ED25519_PH", "publicKey": key}
+        key = {"rawBytes": b64(spki(self.key))}
+        name, details = "SHA2_512", "PKIX_ED25519_PH"
         digest = b64(hashlib.sha512(message).digest())
+        if len(self.key) == 65:
+            name, details = "SHA2_256", "PKIX_ECDSA_P256_SHA_256"
+            digest = b64(sha256(message))
+        verifier = {"keyDetails": details, "publicKey": key}
         spec = {
-            "data": {"algorithm": "SHA2_512", "digest": digest},
+            "data": {"algorithm": name, "digest": digest},
             "signature": {"content": b64(self.signature), "verifier": verifier},
         }
         body = {"hashedRekordV002": spec}

@@ -14,7 +14,13 @@ from decimal import Decimal
 from typing import Any, cast
 
 from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from cryptography.hazmat.primitives.asymmetric.utils import (
+    decode_dss_signature,
+    encode_dss_signature,
+)
+from cryptography.hazmat.primitives.hashes import SHA256
 
 __all__ = [
     "FAULTS",
@@ -31,6 +37,7 @@ __all__ = [
     "root_of",
     "sha256",
     "signed",
+    "spki",
     "unbase64",
 ]
 
@@ -38,6 +45,8 @@ KEY_TYPES = {"ledger.opened", "key.enrolled", "key.revoked", "key.rotated"}
 P = 2**255 - 19
 ORDER_8 = 0x05FC536D880238B13933C6D305ACDFD5F098EFF289F4C345B027B2C28F95E826
 LOW_ORDER = {0, 1, P - 1, ORDER_8, P - ORDER_8}
+N = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
+"""The order of P-256."""
 FAULTS = (AttributeError, LookupError, OverflowError, RecursionError, TypeError)
 
 
@@ -136,13 +145,39 @@ def sha256(data: bytes) -> bytes:
 
 
 def keyid(raw: bytes) -> str:
-    """Return the fingerprint of an Ed25519 key, as ``ssh-keygen -lf`` prints it."""
-    wire = b"\0\0\0\x0bssh-ed25519\0\0\0\x20" + raw
-    return "SHA256:" + b64(sha256(wire)).rstrip("=")
+    """Return the fingerprint of a key, as ``ssh-keygen -lf`` prints it."""
+    head = b"\0\0\0\x0bssh-ed25519\0\0\0\x20"
+    if len(raw) == 65:
+        head = b"\0\0\0\x13ecdsa-sha2-nistp256\0\0\0\x08nistp256\0\0\0\x41"
+    return "SHA256:" + b64(sha256(head + raw)).rstrip("=")
+
+
+def spki(raw: bytes) -> bytes:
+    """Return the SubjectPublicKeyInfo of a key."""
+    if len(raw) == 65:
+        head = "3059301306072a8648ce3d020106082a8648ce3d030107034200"
+        return bytes.fromhex(head) + raw
+    return bytes.fromhex("302a300506032b6570032100") + raw
+
+
+def signed_p256(raw: bytes, signature: bytes, message: bytes) -> bool:
+    """Tell whether a P-256 key signed *message*: strict DER, and the lower s."""
+    try:
+        key = ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), raw)
+        r, s = decode_dss_signature(signature)
+        strict = encode_dss_signature(r, s) == signature
+        if raw[:1] != b"\4" or not strict or not 0 < r < N or not 0 < s <= N // 2:
+            return False
+        key.verify(signature, message, ec.ECDSA(SHA256()))
+    except (InvalidSignature, ValueError):
+        return False
+    return True
 
 
 def signed(raw: bytes, signature: bytes, message: bytes) -> bool:
     """Tell whether the key *raw*, which is not weak, signed *message*."""
+    if len(raw) == 65:
+        return signed_p256(raw, signature, message)
     y = int.from_bytes(raw, "little") & ~(1 << 255)
     if len(raw) != 32 or y in LOW_ORDER or y >= P:
         return False
@@ -178,14 +213,16 @@ class LedgerKeys:
 
     def enrol(self, entry: Any, context: str, seq: int, place: str) -> bytes:
         """Add a key that proves its possession for each of its roles."""
-        raw = unbase64(entry["public"], 32, place)
+        raw = unbase64(entry["public"], None, place)
         require(entry["keyid"] == keyid(raw), place, "a key has another fingerprint")
+        notes = len(raw) == 32 or "checkpoint" not in entry["roles"]
+        require(notes, place, "a checkpoint key is not Ed25519")
         require(raw not in self.entries, place, "a key is enrolled twice")
         roles = entry["roles"]
         require(roles and entry["possession"].keys() == set(roles), place, "odd roles")
         for role in roles:
             lines = f"muniment/key-possession/v1\n{context}\n{keyid(raw)}\n{role}\n"
-            proof = unbase64(entry["possession"][role], 64, place)
+            proof = unbase64(entry["possession"][role], None, place)
             require(signed(raw, proof, lines.encode()), place, "no proof of possession")
         self.entries[raw] = {"roles": roles, "since": seq, "until": 2**63}
         return raw

@@ -7,6 +7,7 @@
 // with SHA-256 whatever the key is. It does so after the proof, the tree head and the
 // signature in the entry, and before the envelope's own signature. So the bundle has to
 // get as far as that comparison, and the envelope has to verify without its entry.
+// With a P-256 key, nothing at all may be wrong.
 'use strict';
 
 const { createRequire } = require('node:module');
@@ -44,4 +45,6 @@ const whole = fault(json, 1);
 json.verificationMaterial.tlogEntries = [];
 const envelope = fault(json, 0);
 console.log(JSON.stringify({ whole, envelope }));
-process.exit(whole === 'TLOG_BODY_ERROR: digest mismatch' && envelope === null ? 0 : 1);
+const P256 = 91; // bytes of a SubjectPublicKeyInfo
+const wanted = rawBytes.length === P256 ? null : 'TLOG_BODY_ERROR: digest mismatch';
+process.exit(whole === wanted && envelope === null ? 0 : 1);

@@ -15,11 +15,15 @@ PAGE = Path(__file__).parents[4] / "docs" / "how-to" / "verify-without-muniment.
 INDEX = 2
 
 
-@pytest.fixture(scope="module")
-def handed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Handed]:
+@pytest.fixture(scope="module", params=["ed25519", "p256"])
+def handed(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Handed]:
     """Give an event of a tree of five: one of six has the same shape around it."""
-    base = tmp_path_factory.mktemp("handed")
-    with Ledger.create(base / "ledger.db", home=base / "home", plugins=()) as ledger:
+    base, kind = tmp_path_factory.mktemp("handed"), str(request.param)
+    with Ledger.create(
+        base / "ledger.db", home=base / "home", plugins=(), algorithm=kind
+    ) as ledger:
         ledger.append_many([("note.added", {"text": f"note {i}"}) for i in range(4)])
         ledger.checkpoint()
         yield handed_over(ledger, INDEX)

@@ -1,0 +1,110 @@
+"""Bundles of ledgers whose keys are on P-256: both verifiers take and refuse alike."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.utils import (
+    decode_dss_signature,
+    encode_dss_signature,
+)
+
+from bundled import evidence_plugins, program
+from muniment.encoding.canonical import canonical
+from muniment.ledger import Ledger
+from muniment.trust.home import TrustHome
+from muniment.verification.bundle.verify import verify_bundle
+from muniment_plugins.evidence import write_bundle
+from spoiled_bundles import copy, read, sealed, write
+from standalone_program import exit_code_of
+
+ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
+EVENTS = "events.intoto.jsonl"
+
+
+@dataclass(frozen=True)
+class Made:
+    """A bundle, and its ledger's root."""
+
+    folder: Path
+    home: Path
+    root: str
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Made]:
+    """Make a ledger with P-256 keys, a run, and its bundle."""
+    base = tmp_path_factory.mktemp("p256")
+    home = TrustHome(base / "home")
+    with Ledger.create(
+        base / "ledger.db", home=home, plugins=evidence_plugins(), algorithm="p256"
+    ) as ledger:
+        run = ledger.execute(program).run_id
+        ledger.checkpoint()
+        write_bundle(ledger, run, base / "bundle")
+        (root,) = ledger.keys.current("root")
+        assert root.algorithm == "p256"
+        yield Made(base / "bundle", base / "none", root.keyid)
+
+
+def verdicts(folder: Path, made: Made) -> tuple[bool, int]:
+    """Return whether muniment accepts a bundle, and what the standalone verifier says."""
+    report = verify_bundle(folder, home=TrustHome(made.home), keys=[made.root])
+    return report.ok, exit_code_of(folder, made.root)[0]
+
+
+def test_both_verifiers_accept_it(made: Made) -> None:
+    """A bundle whose root and writer are on P-256 is as good as any."""
+    assert verdicts(made.folder, made) == (True, 0)
+
+
+def other_s(mark: bytes) -> bytes:
+    """Return the twin of a signature."""
+    r, s = decode_dss_signature(mark)
+    return encode_dss_signature(r, ORDER - s)
+
+
+def of_others(mark: bytes) -> bytes:
+    """Return a signature by nobody."""
+    r, s = decode_dss_signature(mark)
+    return encode_dss_signature(r ^ 1, s)
+
+
+TAMPERS: dict[str, Callable[[bytes], bytes]] = {
+    "the other s": other_s,
+    "another r": of_others,
+    "a byte after it": lambda mark: mark + b"\0",
+    "a long length": lambda mark: b"\x30\x81" + mark[1:],
+    "a zero more": lambda mark: (
+        bytes([0x30, mark[1] + 1, 2, mark[3] + 1, 0]) + mark[4:]
+    ),
+    "64 raw bytes": lambda mark: b"".join(
+        one.to_bytes(32, "big") for one in decode_dss_signature(mark)
+    ),
+    "nothing": lambda _: b"",
+}
+
+
+@pytest.mark.parametrize("at", [0, 2])
+@pytest.mark.parametrize("name", TAMPERS)
+def test_both_verifiers_refuse_another_signature(
+    made: Made, tmp_path: Path, name: str, at: int
+) -> None:
+    """Whoever spells a signature anew is refused, with a manifest that agrees, too."""
+    files = dict(read(made.folder))
+    lines = files[EVENTS].splitlines(keepends=True)
+    envelope = json.loads(lines[at])
+    (one,) = envelope["signatures"]
+    mark = TAMPERS[name](base64.b64decode(one["sig"]))
+    one["sig"] = base64.b64encode(mark).decode()
+    lines[at] = canonical(envelope) + b"\n"
+    files[EVENTS] = b"".join(lines)
+    folder = write(copy(made.folder, tmp_path / "bundle"), sealed(files))
+
+    ok, code = verdicts(folder, made)
+    assert (ok, code) == (False, 1)
