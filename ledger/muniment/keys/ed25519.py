@@ -206,8 +206,10 @@ class PrivateKey:
     def __post_init__(self) -> None:
         """Derive the public half once."""
         key = self._key
-        p256 = isinstance(key, P256Private)
-        raw = key.raw if p256 else key.public_key().public_bytes_raw()
+        if isinstance(key, P256Private):
+            raw = key.raw
+        else:
+            raw = key.public_key().public_bytes_raw()
         object.__setattr__(self, "public", PublicKey(raw))
 
     def __repr__(self) -> str:

@@ -244,7 +244,7 @@ class EventPass:
         data = statement["predicate"]["data"] if sound else None
         spki = self.keys.spki.get(key) or self.keys.learn(seq, key)
         computed = None
-        signed = isinstance(signature, bytes) and fits(key, signature)
+        signed = isinstance(signature, bytes) and spki and fits(key, signature)
         if spki is not None and signed and isinstance(payload, bytes):
             computed = entry_hash(payload, signature, spki)
             self.keys.judge(seq, kind, data, (key, signature, payload))

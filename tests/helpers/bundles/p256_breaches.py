@@ -59,16 +59,16 @@ def _enrol(
 
 def _leaf(row: Row, signature: bytes, key: bytes, *, wrong: bool = False) -> bytes:
     digest = hashlib.sha512 if wrong else hashlib.sha256
-    verifier = {
+    verifier: dict[str, Any] = {
         "keyDetails": "PKIX_ED25519_PH" if wrong else "PKIX_ECDSA_P256_SHA_256",
         "publicKey": {"rawBytes": b64(_SPKI + key)},
     }
     told = base64.b64encode(digest(pae(row.payload)).digest()).decode()
-    record = {
+    record: dict[str, Any] = {
         "data": {"algorithm": "SHA2_512" if wrong else "SHA2_256", "digest": told},
         "signature": {"content": b64(signature), "verifier": verifier},
     }
-    body = {
+    body: dict[str, Any] = {
         "apiVersion": "0.0.2",
         "kind": "hashedrekord",
         "spec": {"hashedRekordV002": record},
