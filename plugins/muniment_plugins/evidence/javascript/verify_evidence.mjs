@@ -201,12 +201,49 @@ const ORDER_8 = 0x05fc536d880238b13933c6d305acdfd5f098eff289f4c345b027b2c28f95e8
 const LOW_ORDER = [0n, 1n, P - 1n, ORDER_8, P - ORDER_8];
 const SPKI = unhex("302a300506032b6570032100");
 
+const N = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n; // P-256
+const SPKI_P256 = unhex("3059301306072a8648ce3d020106082a8648ce3d030107034200");
+const isP256 = (raw) => raw.length === 65;
+const spki = (raw) => joined(isP256(raw) ? SPKI_P256 : SPKI, raw);
+
 async function keyid(raw) {
-  const wire = joined(unhex("0000000b"), utf8("ssh-ed25519"), unhex("00000020"), raw);
+  const wire = isP256(raw)
+    ? joined(unhex("00000013"), utf8("ecdsa-sha2-nistp256"), unhex("00000008"), utf8("nistp256"),
+      unhex("00000041"), raw)
+    : joined(unhex("0000000b"), utf8("ssh-ed25519"), unhex("00000020"), raw);
   return `SHA256:${base64(await sha256(wire)).replace(/=+$/, "")}`;
 }
 
+// Returns r and s, 32 bytes each, of strict DER with the lower s; null for all else.
+function numbersOf(der) {
+  const found = [];
+  if (der.length < 8 || der.length > 72 || der[0] !== 0x30 || der[1] !== der.length - 2) return null;
+  let at = 2;
+  for (const most of [N - 1n, (N - 1n) / 2n]) {
+    const size = der[at + 1], body = der.subarray(at + 2, at + 2 + size);
+    if (der[at] !== 0x02 || !(size >= 1) || body.length !== size || body[0] >= 0x80) return null;
+    if (body[0] === 0 && !(body[1] >= 0x80)) return null;
+    const number = BigInt(`0x${hex(body)}`);
+    if (number < 1n || number > most) return null;
+    found.push(unhex(number.toString(16).padStart(64, "0")));
+    at += 2 + size;
+  }
+  return at === der.length ? joined(...found) : null;
+}
+
+async function signedP256(raw, signature, message) {
+  const numbers = numbersOf(signature), curve = { name: "ECDSA", namedCurve: "P-256" };
+  if (raw[0] !== 4 || numbers === null) return false;
+  try {
+    const key = await crypto.subtle.importKey("raw", raw, curve, false, ["verify"]);
+    return await crypto.subtle.verify({ name: "ECDSA", hash: "SHA-256" }, key, numbers, message);
+  } catch {
+    return false; // no point of the curve
+  }
+}
+
 async function signed(raw, signature, message) {
+  if (isP256(raw)) return signedP256(raw, signature, message);
   const y = BigInt(`0x${hex(Uint8Array.from(raw).reverse())}`) & (2n ** 255n - 1n);
   if (raw.length !== 32 || LOW_ORDER.includes(y) || y >= P) return false;
   const key = await crypto.subtle.importKey("raw", raw, { name: "Ed25519" }, false, ["verify"]);
@@ -222,13 +259,14 @@ class Keys {
   }
 
   async enrol(entry, context, seq, place) {
-    const raw = unbase64(entry.public, 32, place), id = await keyid(raw), roles = entry.roles;
+    const raw = unbase64(entry.public, null, place), id = await keyid(raw), roles = entry.roles;
+    require(!isP256(raw) || !roles.includes("checkpoint"), place, "a log's key is not Ed25519");
     require(entry.keyid === id, place, "a key has another fingerprint");
     require(!this.byId.has(id), place, "a key is enrolled twice");
     require(roles.length && hasExactly(entry.possession, new Set(roles)), place, "odd roles");
     for (const role of roles) {
       const said = `muniment/key-possession/v1\n${context}\n${id}\n${role}\n`;
-      const proof = unbase64(entry.possession[role], 64, place);
+      const proof = unbase64(entry.possession[role], null, place);
       require(await signed(raw, proof, utf8(said)), place, "no proof of possession");
     }
     this.byId.set(id, { raw, roles, since: seq, until: FOREVER });
@@ -341,7 +379,7 @@ async function readEvent(line, keys, file) {
   require(hasExactly(envelope, ["payload", "payloadType", "signatures"])
     && envelope.signatures.length === 1 && hasExactly(signature, ["keyid", "sig"])
     && envelope.payloadType === "application/vnd.in-toto+json", file, "not an envelope of ours");
-  const payload = unbase64(envelope.payload, null, file), sig = unbase64(signature.sig, 64, file);
+  const payload = unbase64(envelope.payload, null, file), sig = unbase64(signature.sig, null, file);
   const statement = parse(payload, file), { data, muniment: chain } = statement.predicate;
   const { seq, type: kind, run } = chain, place = `${file}, event ${seq}`;
   keys.ledger ||= `sha256:${hex(await sha256(payload))}`;
@@ -350,7 +388,7 @@ async function readEvent(line, keys, file) {
   const entries = kind === "ledger.opened" ? data.keys
     : KEY_TYPES.includes(kind) ? [data.new ?? data] : [];
   const own = entries.find((one) => one.keyid === event.signer && one.public !== undefined);
-  event.raw = own ? unbase64(own.public, 32, place) : keys.byId.get(event.signer)?.raw;
+  event.raw = own ? unbase64(own.public, null, place) : keys.byId.get(event.signer)?.raw;
   const known = event.raw && (await keyid(event.raw)) === event.signer;
   require(known, place, `${event.signer} is not a key of this ledger`);
   const head = utf8(`DSSEv1 28 application/vnd.in-toto+json ${payload.length} `);
@@ -358,10 +396,12 @@ async function readEvent(line, keys, file) {
   require(await signed(event.raw, sig, pae), place, "not signed");
   if (KEY_TYPES.includes(kind)) await keys.fold(event);
   else require(keys.holds(event.signer, "writer", seq), place, "its key is not a writer here");
-  const publicKey = { rawBytes: base64(joined(SPKI, event.raw)) };
+  const publicKey = { rawBytes: base64(spki(event.raw)) };
+  const keyDetails = isP256(event.raw) ? "PKIX_ECDSA_P256_SHA_256" : "PKIX_ED25519_PH";
   event.entry = canonical({ apiVersion: "0.0.2", kind: "hashedrekord", spec: { hashedRekordV002: {
-    data: { algorithm: "SHA2_512", digest: base64(await digest("SHA-512", pae)) },
-    signature: { content: signature.sig, verifier: { keyDetails: "PKIX_ED25519_PH", publicKey } },
+    data: isP256(event.raw) ? { algorithm: "SHA2_256", digest: base64(await digest("SHA-256", pae)) }
+      : { algorithm: "SHA2_512", digest: base64(await digest("SHA-512", pae)) },
+    signature: { content: signature.sig, verifier: { keyDetails, publicKey } },
   } } });
   event.leaf = await sha256(joined(Uint8Array.of(0), event.entry));
   event.subject = statement.subject;
@@ -661,12 +701,12 @@ async function checkConsistency(data, over, head) {
 function checkGiven(files, raw, head) {
   const log = { baseUrl: `https://${head.origin}`, hashAlgorithm: "SHA2_256",
     logId: { keyId: base64(head.mark) },
-    publicKey: { keyDetails: "PKIX_ED25519", rawBytes: base64(joined(SPKI, head.log)),
+    publicKey: { keyDetails: "PKIX_ED25519", rawBytes: base64(spki(head.log)),
       validFor: { start: "2020-01-01T00:00:00Z" } } };
   const root = { certificateAuthorities: [], ctlogs: [],
     mediaType: "application/vnd.dev.sigstore.trustedroot+json;version=0.1",
     timestampAuthorities: [], tlogs: [log] };
-  const pem = base64(joined(SPKI, raw));
+  const pem = base64(spki(raw));
   const given = {
     "ledger.pub": `-----BEGIN PUBLIC KEY-----\n${pem}\n-----END PUBLIC KEY-----\n`,
     "ledger.vkey": `${head.vkey}\n`,
