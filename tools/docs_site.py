@@ -33,7 +33,7 @@ FENCE = re.compile(r"^( *)```\w.*?^\1```$", re.MULTILINE | re.DOTALL)
 INFO = re.compile(r"^( *```\w+) .*$", re.MULTILINE)
 """What our tests read behind the language, and Markdown does not know."""
 
-LINK = re.compile(r"(?<!!)\[[^\]]+\]\(([^)\s#]+)[^)\s]*\)")
+LINK = re.compile(r"\[[^\]]+\]\(([^)\s#]+)[^)\s]*\)")
 
 
 def github_anchor(title: str, separator: str) -> str:

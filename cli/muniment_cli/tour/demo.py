@@ -2,6 +2,7 @@
 
     DIR/.muniment/ledger.db     the ledger
     DIR/trust-home/             its keys, pins and memory, apart from the user's own
+    DIR/evidence-SEQ.zip        the evidence of the run, for people without the ledger
     DIR/report-SEQ.html         a page to read about the run, beside a proof of its verdict
     DIR/tampered/               copies that were tampered with, and caught
 
@@ -193,6 +194,8 @@ def _prove(ledger: Ledger, result: Result, place: TourPlace) -> Path:
     found = check_inclusion(data, origin_of_proof(data), keys, str(path))
     page = place.directory / f"report-{event.seq}.html"
     _report(ledger, result.run_id, page)
+    bundle = place.directory / f"evidence-{event.seq}.zip"
+    closed = _bundle(ledger, result.run_id, bundle)
     fields(
         _indented(
             {
@@ -202,6 +205,7 @@ def _prove(ledger: Ledger, result: Result, place: TourPlace) -> Path:
                 f"{found.checkpoint_key[:23]}…",
                 "written to": path.name,
                 "to read": f"{page.name}, where each value names its event",
+                "to hand over": f"{bundle.name}: the whole run, closed by event {closed}",
             }
         )
     )
@@ -215,6 +219,17 @@ def _report(ledger: Ledger, run: str, page: Path) -> None:
     write_report(ledger, run, page)
     checked = check_report(ledger, page.read_text(encoding="utf-8"))
     _expect(checked.verdict == "agrees", "the page does not agree with the ledger")
+
+
+def _bundle(ledger: Ledger, run: str, path: Path) -> int | None:
+    """Write the evidence of *run*, and verify it as its receiver does."""
+    from muniment import verify_bundle
+    from muniment_plugins.evidence import write_bundle
+
+    written = write_bundle(ledger, run, path)
+    report = verify_bundle(path, keys=[written.root], home=path.parent / "nobody")
+    _expect(report.ok, "the bundle does not verify")
+    return written.closed_by
 
 
 def _verify(place: TourPlace) -> None:

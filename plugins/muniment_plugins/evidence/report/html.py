@@ -30,6 +30,7 @@ __all__ = [
     "CLOSING",
     "HEAD",
     "TITLE",
+    "WIDE",
     "as_html",
     "dot",
     "is_on_a_line",
@@ -57,6 +58,8 @@ AXIS = (
     f'<svg viewBox="0 0 {_WIDTH} 20" role="img" aria-label="one dot each">'
     f'<line x1="0" x2="{_WIDTH}" y1="10" y2="10"/>'
 )
+WIDE = '<div class="wide" role="group" aria-label="Table" tabindex="0">'
+"""Around a table: on a phone it scrolls, by keyboard, too."""
 CLOSING = "</main>\n</body>\n</html>\n"
 
 
@@ -126,7 +129,7 @@ def _block(record: RunReader, block: Block) -> Iterator[str]:
 
 
 def _table(record: RunReader, table: Mapping[str, list[list[Piece]]]) -> Iterator[str]:
-    yield '<div class="wide"><table>\n<tr>'
+    yield f"{WIDE}<table>\n<tr>"
     for name in table["head"]:
         yield f"<th>{_inline(record, name)}</th>"
     for row in table["rows"]:

@@ -40,7 +40,7 @@ _PLAIN = "section|h2|h3|p|dl|dt|dd|div|table|tr|th|td|figcaption|span"
 _TOKEN = re.compile(
     rf"<data{_MARKS}>([^<]*)</data>"
     rf'|<circle cx="([^"<>]*)" cy="10" r="5"{_MARKS}><title>([^<]*)</title></circle>'
-    rf"|(<figure>)|</?(?:{_PLAIN})>|</figure>|<div class=\"wide\">"
+    rf"|(<figure>)|</?(?:{_PLAIN})>|</figure>|{re.escape(html.WIDE)}"
     rf"|{re.escape(html.AXIS)}|</svg>|[^<]+"
 )
 

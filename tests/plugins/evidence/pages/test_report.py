@@ -35,7 +35,7 @@ TAGS = {
 NAMES = {
     *("lang", "charset", "http-equiv", "content", "name", "value", "title", "class"),
     *("data-run", "data-size", "data-event", "data-path", "data-head", "data-as"),
-    *("data-rule", "data-of", "data-type"),
+    *("data-rule", "data-of", "data-type", "role", "aria-label", "tabindex"),
 }
 
 
