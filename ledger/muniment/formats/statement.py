@@ -159,7 +159,7 @@ class Event:
     payload: bytes = b""
     signature: bytes = b""
     key: bytes = b""
-    """The signer's raw Ed25519 public key, 32 bytes."""
+    """The signer's raw public key: 32 bytes of Ed25519, 65 of P-256."""
     _data: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     fault: str = ""
     """What is odd about the row, if it was repaired to be readable (`muniment.events.readable`)."""

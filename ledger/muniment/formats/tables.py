@@ -8,7 +8,7 @@ trigger, a view, a column) is refused as planted.
 Rules:
 
 - ``event`` is the log. ``payload`` is the signed statement; ``type`` and ``run`` repeat
-  those of the payload, for the two indexes; ``key`` is the raw Ed25519 public key of
+  those of the payload, for the two indexes; ``key`` is the raw public key of
   the signer; ``hash`` is the RFC 6962 leaf hash. Every column is recomputed by
   ``verify``.
 - ``subject`` has one row for each subject of a statement but the event's own data.

@@ -42,7 +42,7 @@ class EventRow(Row, table=True):
     signature: bytes
     """The Ed25519 signature over payload and payload type (DSSE)."""
     key: bytes
-    """The signer's raw Ed25519 public key."""
+    """The signer's raw public key."""
     hash: bytes
     """The RFC 6962 leaf hash."""
 

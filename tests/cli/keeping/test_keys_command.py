@@ -38,14 +38,19 @@ def test_the_first_keys_are_listed(shell: Any, made: Path) -> None:
     assert made.exists()
 
 
+@pytest.mark.parametrize("algorithm", ["ed25519", "p256"])
 def test_a_second_machine_writes(
-    shell: Any, root: Path, made: Path, monkeypatch: pytest.MonkeyPatch
+    shell: Any,
+    root: Path,
+    made: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    algorithm: str,
 ) -> None:
     """Request there, enrol here: then the other key appends, and all verifies."""
     ledger_id = shell("status", "--json").json["ledger"]
     asked = shell(
         *("keys", "request", "--id", ledger_id, "--name", "ci"),
-        *("--key", "ci.pem", "-o", "ci.json"),
+        *("--key", "ci.pem", "-o", "ci.json", "--algorithm", algorithm),
     )
     assert asked.code == 0
     assert "PRIVATE" not in Path("ci.json").read_text()
@@ -55,6 +60,7 @@ def test_a_second_machine_writes(
     with Ledger.open(made) as ledger:
         event = ledger.append("note.added", {"text": "from the runner"})
     assert event.key == load_private("ci.pem").public.raw
+    assert len(event.key) == {"ed25519": 32, "p256": 65}[algorithm]
     assert shell("verify").code == 0
 
 
@@ -122,11 +128,19 @@ def test_a_key_is_named_by_prefix_or_name(shell: Any, root: Path) -> None:
     assert shell("keys", "export", "nobody").code == 2
 
 
+@pytest.mark.parametrize("algorithm", ["ed25519", "p256"])
 def test_a_revoked_key_writes_nothing_more(
-    shell: Any, root: Path, made: Path, monkeypatch: pytest.MonkeyPatch
+    shell: Any,
+    root: Path,
+    made: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    algorithm: str,
 ) -> None:
     """After a theft: revoke; the stolen key is refused, history stays good."""
-    shell("keys", "request", "--key", "stolen.pem", "--name", "laptop", "-o", "a.json")
+    shell(
+        *("keys", "request", "--key", "stolen.pem", "--name", "laptop", "-o", "a.json"),
+        *("--algorithm", algorithm),
+    )
     shell("keys", "enrol", "a.json", "--root", root)
     line = ("keys", "revoke", "laptop", "--reason", "stolen", "--root", root)
     assert shell(*line).code == 0

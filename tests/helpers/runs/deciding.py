@@ -32,8 +32,8 @@ def root_of(ledger: Ledger) -> PrivateKey:
 
 
 def enrol(ledger: Ledger, name: str, *roles: str) -> PrivateKey:
-    """Enrol the key of *name*, and return it."""
-    mine = key(name)
+    """Enrol the key of *name*, on P-256 if the name says so, and return it."""
+    mine = PrivateKey.generate("p256") if name.endswith("@p256") else key(name)
     asked = key_management.request(mine, ledger.id, [*roles], name)
     key_management.enrol(ledger, asked, root_of(ledger))
     return mine

@@ -35,9 +35,10 @@ def judged_well(ledger: Ledger) -> None:
         assert report.ok, str(report)
 
 
-def test_a_run_waits_for_an_approval(ledger: Ledger) -> None:
+@pytest.mark.parametrize("name", ["ann", "ann@p256"])
+def test_a_run_waits_for_an_approval(ledger: Ledger, name: str) -> None:
     """It pauses, goes on with the answer after a resume, and replays by its record."""
-    mine = approver(ledger, "ann")
+    mine = approver(ledger, name)
     done = ledger.execute(asks)
     assert done.status == "paused"
     (pending,) = ledger.pending()
@@ -155,9 +156,10 @@ def test_every_order_of_answers_decides_once(quorum: int, named: int) -> None:
             assert first == expected
 
 
-def test_a_revoked_key_answers_no_more(ledger: Ledger) -> None:
+@pytest.mark.parametrize("sort", ["", "@p256"])
+def test_a_revoked_key_answers_no_more(ledger: Ledger, sort: str) -> None:
     """What it approved before counts; what it approves later does not."""
-    ann, bob = approver(ledger, "ann"), approver(ledger, "bob")
+    ann, bob = approver(ledger, f"ann{sort}"), approver(ledger, f"bob{sort}")
 
     def program(run: Run) -> object:
         return asks(run, 2)
