@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import sys
-from importlib.resources import files
 
-sys.stdout.write(
-    files("muniment_plugins.evidence.javascript")
-    .joinpath("verify_evidence.mjs")
-    .read_text("utf-8")
-)
+from muniment_plugins.evidence.javascript import program
+
+if __name__ == "__main__":
+    sys.stdout.write(program())

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from hashlib import sha256
 from typing import TYPE_CHECKING, cast
 
+from muniment_plugins.evidence.javascript import program
 from muniment_plugins.evidence.report.blocks import Block, Piece, Row, Section, at, head
+from muniment_plugins.evidence.standalone.one_file import one_file
 
 if TYPE_CHECKING:
     from muniment.encoding.canonical import JsonValue
@@ -42,6 +45,10 @@ def proof(record: RunReader, events: list[Event]) -> Iterator[Section]:
     yield {"title": "Check it without its sender", "blocks": [*_check(roots)]}
 
 
+def _digest(text: str) -> str:
+    return sha256(text.encode()).hexdigest()
+
+
 def _meaning() -> Iterator[Block]:
     yield {
         "say": "Whether the root belongs to whom you think is not for this page to say: "
@@ -66,7 +73,9 @@ def _check(roots: list[Piece]) -> Iterator[Block]:
     yield {
         "say": "A verifier that came with the evidence proves nothing against its sender. "
         "Take the published one, or other people's tools: the page Verify without "
-        "muniment of its documentation names them."
+        "muniment of its documentation names them. The standalone verifiers of the version "
+        f"that wrote this page have the SHA-256 {_digest(one_file())} (Python) and "
+        f"{_digest(program())} (JavaScript)."
     }
     yield {
         "say": "Each value from the record names its event, and its place in there. With "

@@ -8,6 +8,7 @@ imports come first, each once.
 from __future__ import annotations
 
 import ast
+from functools import cache
 from importlib.resources import files
 
 __all__ = ["one_file"]
@@ -36,6 +37,7 @@ from __future__ import annotations
 '''
 
 
+@cache
 def one_file() -> str:
     """Return the program."""
     imports: dict[str, None] = {}

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -39,6 +42,19 @@ def test_the_page_of_a_bundle(
     assert (checked.verdict, checked.run) == ("agrees", bundles.run)
     assert checked.compared > 40
     assert "Not in this bundle are contents of other runs" in text
+
+
+@pytest.mark.parametrize("language", ["standalone", "javascript"])
+def test_it_names_the_published_verifiers(bundles: Bundles, language: str) -> None:
+    """By the digest of what the documented command prints, in a fresh process."""
+    done = subprocess.run(
+        [sys.executable, "-m", f"muniment_plugins.evidence.{language}"],
+        capture_output=True,
+        check=True,
+    )
+    with open_bundle(bundles.folder) as bundle:
+        page = report_text(bundle, bundle.run)
+    assert sha256(done.stdout).hexdigest() in page
 
 
 def test_runs_of_every_kind(tmp_path: Path) -> None:
