@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -93,7 +94,8 @@ def test_what_does_not_verify_is_not_exported(user: Newcomer) -> None:
     events.write_bytes(b"".join(lines[:-1]))
     done = user.muniment("export", "evidence", "--format", "csv", "-o", "x.csv")
     assert done.code == 1, done.err
-    with sqlite3.connect(user.folder / ".muniment" / "ledger.db") as database:
+    place = user.folder / ".muniment" / "ledger.db"
+    with closing(sqlite3.connect(place, isolation_level=None)) as database:
         for (name,) in database.execute(
             "SELECT name FROM sqlite_master WHERE type = 'trigger'"
         ).fetchall():
