@@ -5,7 +5,8 @@
 
 Rules:
 
-- The run is the root span, each effect a span below it, each fact an event of the root.
+- The run is the root span, each effect a span below it, each fact an event of the root; an
+  earlier attempt is an event of its effect.
 - Calls of models have the names of the GenAI semantic conventions. These are written out
   here: the package that has them as constants marks them as deprecated.
 - Ids follow from the ledger, the run and the leaf hashes: the same run gives the same
@@ -81,12 +82,7 @@ def _root(span: Any, record: ExportedRun, trace: bytes) -> None:
         span.status.code = status
     _tell(span, {"muniment.first_event": first.seq, "muniment.last_event": last.seq})
     for fact in record.facts:
-        event = span.events.add()
-        event.name, event.time_unix_nano = fact.type, _nanos(fact)
-        _tell(
-            event,
-            {**_named("muniment", fact), "muniment.data": canonical(fact.raw).decode()},
-        )
+        _happened(span, fact)
 
 
 def _step(span: Any, step: ExportedEffect, trace: bytes, parent: bytes) -> None:
@@ -104,7 +100,6 @@ def _step(span: Any, step: ExportedEffect, trace: bytes, parent: bytes) -> None:
         "muniment.kind": step.kind,
         **_named("muniment.request", request),
         "muniment.request.data": canonical(request.raw).decode(),
-        "muniment.earlier_requests": [one.seq for one in step.earlier],
         **_genai(step.kind, operation, asked, answered),
     }
     if outcome is None:
@@ -116,6 +111,16 @@ def _step(span: Any, step: ExportedEffect, trace: bytes, parent: bytes) -> None:
     if outcome is not None and step.failed:
         told["error.type"] = str(outcome.raw.get("error_type") or "_OTHER")
     _tell(span, told)
+    for one in step.earlier:
+        _happened(span, one)
+
+
+def _happened(span: Any, event: Event) -> None:
+    """Add an event of the record as an event of the span."""
+    added = span.events.add()
+    added.name, added.time_unix_nano = event.type, _nanos(event)
+    data = canonical(event.raw).decode()
+    _tell(added, {**_named("muniment", event), "muniment.data": data})
 
 
 def _genai(

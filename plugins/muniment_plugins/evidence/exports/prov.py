@@ -5,8 +5,8 @@ Rules:
 - The run and each effect are activities, the actor is an agent, the program a software
   agent; each blob, subject and fact is an entity. What a request refers to was used; what
   an outcome, or a fact, refers to was generated.
-- A fact is the entity ``event-<seq>``, with its type and data; so no event is without a
-  place.
+- A fact, and an event of an earlier attempt, is the entity ``event-<seq>``, with its type and
+  data; so no event is without a place.
 - Times are those that the writer claims. The document is a view, and signs nothing.
 """
 
@@ -87,7 +87,7 @@ class _Provenance:
         for step in record.steps:
             self._step(step)
         for fact in record.facts:
-            self._fact(fact)
+            self._fact(fact, self._run)
 
     def _step(self, step: ExportedEffect) -> None:
         request, outcome = step.request, step.outcome
@@ -96,23 +96,24 @@ class _Provenance:
             ("prov:type", f"muniment:{step.kind}"),
             ("prov:label", step.kind),
             *_told("request", request),
-            *(("muniment:earlier-request", one.seq) for one in step.earlier),
         ]
         if outcome is not None:
             told += [*_told("outcome", outcome), ("muniment:failed", step.failed)]
         ended = None if outcome is None else _at(outcome)
         self._document.activity(name, _at(request), ended, told)
         self._document.wasInformedBy(name, self._run)
+        for one in step.earlier:
+            self._fact(one, name)
         for entity in self._entities(request):
             self._document.used(name, entity, _at(request))
         for entity in () if outcome is None else self._entities(outcome):
             self._document.wasGeneratedBy(entity, name, ended)
 
-    def _fact(self, fact: Event) -> None:
+    def _fact(self, fact: Event, activity: str) -> None:
         name = f"muniment:event-{fact.seq}"
         told = [("prov:type", f"muniment:{fact.type}"), *_told("event", fact)]
         self._document.entity(name, told)
-        self._document.wasGeneratedBy(name, self._run, _at(fact))
+        self._document.wasGeneratedBy(name, activity, _at(fact))
         for entity in self._entities(fact):
             self._document.wasDerivedFrom(name, entity)
 

@@ -48,8 +48,14 @@ class ExportedEffect:
     request: Event
     """The newest, if a resume asked again."""
     earlier: list[Event]
-    """Requests of attempts before it."""
+    """Requests and outcomes of attempts before it."""
     outcome: Event | None = None
+
+    @property
+    def events(self) -> list[Event]:
+        """Every event of it, in the order of the log."""
+        ended = [] if self.outcome is None else [self.outcome]
+        return [*self.earlier, self.request, *ended]
 
     @property
     def failed(self) -> bool:
@@ -90,7 +96,7 @@ class ExportedRun:
             kind, place = _effect(event), (event.scope or "", event.ordinal or 0)
             if event.type.endswith(_REQUESTED):
                 known = steps.get((*place, kind))
-                earlier = [] if known is None else [*known.earlier, known.request]
+                earlier = [] if known is None else known.events
                 steps[*place, kind] = ExportedEffect(kind, event, earlier)
                 continue
             step = steps.get((*place, kind))
@@ -170,11 +176,6 @@ def needed(package: str, extra: str) -> UsageError:
 
 def pairs(record: ExportedRun) -> Iterator[tuple[Event, str]]:
     """Yield each event, and the kind of the effect that it is a part of."""
-    kinds = {
-        one.seq: step.kind
-        for step in record.steps
-        for one in (*step.earlier, step.request, step.outcome)
-        if one is not None
-    }
+    kinds = {one.seq: step.kind for step in record.steps for one in step.events}
     for event in record.events:
         yield event, kinds.get(event.seq, "")

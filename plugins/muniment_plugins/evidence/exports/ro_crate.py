@@ -127,7 +127,7 @@ class _Crate:
             f"#tool-{step.kind}-{tool.encode().hex()}",
             {"@type": "SoftwareApplication", "name": f"{step.kind}: {tool}"},
         )
-        told = [*step.earlier, request, *([] if outcome is None else [outcome])]
+        told = step.events
         status = _ACTIVE if outcome is None else _FAILED if step.failed else _COMPLETED
         action = {
             "@type": "CreateAction",
