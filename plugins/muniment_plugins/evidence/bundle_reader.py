@@ -138,9 +138,17 @@ class BundleReader:
         """Return event number *seq*.
 
         Raises:
+            WithheldFromBundle: the bundle withholds it.
             NotInBundle: it is not here.
 
         """
+        if any(one.seq == seq for one in self.withheld.events):
+            raise WithheldFromBundle(
+                f"event {seq} is withheld",
+                rule="bundle/withheld",
+                place=WITHHELD,
+                remedy="ask whoever wrote the bundle for it",
+            )
         if seq not in self._events:
             raise _absent(f"event {seq}", EVENTS)
         return self._events[seq]

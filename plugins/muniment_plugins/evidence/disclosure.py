@@ -11,7 +11,7 @@ Rules:
   erasures are in no run, and are never withheld.
 - An effect is disclosed as a whole, or not at all: its request, its parts, its outcome, and
   what was recorded while it was performed.
-- A pattern that matches nothing is refused: it was mistyped.
+- A pattern that shows nothing is refused: it was mistyped, or names a part of an effect.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ class Disclosure:
         split = [(one, *one.partition("/")) for one in patterns]
         self._types = [(one, kind) for one, kind, _, _ in split]
         self._fields = [(one, kind, field) for one, kind, _, field in split if field]
-        self._unused = dict.fromkeys(one for one, _ in self._types)
+        self._unused: dict[str, Event | None] = {one: None for one, _ in self._types}
+        """Pattern that shows nothing yet → an event that matches, and is withheld."""
         self._places: set[tuple[str, int]] = set()
         self._below: set[str] = set()
         self.shown: Counter[str] = Counter()
@@ -51,29 +52,31 @@ class Disclosure:
         """Type → how many payloads are withheld."""
 
     def learn(self, events: Iterable[Event]) -> None:
-        """Look at all events of the run, before any is asked about.
-
-        Raises:
-            UsageError: a pattern matches nothing, or would hide what is always disclosed.
-
-        """
+        """Look at all events of the run, before any is asked about."""
         always: list[Event] = []
         for event in events:
             if self._is_always(event.type):
                 always.append(event) if event.scope else None
             elif not self._named(event.type):
                 self._places.add((event.scope or "", event.ordinal or 0))
-            self._note_fields(event)
         self._always_within = always
 
     def settle(self, events: Iterable[Event]) -> None:
-        """Close the choice over whole effects, and count it."""
+        """Close the choice over whole effects, and see what each pattern shows.
+
+        Raises:
+            UsageError: a pattern shows nothing, or what is always disclosed is within an
+                effect that is not.
+
+        """
         for event in events:
             place = event.scope or "", event.ordinal or 0
             if event.type.endswith(_REQUESTED) and place in self._places:
                 stem = event.type.removesuffix(_REQUESTED)
                 above = f"{place[0]}/" if place[0] else ""
                 self._below.add(f"{above}@{stem}.{place[1]}")
+            if self._unused:
+                self._strike(event)
         for event in self._always_within:
             if self._is_below(event.scope or ""):
                 raise UsageError(
@@ -82,12 +85,19 @@ class Disclosure:
                     place=f"event {event.seq}, scope {event.scope}",
                     remedy="disclose the effect: --disclose 'KIND.*'",
                 )
-        if self._unused:
+        for one, hidden in self._unused.items():
+            what = f"no event or blob of the run matches {one!r}"
+            if hidden is not None:
+                what = (
+                    f"{one!r} shows nothing: {hidden.type} of event {hidden.seq} is "
+                    "withheld with its effect, of which all must be named"
+                )
             raise UsageError(
-                f"no event or blob of the run matches {next(iter(self._unused))!r}",
+                what,
                 rule="evidence/disclose",
                 place="--disclose",
-                remedy="`muniment events --run RUN` lists the types; a blob is TYPE/FIELD",
+                remedy="`muniment events --run RUN` lists the types; a blob is TYPE/FIELD; "
+                "'KIND.*' names a whole effect",
             )
 
     def shows(self, event: Event) -> bool:
@@ -116,18 +126,21 @@ class Disclosure:
         within = ("/".join(parts[:end]) for end in range(1, len(parts) + 1))
         return any(one in self._below for one in within)
 
-    def _note_fields(self, event: Event) -> None:
-        """Strike the patterns that match from those that match nothing."""
-        for one, kind in self._types:
-            named = "/" in one
-            if one in self._unused and not named and fnmatchcase(event.type, kind):
+    def _strike(self, event: Event) -> None:
+        """Strike the patterns by which *event* shows something."""
+        is_shown = self.shows(event)
+        for one in [*self._unused]:
+            kind, _, field = one.partition("/")
+            if not fnmatchcase(event.type, kind):
+                continue
+            blobs = [
+                name
+                for name, value in event.raw.items()
+                if isinstance(value, dict) and "$blob" in value
+            ]
+            if "/" in one and not any(fnmatchcase(name, field) for name in blobs):
+                continue
+            if is_shown:
                 del self._unused[one]
-        for one, kind, field in self._fields:
-            if one in self._unused and fnmatchcase(event.type, kind):
-                blobs = [
-                    name
-                    for name, value in event.raw.items()
-                    if isinstance(value, dict) and "$blob" in value
-                ]
-                if any(fnmatchcase(name, field) for name in blobs):
-                    del self._unused[one]
+            else:
+                self._unused[one] = event

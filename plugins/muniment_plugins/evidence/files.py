@@ -74,7 +74,7 @@ def views(selected: Selected) -> dict[str, bytes]:
     """Return ``run.json``, and ``bundle.json`` if a plugin has something to say.
 
     Of a redacted bundle both would say what it withholds: ``run.json`` is made of the
-    events that are shown, and there is no other view.
+    events that are shown, says first how many are not, and there is no other view.
     """
     ledger, run = selected.ledger, selected.run
     if selected.disclosure is not None:
@@ -83,7 +83,9 @@ def views(selected: Selected) -> dict[str, bytes]:
         for event in selected.events():
             if event.run == run:
                 state = fold.apply(state, event)
-        return {RUN: _pretty(asdict(fold.view(state)))}
+        hidden = selected.withheld
+        told = {"blobs": len(hidden.blobs), "events": len(hidden.events)}
+        return {RUN: _pretty({"withheld": told, **asdict(fold.view(state))})}
     found = {RUN: _pretty(asdict(ledger.project(RunSummaries, run=run)))}
     for _, view in ledger.plugins.ask("evidence_view", ledger=ledger, run=run):
         if view is not None:

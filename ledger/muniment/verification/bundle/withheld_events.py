@@ -3,9 +3,11 @@
 Rules:
 
 - Each has a number that no event here has, comes after the run's start, and is counted in
-  the run by its place and leaf hash: root and counts of the end cover it.
-- Its signature, data and type are unchecked. It may be anything: a claim, too, whose series
-  are then not counted. The report says so.
+  the run by its leaf hash and scope: root and counts of the run's end cover these.
+- Number and leaf hash are proven to be in the tree. Scope and ordinal are what the closing
+  event says: two that are exchanged give the same root and counts.
+- Its signature, data and type are unchecked. It may be anything: a claim, whose series are
+  then not counted, or an end that was not the last. The report says so.
 """
 
 from __future__ import annotations
@@ -71,8 +73,9 @@ class WithheldEvents:
         found: list[str] = []
         if number := len(self.all.events):
             found.append(
-                f"{number} events of the run are withheld: place and leaf hash are proven, "
-                "signature and data unchecked; claims among them would not be counted"
+                f"{number} events of the run are withheld: number and leaf hash are proven, "
+                "signature, type, place and data unchecked; a claim or an end among them "
+                "would not be counted"
             )
         if number := len(self.all.blobs):
             found.append(f"{number} blobs are withheld: their commitments are signed")

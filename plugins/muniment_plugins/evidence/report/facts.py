@@ -52,7 +52,7 @@ def after(record: RunReader, events: Events) -> Iterator[Section]:
         "Code": _code(record, events),
         "What models were asked, and said": _models(record, events),
         "Decisions": _decisions(record, events),
-        "Failures": _failures(events),
+        "Failures": _failures(record, events),
         "Effects and costs": _effects(record, events),
         "The run": _run(record, events),
     }
@@ -64,7 +64,7 @@ def after(record: RunReader, events: Events) -> Iterator[Section]:
 def _claims(record: RunReader, events: Events) -> Iterator[Block]:
     stated = _distinct(events, "claim.stated")
     if not stated:
-        yield {"say": "The run states no claim."}
+        yield {"say": f"The run states no claim{record.unseen}."}
     for one in stated[:_CALLS]:
         yield {"title": ["Claim ", at(one.seq, "id")]}
         rows: list[Row] = []
@@ -80,7 +80,7 @@ def _claims(record: RunReader, events: Events) -> Iterator[Block]:
 def _verdicts(record: RunReader, events: Events) -> Iterator[Block]:
     reached = _of(events, "verdict.reached")
     if not reached:
-        yield {"say": "The run reached no verdict."}
+        yield {"say": f"The run reached no verdict{record.unseen}."}
     for one in reached[:_CALLS]:
         where = [" under ", head(one.seq, "scope")] if one.scope else []
         said = (
@@ -145,7 +145,7 @@ def _decisions(record: RunReader, events: Events) -> Iterator[Block]:
         yield from limited(rows, _MORE)
 
 
-def _failures(events: Events) -> Iterator[Block]:
+def _failures(record: RunReader, events: Events) -> Iterator[Block]:
     bad = [one for one in events if one.type.endswith(_BAD)]
     rows: list[Row] = []
     for one in bad:
@@ -160,7 +160,8 @@ def _failures(events: Events) -> Iterator[Block]:
         rows.append([[head(one.seq, "type"), " ", *_place(one)], said])
     yield from limited(rows, _MORE)
     if not rows:
-        yield {"say": "No event of the run says that something failed."}
+        what = f"No event of the run says that something failed{record.unseen}."
+        yield {"say": what}
 
 
 def _effects(record: RunReader, events: Events) -> Iterator[Block]:
@@ -195,7 +196,7 @@ def _effects(record: RunReader, events: Events) -> Iterator[Block]:
     ]
     yield from limited(tokens, _MORE)
     if rows and not tokens:
-        yield {"say": "No outcome states how many tokens it took."}
+        yield {"say": f"No outcome states how many tokens it took{record.unseen}."}
 
 
 def _run(record: RunReader, events: Events) -> Iterator[Block]:
@@ -205,7 +206,10 @@ def _run(record: RunReader, events: Events) -> Iterator[Block]:
         ["name", at(started, "name")],
         ["started, as its writer claims", head(started, "time")],
         ["last event", [head(last, "type"), ", ", head(last, "time")]],
-        ["events", {"rule": "count", "run": record.run}],
+        [
+            "events that are shown" if record.unseen else "events",
+            {"rule": "count", "run": record.run},
+        ],
     ]
     stated = ("replay_of", "parent", "fork", "program", "params", "labels")
     for name in (*stated, "environment"):

@@ -31,6 +31,7 @@ from urllib.parse import unquote
 
 from muniment.encoding.canonical import parse
 from muniment.errors import ErasedError, UsageError
+from muniment.formats.evidence import NOTHING
 from muniment.formats.statement import BlobRef
 from muniment.keys.ed25519 import PublicKey
 from muniment_plugins.evidence.bundle_reader import (
@@ -135,6 +136,14 @@ class RunReader:
         """Yield the events that pass, up to the checkpoint."""
         return self.ledger.events(type=type, run=run, series=series, to_seq=self.size)
 
+    @property
+    def unseen(self) -> str:
+        """What follows words on absence, if events of the run are withheld."""
+        hidden = len(getattr(self.ledger, "withheld", NOTHING).events)
+        return (
+            f", as far as is shown here: {hidden} events are withheld" if hidden else ""
+        )
+
     def look(self, event: int, path: str) -> JsonValue:
         """Return what *path* leads to in the data of *event*.
 
@@ -156,6 +165,9 @@ class RunReader:
         except ErasedError:
             return Quote("erased", ERASED, marks)
         except NotInBundle as error:
+            path = str(citation.get("path", ""))
+            if form == "path" and path.count("/") == 1 and "~" not in path:
+                return Quote(json.dumps(path[1:]), shown(path[1:], form), marks)
             told = WITHHELD if isinstance(error, WithheldFromBundle) else ABSENT
             return Quote(told, told, marks)
         told = json.dumps(value, sort_keys=True, separators=(",", ":"))

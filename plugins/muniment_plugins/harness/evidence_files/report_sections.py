@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, cast
 
 from muniment.errors import CannotTellError, ErasedError
+from muniment.formats.evidence import NOTHING
 from muniment.formats.lifecycle import STARTED
 from muniment.formats.series import series_key
 from muniment.formats.statement import BlobRef
@@ -108,7 +109,8 @@ def _rows(
     own.append({"event": started.seq, "head": "/time"})
     found = list(ledger.events(run=started.run, type=_VERDICT, to_seq=size))
     if not found:
-        yield [*own, "", "no verdict", "", ""]
+        hidden = is_this and getattr(ledger, "withheld", NOTHING).events
+        yield [*own, "", "none that is shown" if hidden else "no verdict", "", ""]
     for one in found:
         told = [
             _at(one.seq, name) if one.raw.get(name) is not None else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,10 +14,11 @@ import pytest
 from bundled import Bundles, evidence_plugins
 from every_kind import make
 from muniment import Run, verify_bundle
-from muniment.errors import UsageError
+from muniment.errors import EffectFailed, UsageError
 from muniment.formats.statement import BlobRef, Event
 from muniment.ledger import Ledger
 from muniment_plugins.evidence import open_bundle, write_bundle
+from muniment_plugins.evidence.bundle_reader import WithheldFromBundle
 from muniment_plugins.evidence.report.write import report_text
 from spoiled_bundles import read
 from standalone_program import exit_code_of
@@ -201,13 +203,84 @@ def test_a_pattern_that_matches_nothing(
 
 
 def test_an_effect_is_shown_as_a_whole(bundles: Bundles, tmp_path: Path) -> None:
-    """Its request alone would leave an outcome that nobody asked for, or none."""
-    made = write_bundle(
-        bundles.ledger, bundles.run, tmp_path / "half", disclose=["llm.requested"]
-    )
-    assert "llm.requested" in made.withheld
-    assert "llm.requested" not in made.shown
-    assert verify_bundle(tmp_path / "half", keys=[made.root]).exit_code == 0
+    """Its request alone would leave an outcome that nobody asked for, or none.
+
+    So a name of a part shows nothing, and is refused, as one is that is mistyped.
+    """
+    for part in ("llm.requested", "llm.completed/value"):
+        with pytest.raises(UsageError) as raised:
+            write_bundle(
+                bundles.ledger, bundles.run, tmp_path / "half", disclose=[part]
+            )
+        assert raised.value.rule == "evidence/disclose"
+        assert f"{part!r} shows nothing" in raised.value.message
+    both = ["llm.requested", "llm.completed"]
+    made = write_bundle(bundles.ledger, bundles.run, tmp_path / "whole", disclose=both)
+    assert made.shown["llm.requested"] == 1
+    assert verify_bundle(tmp_path / "whole", keys=[made.root]).exit_code == 0
+
+
+def test_an_effect_within_one_that_is_withheld(tmp_path: Path) -> None:
+    """It is withheld with the outer one; who named the inner one alone is told."""
+
+    def outer(run: Run) -> str:
+        def inner(_: object) -> str:
+            return str(run.effect("llm", {"model": "m"}, lambda _: "said"))
+
+        return str(run.effect("tool", {"name": "t"}, inner))
+
+    with Ledger.create(
+        tmp_path / "ledger.db", home=tmp_path / "home", plugins=evidence_plugins()
+    ) as ledger:
+        run = ledger.execute(outer).run_id
+        scopes = {one.scope for one in ledger.events(run=run, type="llm.*")}
+        assert scopes == {"@tool.1"}, scopes
+        with pytest.raises(UsageError) as raised:
+            write_bundle(ledger, run, tmp_path / "x", disclose=["llm.*"])
+        assert "'llm.*' shows nothing: llm.completed" in raised.value.message
+        write_bundle(ledger, run, tmp_path / "x", disclose=["llm.*", "tool.*"])
+
+
+def test_no_page_says_that_nothing_is_there(tmp_path: Path) -> None:
+    """What is withheld may be a verdict or a failure: absence is said of what is shown."""
+    absent = ("states no claim", "reached no verdict", "says that something failed")
+
+    def verdict(run: Run) -> None:
+        reached = {"hypothesis": "h", "verifier": "v", "passed": True, "result": 1}
+        run.record("verdict.reached", reached)
+        with suppress(EffectFailed):
+            run.effect("tool", {"name": "t"}, lambda _: 1 / 0)
+
+    with Ledger.create(
+        tmp_path / "ledger.db", home=tmp_path / "home", plugins=evidence_plugins()
+    ) as ledger:
+        done = ledger.execute(verdict)
+        kinds = {one.type for one in ledger.events(run=done.run_id)}
+        assert {"verdict.reached", "tool.failed"} <= kinds, done
+        write_bundle(ledger, done.run_id, tmp_path / "part", disclose=[])
+        hidden = {
+            one.type: one.seq
+            for one in ledger.events(run=done.run_id)
+            if one.type in ("verdict.reached", "tool.failed")
+        }
+    with open_bundle(tmp_path / "part", evidence_plugins()) as bundle:
+        page = report_text(bundle, bundle.run)
+        for words in absent:
+            told = f"{words}, as far as is shown here: 3 events are withheld."
+            assert told in page, words
+        assert "events that are shown" in page
+        for seq in hidden.values():
+            with pytest.raises(WithheldFromBundle):
+                bundle.event(seq)
+    view = json.loads((tmp_path / "part" / "run.json").read_text())
+    assert view["withheld"] == {"blobs": 0, "events": 3}
+
+
+def test_a_withheld_field_keeps_its_name(bundles: Bundles) -> None:
+    """A page says of which field the content is withheld."""
+    with open_bundle(bundles.redacted, evidence_plugins()) as bundle:
+        page = report_text(bundle, bundle.run)
+    assert 'data-as="path">withheld</data>' not in page
 
 
 def test_a_raw_bundle_is_not_redacted(bundles: Bundles, tmp_path: Path) -> None:

@@ -152,3 +152,36 @@ def test_each_lie(what: str, ledger: Ledger, tmp_path: Path) -> None:
     report = verify_bundle(tmp_path / "lie", keys=[root])
     code, said = exit_code_of(tmp_path / "lie", root)
     assert (report.exit_code, code) == (1, 1), (said, report.findings)
+
+
+def places_exchanged(events: list[WithheldEvent]) -> list[WithheldEvent]:
+    """Give two events each other's place."""
+    first = events[0]
+    at, other = next(
+        (number, one) for number, one in enumerate(events) if one.scope != first.scope
+    )
+    events[0] = replace(first, scope=other.scope, ordinal=other.ordinal)
+    events[at] = replace(other, scope=first.scope, ordinal=first.ordinal)
+    return events
+
+
+WORDS: dict[str, Lie] = {
+    "places exchanged": told(places_exchanged),
+    "another ordinal": told(
+        lambda events: [*events[:-1], replace(events[-1], ordinal=77)]
+    ),
+}
+
+
+@pytest.mark.parametrize("what", WORDS)
+def test_places_are_the_word_of_the_writer(
+    what: str, ledger: Ledger, tmp_path: Path
+) -> None:
+    """Root and counts are the same; so no verifier says that places were checked."""
+    root = written(ledger, tmp_path / "lie", WORDS[what])
+    report = verify_bundle(tmp_path / "lie", keys=[root])
+    code, said = exit_code_of(tmp_path / "lie", root)
+    assert (report.exit_code, code) == (0, 0), (said, report.findings)
+    assert "number and leaf hash are proven" in str(report.notes)
+    assert "signature, type, place and data unchecked" in str(report.notes)
+    assert "not checked: " in said
