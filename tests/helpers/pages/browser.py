@@ -9,7 +9,7 @@
             assert serious(page) == []             # axe-core
             page.view.screenshot(path="dark.png", full_page=True)
 
-The fixture ``browser`` is one Chromium for all tests of a process. Rules:
+The fixture ``browser`` is one Chromium for the tests of a file. Rules:
 
 - The browser is Debian's, by `make browser`; without it a test is skipped by name.
 - A page that asks for anything but its own file fails the test, also if nothing answers.

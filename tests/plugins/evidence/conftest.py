@@ -15,9 +15,12 @@ if TYPE_CHECKING:
     from browser import Browser
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Lend one browser to all tests of a process; each page has a profile of its own."""
+    """Lend one browser to the tests of a file; each page has a profile of its own.
+
+    No longer: while Playwright runs, no test of the process can run a loop.
+    """
     from browser import chromium  # noqa: PLC0415 - most tests open no page
 
     with chromium() as one:
