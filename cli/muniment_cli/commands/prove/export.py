@@ -53,21 +53,16 @@ def command(
     view: it signs nothing, and whoever gets it cannot verify it. The evidence is the
     bundle (`muniment bundle`), from which an export can be written, too.
     """
-    from muniment.errors import UsageError
     from muniment_plugins.evidence import open_bundle
 
-    if as_json and output is None:
-        raise UsageError(
-            "--json says what was written, and stdout gets the export",
-            rule="cli/output",
-            remedy="name a file with -o",
-        )
     if is_bundle(Path(run)):
         with open_bundle(Path(run)) as bundle:
+            _require_output(output, as_json=as_json)
             chosen = bundle.run
             data = bundle.plugins.exporter(form)(bundle, chosen)
     else:
         with session.open() as ledger:
+            _require_output(output, as_json=as_json)
             chosen = ledger.run_id(run)
             data = _of_ledger(ledger, chosen, form)
     if output is None:
@@ -81,6 +76,17 @@ def command(
     told = [("export", str(output)), ("format", form), ("run", chosen)]
     fields([*told, ("size", f"{len(data):,} bytes")])
     return 0
+
+
+def _require_output(output: Path | None, *, as_json: bool) -> None:
+    from muniment.errors import UsageError
+
+    if as_json and output is None:
+        raise UsageError(
+            "--json says what was written, and stdout gets the export",
+            rule="cli/output",
+            remedy="name a file with -o",
+        )
 
 
 def _of_ledger(ledger: Ledger, run: str, form: str) -> bytes:
