@@ -11,7 +11,7 @@ Rules:
   key and interval, signature, ordinals, decisions, root and counts of the run.
 - Data of kernel types, public digests, references to blobs and, between neighbours, the
   chain are judged as in the pass over a log.
-- Of an event that is withheld, place and leaf hash are counted; nothing else is known.
+- Of an event that is withheld, leaf hash and claimed place are counted; nothing else is known.
 - The file has the events of one run, those about keys, the answers to the run's
   questions and the erasures of its blobs, in the order of the log, and no other.
 """
