@@ -65,28 +65,37 @@ class Order(TypedDict):
 
 def main(heard: int, told: int) -> None:
     """Take one order from the pipe *heard*, and report the result to the pipe *told*."""
+    # imported before there is a limit: what says that memory lacks needs some, too
+    from muniment_cli.replay import memory, refusals
+
     for pipe in (heard, told):
         os.set_inheritable(pipe, False)
     try:
         order = cast("Order", receive(heard))
         record = receive_bytes(heard)
-        os.dup2(2, 1)
-        send(told, ["layers", _layers(order)])
-        if receive(heard) != ["go"]:
-            return
     except (BrokenPipeError, EOFError):
         return  # the parent refused, and says why
+    os.dup2(2, 1)
     try:
-        _run(order, record, _Pipe(heard, told))
+        send(told, ["layers", _layers(order)])
+        if _may_go(heard):
+            _run(order, record, _Pipe(heard, told))
     except KeyboardInterrupt:
         _end_command(order)
         os._exit(130)  # the parent was interrupted too, and says so
     except Exception as error:  # noqa: BLE001 - the parent says it in one line
-        from muniment_cli.replay.memory import named
-        from muniment_cli.replay.refusals import said
+        try:
+            _flush()
+            better = memory.named(error, order["memory"], order["run"])
+            send(told, ["refused", refusals.said(better)])
+        except (MemoryError, SystemError, BrokenPipeError):
+            os._exit(1)  # the parent says that --memory may be too little, or is gone
 
-        _flush()
-        send(told, ["refused", said(named(error, order["memory"], order["run"]))])
+
+def _may_go(heard: int) -> bool:
+    with suppress(EOFError):  # the parent refused, and says why
+        return receive(heard) == ["go"]
+    return False
 
 
 def _end_command(order: Order) -> None:

@@ -18,6 +18,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from muniment.errors import CannotTellError, MunimentError, printable
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -28,6 +30,8 @@ _CONTAINER = (
     Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
 )
 _MIB = 1 << 20
+_ARENA = 2 * _MIB
+"""An arena of Python's allocator, with what is mapped beside it (Objects/obmalloc.c)."""
 _UNMAPPED = re.compile("failed to map|annot (allocate|map|create|make)")
 """What the dynamic linker says of a library for which there is no memory."""
 
@@ -59,17 +63,34 @@ def beyond(mib: int) -> str:
 
 
 def named(error: Exception, mib: int, run: str) -> Exception:
-    """Return *error*, or a better one if *mib* are too few even for replaying."""
-    if not mib or not any(_is_of_memory(one) for one in _all_of(error)):
-        return error
-    from muniment.errors import CannotTellError
+    """Return *error*, or a better one if *mib* are too few even for replaying.
 
+    Where memory lacks, Python may raise anything: its parser raises a `SyntaxError`. So an
+    error of no known kind counts, too, once all memory was taken; it is named.
+    """
+    known = any(_is_of_memory(one) for one in _all_of(error))
+    if not mib or not (known or (not isinstance(error, MunimentError) and _is_full())):
+        return error
+    what = "" if known else f" ({type(error).__name__}: {printable(error)})"
     return CannotTellError(
-        f"{mib:,} MiB of memory are too little to replay it",
+        f"{mib:,} MiB of memory are too little to replay it{what}",
         rule="replay/starved",
         place=f"run {run}",
         remedy="give it more with --memory MIB",
     )
+
+
+def _is_full() -> bool:
+    """Tell whether this process once held its limit, but for one of Python's arenas."""
+    try:
+        import resource  # no other system has it, or a limit
+
+        status = Path("/proc/self/status").read_text("utf-8")
+        peak = int(status.partition("VmPeak:")[2].split()[0]) << 10
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    except (OSError, MemoryError, ImportError, IndexError):
+        return True
+    return limit - peak < _ARENA
 
 
 def _all_of(error: BaseException) -> Iterator[BaseException]:

@@ -11,9 +11,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from muniment.errors import (
+    CannotTellError,
+    MunimentError,
+    RefusedError,
+    UsageError,
+    WrongError,
+    printable,
+)
+
 if TYPE_CHECKING:
     from muniment.encoding.canonical import JsonValue
-    from muniment.errors import MunimentError
 
 __all__ = ["refusal", "said"]
 
@@ -23,8 +31,6 @@ _LONGEST = 4000
 
 def said(error: Exception) -> dict[str, JsonValue]:
     """Return *error* as JSON."""
-    from muniment.errors import MunimentError, printable
-
     if isinstance(error, MunimentError):
         known: dict[str, JsonValue] = {name: getattr(error, name) for name in _NAMES}
         return {**known, "exit_code": error.exit_code}
@@ -39,8 +45,6 @@ def said(error: Exception) -> dict[str, JsonValue]:
 
 def refusal(told: Mapping[str, object]) -> MunimentError:
     """Return the error from which `said` made *told*; by default *cannot tell*."""
-    from muniment.errors import CannotTellError, RefusedError, UsageError, WrongError
-
     kinds: dict[object, type[MunimentError]] = {
         1: WrongError,
         2: UsageError,
