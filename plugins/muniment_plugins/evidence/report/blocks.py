@@ -24,14 +24,15 @@ if TYPE_CHECKING:
     from muniment.encoding.canonical import JsonValue
     from muniment_plugins.evidence.report.record import RunReader
 
-__all__ = ["Block", "Piece", "Row", "Section", "at", "head", "leaves", "limited"]
+__all__ = ["ROWS", "Block", "Piece", "Row", "Section", "at", "head", "leaves", "limited"]
 
 Piece: TypeAlias = Union[str, Citation, "Sequence[Piece]"]
 Block: TypeAlias = Mapping[str, object]
 Section: TypeAlias = Mapping[str, object]
 Row: TypeAlias = "list[Piece]"
 
-_ROWS = 60
+ROWS = 60
+"""How many facts of one kind a page shows."""
 _LEAVES = 24
 _PATH = 300
 """How long the path to a value may be; what is deeper is shown as one value."""
@@ -52,8 +53,8 @@ def head(event: int, *names: str) -> Citation:
 def limited(rows: list[Row], more: str) -> Iterator[Block]:
     """Yield *rows* as facts, and *more* if not all of them are shown."""
     if rows:
-        yield {"facts": rows[:_ROWS]}
-    if len(rows) > _ROWS:
+        yield {"facts": rows[:ROWS]}
+    if len(rows) > ROWS:
         yield {"say": f"There is more of this than a page should hold: {more}"}
 
 

@@ -2,17 +2,19 @@
 
 Rules: each section says what is there, that there is more, or that nothing is; a section
 without content is left out where nobody would look for it. What belongs to one plugin's
-events is said by that plugin, through the hook ``report_sections``.
+events is said by that plugin, through the hook ``report_sections``. No section keeps more
+events than it shows: a run may have many.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from muniment.formats.lifecycle import ENDS
 from muniment_plugins.evidence.report.blocks import (
+    ROWS,
     Block,
     Piece,
     Row,
@@ -40,29 +42,29 @@ _BAD = (".failed", ".refused", ".unjudged", "run.interrupted", "run.canceled")
 _SAID = ("rule", "error_type", "message", "reason", "hypothesis", "plugin")
 
 
-def before(record: RunReader, events: Events) -> Iterator[Section]:
+def before(record: RunReader) -> Iterator[Section]:
     """Yield what readers want first: what was claimed, and what came of it."""
-    yield {"title": "What was claimed", "blocks": [*_claims(record, events)]}
-    yield {"title": "Verdicts", "blocks": [*_verdicts(record, events)]}
+    yield {"title": "What was claimed", "blocks": [*_claims(record)]}
+    yield {"title": "Verdicts", "blocks": [*_verdicts(record)]}
 
 
-def after(record: RunReader, events: Events) -> Iterator[Section]:
+def after(record: RunReader) -> Iterator[Section]:
     """Yield the rest of the run: code, calls, decisions, failures, costs, result."""
     sections = {
-        "Code": _code(record, events),
-        "What models were asked, and said": _models(record, events),
-        "Decisions": _decisions(record, events),
-        "Failures": _failures(record, events),
-        "Effects and costs": _effects(record, events),
-        "The run": _run(record, events),
+        "Code": _code(record),
+        "What models were asked, and said": _models(record),
+        "Decisions": _decisions(record),
+        "Failures": _failures(record),
+        "Effects and costs": _effects(record),
+        "The run": _run(record),
     }
     for title, blocks in sections.items():
         if held := list(blocks):
             yield {"title": title, "blocks": held}
 
 
-def _claims(record: RunReader, events: Events) -> Iterator[Block]:
-    stated = _distinct(events, "claim.stated")
+def _claims(record: RunReader) -> Iterator[Block]:
+    stated = _distinct(record, "claim.stated")
     if not stated:
         yield {"say": f"The run states no claim{record.unseen}."}
     for one in stated[:_CALLS]:
@@ -77,8 +79,8 @@ def _claims(record: RunReader, events: Events) -> Iterator[Block]:
         yield {"say": f"There are more claims: {_MORE}"}
 
 
-def _verdicts(record: RunReader, events: Events) -> Iterator[Block]:
-    reached = _of(events, "verdict.reached")
+def _verdicts(record: RunReader) -> Iterator[Block]:
+    reached = _first(record, "verdict.reached")
     if not reached:
         yield {"say": f"The run reached no verdict{record.unseen}."}
     for one in reached[:_CALLS]:
@@ -101,9 +103,9 @@ def _verdicts(record: RunReader, events: Events) -> Iterator[Block]:
         yield {"say": f"There are more verdicts: {_MORE}"}
 
 
-def _code(record: RunReader, events: Events) -> Iterator[Block]:
-    attempts = _distinct(events, "synthesis.attempted")
-    bounds = _distinct(events, "spec.issued")
+def _code(record: RunReader) -> Iterator[Block]:
+    attempts = _distinct(record, "synthesis.attempted")
+    bounds = _distinct(record, "spec.issued")
     for one in bounds[:_CALLS]:
         yield {"title": "What code was allowed"}
         rows = [row for name in one.raw for row in leaves(record, one.seq, name)]
@@ -119,8 +121,8 @@ def _code(record: RunReader, events: Events) -> Iterator[Block]:
         yield {"say": f"There are more programs: {_MORE}"}
 
 
-def _models(record: RunReader, events: Events) -> Iterator[Block]:
-    calls = _of(events, *_LLM)
+def _models(record: RunReader) -> Iterator[Block]:
+    calls = _first(record, *_LLM, most=2 * _CALLS)
     for one in calls[: 2 * _CALLS]:
         asked = one.type == _LLM[0]
         words = "Asked" if asked else "Answered"
@@ -138,15 +140,18 @@ def _models(record: RunReader, events: Events) -> Iterator[Block]:
         yield {"say": ["These are the first of ", count, f" calls. {_MORE}"]}
 
 
-def _decisions(record: RunReader, events: Events) -> Iterator[Block]:
-    for one in _of(events, "decision.asked", "decision.reached"):
+def _decisions(record: RunReader) -> Iterator[Block]:
+    asked = _first(record, "decision.asked", "decision.reached")
+    for one in asked[:_CALLS]:
         yield {"title": [head(one.seq, "type"), " ", *_place(one)]}
         rows = [row for name in one.raw for row in leaves(record, one.seq, name)]
         yield from limited(rows, _MORE)
+    if len(asked) > _CALLS:
+        yield {"say": f"There are more decisions: {_MORE}"}
 
 
-def _failures(record: RunReader, events: Events) -> Iterator[Block]:
-    bad = [one for one in events if one.type.endswith(_BAD)]
+def _failures(record: RunReader) -> Iterator[Block]:
+    bad = _first(record, *(f"*{one}" for one in _BAD), most=ROWS)
     rows: list[Row] = []
     for one in bad:
         said: list[Piece] = []
@@ -164,32 +169,25 @@ def _failures(record: RunReader, events: Events) -> Iterator[Block]:
         yield {"say": what}
 
 
-def _effects(record: RunReader, events: Events) -> Iterator[Block]:
-    kinds = Counter(
-        one.type.removesuffix(".requested")
-        for one in events
-        if one.type.endswith(".requested")
-    )
-    first = {one.type: one for one in reversed(events)}
+def _effects(record: RunReader) -> Iterator[Block]:
+    first: dict[str, int] = {}
+    told: set[tuple[str, str]] = set()
+    for one in record.events(run=record.run, type="*.requested,*.completed,*.failed"):
+        first.setdefault(one.type, one.seq)
+        told |= {(one.type, name) for name in _TOKENS if name in _usage(one)}
+    kinds = [one.removesuffix(".requested") for one in first if one.endswith("ted")]
     ends = ("requested", "completed", "failed")
     rows = [
         [
-            head(first[f"{kind}.requested"].seq, "type"),
+            head(first[f"{kind}.requested"], "type"),
             *(_count(record, f"{kind}.{end}") for end in ends),
             _sum(record, f"{kind}.completed", "duration_us"),
         ]
         for kind in sorted(kinds)
+        if f"{kind}.requested" in first
     ]
     if rows:
         yield {"table": {"head": ["first as", *ends, "microseconds"], "rows": rows}}
-    told = {
-        (one.type, name)
-        for one in events
-        if isinstance(about := one.raw.get("about"), dict)
-        and isinstance(usage := about.get("usage"), dict)
-        for name in _TOKENS
-        if name in usage
-    }
     tokens: list[Row] = [
         [name.replace("_", " "), _sum(record, kind, "about", "usage", name)]
         for kind, name in sorted(told)
@@ -199,13 +197,19 @@ def _effects(record: RunReader, events: Events) -> Iterator[Block]:
         yield {"say": f"No outcome states how many tokens it took{record.unseen}."}
 
 
-def _run(record: RunReader, events: Events) -> Iterator[Block]:
-    started, last = events[0].seq, events[-1].seq
+def _usage(event: Event) -> Mapping[str, object]:
+    about = event.raw.get("about")
+    usage = about.get("usage") if isinstance(about, dict) else None
+    return usage if isinstance(usage, dict) else {}
+
+
+def _run(record: RunReader) -> Iterator[Block]:
+    first, last = record.started, record.last
     rows: list[Row] = [
-        ["run", head(started, "run")],
-        ["name", at(started, "name")],
-        ["started, as its writer claims", head(started, "time")],
-        ["last event", [head(last, "type"), ", ", head(last, "time")]],
+        ["run", head(first.seq, "run")],
+        ["name", at(first.seq, "name")],
+        ["started, as its writer claims", head(first.seq, "time")],
+        ["last event", [head(last.seq, "type"), ", ", head(last.seq, "time")]],
         [
             "events that are shown" if record.unseen else "events",
             {"rule": "count", "run": record.run},
@@ -213,26 +217,34 @@ def _run(record: RunReader, events: Events) -> Iterator[Block]:
     ]
     stated = ("replay_of", "parent", "fork", "program", "params", "labels")
     for name in (*stated, "environment"):
-        if events[0].raw.get(name):
-            rows += leaves(record, started, name)
-    for one in events:
-        if one.type in ENDS and one.raw.get("result") is not None:
+        if first.raw.get(name):
+            rows += leaves(record, first.seq, name)
+    ends = _first(record, *sorted(ENDS), most=ROWS)
+    for one in ends:
+        if one.raw.get("result") is not None:
             rows += leaves(record, one.seq, "result")
     yield from limited(rows, _MORE)
-    if not any(one.type in ENDS for one in events):
+    if not ends:
         yield {"say": "The run has no end: it was cut off, or still runs."}
 
 
-def _of(events: Iterable[Event], *types: str) -> Events:
-    return [one for one in events if one.type in types]
+def _first(record: RunReader, *types: str, most: int = _CALLS) -> Events:
+    """Return the first events of these types, and one more if there are more."""
+    found = record.events(run=record.run, type=",".join(types))
+    return list(islice(found, most + 1))
 
 
-def _distinct(events: Events, kind: str) -> Events:
-    """Return the events of a type, each content once, at its first place."""
+def _distinct(record: RunReader, kind: str) -> Events:
+    """Return the events of a type, each content once, at its first place.
+
+    If there are more than a page shows, there is one more than that.
+    """
     found: dict[str, Event] = {}
-    for one in _of(events, kind):
+    for one in record.events(run=record.run, type=kind):
         data = {**one.raw, "attempt": None}
         found.setdefault(repr(sorted(data.items())), one)
+        if len(found) > _CALLS:
+            break
     return list(found.values())
 
 

@@ -12,13 +12,12 @@ from muniment_plugins.evidence.standalone.one_file import one_file
 
 if TYPE_CHECKING:
     from muniment.encoding.canonical import JsonValue
-    from muniment.formats.statement import Event
     from muniment_plugins.evidence.report.record import RunReader
 
 __all__ = ["proof"]
 
 
-def proof(record: RunReader, events: list[Event]) -> Iterator[Section]:
+def proof(record: RunReader) -> Iterator[Section]:
     """Yield what was verified when this was written, and what a reader can verify."""
     genesis = record.event(0)
     keys = cast("list[JsonValue]", genesis.raw["keys"])
@@ -27,19 +26,17 @@ def proof(record: RunReader, events: list[Event]) -> Iterator[Section]:
         for number, one in enumerate(keys)
         if isinstance(one, dict) and "root" in str(one.get("roles"))
     ]
-    signers: dict[bytes, Event] = {}
-    for one in events:
-        signers.setdefault(one.key, one)
+    signers: dict[bytes, int] = {}
+    for one in record.events(run=record.run):
+        signers.setdefault(one.key, one.seq)
     rows: list[Row] = [
         ["integrity of the run", {"rule": "verify", "of": "integrity"}],
         ["completeness of the run", {"rule": "verify", "of": "completeness"}],
-        ["ledger", head(events[0].seq, "ledger")],
+        ["ledger", head(record.started.seq, "ledger")],
         ["checkpoint over", [{"rule": "checkpoint", "of": "size"}, " events"]],
         ["root of their tree", {"rule": "checkpoint", "of": "root"}],
     ]
-    rows.extend(
-        ["key that signed the run", head(one.seq, "key")] for one in signers.values()
-    )
+    rows.extend(["key that signed the run", head(one, "key")] for one in signers.values())
     rows.extend(["fingerprint of the root", root] for root in roots)
     yield {"title": "Proof", "blocks": [{"facts": rows}, *_meaning()]}
     yield {"title": "Check it without its sender", "blocks": [*_check(roots)]}

@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from hashlib import sha256
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 from urllib.parse import quote as url_quote
 from urllib.parse import unquote
 
@@ -123,6 +123,7 @@ class RunReader:
         self.ledger = ledger
         self.run = run
         self.size = size
+        self._ends: dict[str, Event] = {}
         self.event = lru_cache(maxsize=256)(self._event)
         self.data = lru_cache(maxsize=16)(self._data)
         self.verified = lru_cache(maxsize=1)(self._verified)
@@ -137,12 +138,28 @@ class RunReader:
         return self.ledger.events(type=type, run=run, series=series, to_seq=self.size)
 
     @property
+    def started(self) -> Event:
+        """The first event of the run."""
+        return self._outermost("asc")
+
+    @property
+    def last(self) -> Event:
+        """The last event of the run, up to the checkpoint."""
+        return self._outermost("desc")
+
+    def _outermost(self, order: Literal["asc", "desc"]) -> Event:
+        if order not in self._ends:
+            found = self.ledger.events(
+                run=self.run, to_seq=self.size, order=order, limit=1
+            )
+            (self._ends[order],) = found
+        return self._ends[order]
+
+    @property
     def unseen(self) -> str:
         """What follows words on absence, if events of the run are withheld."""
-        hidden = len(getattr(self.ledger, "withheld", NOTHING).events)
-        return (
-            f", as far as is shown here: {hidden} events are withheld" if hidden else ""
-        )
+        hidden = getattr(self.ledger, "withheld", NOTHING).events
+        return ", as far as is shown here: some events are withheld" if hidden else ""
 
     def look(self, event: int, path: str) -> JsonValue:
         """Return what *path* leads to in the data of *event*.

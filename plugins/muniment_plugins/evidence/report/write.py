@@ -95,17 +95,16 @@ def _record(ledger: Source, run: str) -> RunReader:
 
 
 def _sections(record: RunReader) -> Iterator[Section]:
-    events = list(record.events(run=record.run))
     if isinstance(record.ledger, BundleReader):
         yield _of_bundle(record.ledger)
-    yield from before(record, events)
+    yield from before(record)
     asked = record.ledger.plugins.ask(
         "report_sections", ledger=record.ledger, run=record.run, size=record.size
     )
     for _, sections in asked:
         yield from cast("Iterable[Section]", sections or ())
-    yield from after(record, events)
-    yield from proof(record, events)
+    yield from after(record)
+    yield from proof(record)
 
 
 def _of_bundle(bundle: BundleReader) -> Section:
