@@ -24,7 +24,17 @@ if TYPE_CHECKING:
     from muniment.encoding.canonical import JsonValue
     from muniment_plugins.evidence.report.record import RunReader
 
-__all__ = ["ROWS", "Block", "Piece", "Row", "Section", "at", "head", "leaves", "limited"]
+__all__ = [
+    "ROWS",
+    "Block",
+    "Piece",
+    "Row",
+    "Section",
+    "at",
+    "head",
+    "leaves",
+    "limited",
+]
 
 Piece: TypeAlias = Union[str, Citation, "Sequence[Piece]"]
 Block: TypeAlias = Mapping[str, object]

@@ -24,13 +24,14 @@ from typing import TYPE_CHECKING, cast
 
 from muniment.encoding.visible import clean
 from muniment.errors import CannotTellError, MunimentError
+from muniment.verification.page.quotes import plain
+from muniment.verification.page.wording import ABSENT, WITHHELD
 from muniment.verification.report import MALFORMED
 from muniment_plugins.evidence.report.html import is_on_a_line, left
 from muniment_plugins.evidence.report.markdown_pages import read_markdown
 from muniment_plugins.evidence.report.pages import Cited, Page, read_html
-from muniment_plugins.evidence.report.record import Quote, RunReader, Source, plain
+from muniment_plugins.evidence.report.record import Quote, RunReader, Source
 from muniment_plugins.evidence.report.whole import first_change
-from muniment_plugins.evidence.report.wording import ABSENT, WITHHELD
 from muniment_plugins.evidence.selection import size_of
 
 if TYPE_CHECKING:

@@ -9,15 +9,23 @@ Rules:
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from html import escape
 from typing import TYPE_CHECKING, cast
 
 from muniment.encoding.visible import clean
 from muniment.errors import UsageError
-from muniment_plugins.evidence.report.record import as_ascii, plain
+from muniment.verification.page.frame import (
+    AXIS,
+    EDGE,
+    PAGE_END,
+    WIDE,
+    WIDTH,
+    opening,
+    page_head,
+    says_a_number,
+)
+from muniment.verification.page.quotes import as_ascii, plain
 from muniment_plugins.evidence.report.style import STYLE
 
 if TYPE_CHECKING:
@@ -25,42 +33,9 @@ if TYPE_CHECKING:
     from muniment_plugins.evidence.report.blocks import Block, Piece, Section
     from muniment_plugins.evidence.report.record import Citation, Quote, RunReader
 
-__all__ = [
-    "AXIS",
-    "CLOSING",
-    "HEAD",
-    "TITLE",
-    "WIDE",
-    "as_html",
-    "dot",
-    "is_on_a_line",
-    "left",
-    "opening",
-    "quoted",
-]
+__all__ = ["HEAD", "as_html", "dot", "is_on_a_line", "left", "quoted"]
 
-TITLE = "Evidence report"
-_WIDTH, _EDGE = 360, 8
-_DIGEST = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
-_POLICY = (
-    f"default-src 'none'; style-src 'sha256-{_DIGEST}'; "
-    "base-uri 'none'; form-action 'none'"
-)
-HEAD = (
-    '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-    f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
-    '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-    '<meta name="referrer" content="no-referrer">\n'
-    '<meta name="color-scheme" content="light dark">\n'
-    f"<title>{TITLE}</title>\n<style>{STYLE}</style>\n</head>\n"
-)
-AXIS = (
-    f'<svg viewBox="0 0 {_WIDTH} 20" role="img" aria-label="one dot each">'
-    f'<line x1="0" x2="{_WIDTH}" y1="10" y2="10"/>'
-)
-WIDE = '<div class="wide" role="group" aria-label="Table" tabindex="0">'
-"""Around a table: on a phone it scrolls, by keyboard, too."""
-CLOSING = "</main>\n</body>\n</html>\n"
+HEAD = page_head(STYLE)
 
 
 def as_html(record: RunReader, sections: Iterable[Section]) -> Iterator[str]:
@@ -68,19 +43,11 @@ def as_html(record: RunReader, sections: Iterable[Section]) -> Iterator[str]:
     yield HEAD
     yield opening(record.run, record.size)
     for section in sections:
-        yield f"<section>\n<h2>{escape(clean(section['title']))}</h2>\n"
+        yield f"<section>\n<h2>{_words(str(section['title']))}</h2>\n"
         for block in cast("list[Block]", section["blocks"]):
             yield from _block(record, block)
         yield "</section>\n"
-    yield CLOSING
-
-
-def opening(run: str, size: int | str) -> str:
-    """Return what follows the head: which run the page is about, and how far it reads."""
-    return (
-        f'<body data-run="{escape(run)}" data-size="{size}">\n<main>\n'
-        f"<h1>{TITLE}</h1>\n"
-    )
+    yield PAGE_END
 
 
 def quoted(quote: Quote) -> str:
@@ -101,7 +68,7 @@ def dot(quote: Quote, at: str) -> str:
 def left(value: float, low: float, high: float) -> str:
     """Return how far from the left edge of a picture the dot of *value* is."""
     share = 0.5 if high <= low else (value - low) / (high - low)
-    return f"{_EDGE + share * (_WIDTH - 2 * _EDGE):.1f}"
+    return f"{EDGE + share * (WIDTH - 2 * EDGE):.1f}"
 
 
 def _block(record: RunReader, block: Block) -> Iterator[str]:
@@ -176,10 +143,21 @@ def is_on_a_line(value: JsonValue) -> bool:
 
 def _inline(record: RunReader, piece: Piece) -> str:
     if isinstance(piece, str):
-        return escape(clean(piece))
+        return _words(piece)
     if not isinstance(piece, Mapping):
         return "".join(_inline(record, one) for one in piece)
     return quoted(record.quote(piece))
+
+
+def _words(text: str) -> str:
+    if says_a_number(text):
+        raise UsageError(
+            "the words of a section say a number, which nobody could compare",
+            rule="report/number",
+            place=clean(text[:80]),
+            remedy="cite the value: with its event and path, or with a rule",
+        )
+    return escape(clean(text))
 
 
 def _marks(marks: Mapping[str, str]) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, cast
 
 from muniment.encoding.visible import clean
-from muniment_plugins.evidence.report.html import TITLE
+from muniment.verification.page.frame import TITLE
 
 if TYPE_CHECKING:
     from muniment_plugins.evidence.report.blocks import Block, Piece, Section

@@ -14,16 +14,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from muniment_plugins.evidence.report.markdown import ACTS, PLAIN, opening, quoted
-from muniment_plugins.evidence.report.pages import MOST_STRAYS, Cited, Page, Stray
-from muniment_plugins.evidence.report.record import as_written
-from muniment_plugins.evidence.report.wording import (
+from muniment.verification.page.wording import (
     ABSENT,
     ERASED,
     VERDICTS,
     WITHHELD,
     shown,
 )
+from muniment_plugins.evidence.report.markdown import ACTS, PLAIN, opening, quoted
+from muniment_plugins.evidence.report.pages import MOST_STRAYS, Cited, Page, Stray
+from muniment_plugins.evidence.report.record import as_written
 
 if TYPE_CHECKING:
     from muniment.encoding.canonical import JsonValue

@@ -36,7 +36,9 @@ def proof(record: RunReader) -> Iterator[Section]:
         ["checkpoint over", [{"rule": "checkpoint", "of": "size"}, " events"]],
         ["root of their tree", {"rule": "checkpoint", "of": "root"}],
     ]
-    rows.extend(["key that signed the run", head(one, "key")] for one in signers.values())
+    rows.extend(
+        ["key that signed the run", head(one, "key")] for one in signers.values()
+    )
     rows.extend(["fingerprint of the root", root] for root in roots)
     yield {"title": "Proof", "blocks": [{"facts": rows}, *_meaning()]}
     yield {"title": "Check it without its sender", "blocks": [*_check(roots)]}

@@ -19,14 +19,10 @@ from __future__ import annotations
 
 import base64
 import json
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from fractions import Fraction
 from functools import lru_cache
-from hashlib import sha256
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
-from urllib.parse import quote as url_quote
 from urllib.parse import unquote
 
 from muniment.encoding.canonical import parse
@@ -34,12 +30,21 @@ from muniment.errors import ErasedError, UsageError
 from muniment.formats.evidence import NOTHING
 from muniment.formats.statement import BlobRef
 from muniment.keys.ed25519 import PublicKey
+from muniment.verification.page.quotes import (
+    Nowhere,
+    follow,
+    plain,
+    reference,
+    tagged,
+    total,
+    valued,
+)
+from muniment.verification.page.wording import ABSENT, ERASED, WITHHELD, shown
 from muniment_plugins.evidence.bundle_reader import (
     BundleReader,
     NotInBundle,
     WithheldFromBundle,
 )
-from muniment_plugins.evidence.report.wording import ABSENT, ERASED, WITHHELD, shown
 
 if TYPE_CHECKING:
     from muniment.encoding.canonical import JsonValue
@@ -52,11 +57,8 @@ __all__ = [
     "Quote",
     "RunReader",
     "Source",
-    "as_ascii",
     "as_written",
-    "plain",
     "pointer",
-    "total",
 ]
 
 Source: TypeAlias = "Ledger | BundleReader"
@@ -64,12 +66,6 @@ Source: TypeAlias = "Ledger | BundleReader"
 Citation: TypeAlias = "Mapping[str, JsonValue]"
 """``event`` with ``path`` or ``head``, or ``rule`` with what it is about; and ``as``."""
 
-_LONGEST = 200
-"""How many characters of JSON a page repeats as they are; else their digest is there."""
-_DIGITS = 300
-"""An integer with more of them is not counted with exactly."""
-_KEPT = "".join(chr(one) for one in range(32, 127) if chr(one) != "%")
-_IN_QUERY = '/:,*.[]"{}'
 _SELECTS = ("run", "type", "scope", "series")
 
 
@@ -87,21 +83,7 @@ class Quote:
     @property
     def reference(self) -> str:
         """The citation as one text: ``45/result``, ``45#/time``, ``count?type=x.y``."""
-        marks = {name: as_ascii(one) for name, one in self.marks.items()}
-        if "data-rule" in marks:
-            about = [
-                f"{name.removeprefix('data-')}={url_quote(one, _IN_QUERY, errors='surrogatepass')}"
-                for name, one in self.marks.items()
-                if name not in ("data-rule", "data-as")
-            ]
-            return "?".join([marks["data-rule"], *(["&".join(about)] if about else [])])
-        head = f"#{marks['data-head']}" if "data-head" in marks else ""
-        return marks["data-event"] + head + marks.get("data-path", "")
-
-
-def as_ascii(text: str) -> str:
-    """Return *text* with all but printable ASCII as in a URI (RFC 6901, section 6)."""
-    return url_quote(text, safe=_KEPT, errors="surrogatepass")
+        return reference(self.marks)
 
 
 def as_written(text: str) -> str:
@@ -125,7 +107,7 @@ class RunReader:
         self.size = size
         self._ends: dict[str, Event] = {}
         self.event = lru_cache(maxsize=256)(self._event)
-        self.data = lru_cache(maxsize=16)(self._data)
+        self.content = lru_cache(maxsize=16)(self._content)
         self.verified = lru_cache(maxsize=1)(self._verified)
 
     def events(
@@ -169,7 +151,13 @@ class RunReader:
             UsageError: there is no such event, or the path leads nowhere.
 
         """
-        return _followed(self.data(event), path, self.ledger)
+        return self._follow(self.event(event).raw, path)
+
+    def _follow(self, document: Mapping[str, JsonValue], path: str) -> JsonValue:
+        try:
+            return follow(dict(document), path, self._read)
+        except Nowhere as error:
+            raise _nowhere(path, str(error)) from None
 
     def quote(self, citation: Citation) -> Quote:
         """Return the value that *citation* names, and how it is shown."""
@@ -184,13 +172,10 @@ class RunReader:
         except NotInBundle as error:
             path = str(citation.get("path", ""))
             if form == "path" and path.count("/") == 1 and "~" not in path:
-                return Quote(json.dumps(path[1:]), shown(path[1:], form), marks)
+                return Quote(valued(path[1:]), shown(path[1:], form), marks)
             told = WITHHELD if isinstance(error, WithheldFromBundle) else ABSENT
             return Quote(told, told, marks)
-        told = json.dumps(value, sort_keys=True, separators=(",", ":"))
-        if len(told) > _LONGEST:
-            told = f"sha256:{sha256(told.encode()).hexdigest()}"
-        return Quote(told, shown(value, form, citation.get("event")), marks)
+        return Quote(valued(value), shown(value, form, citation.get("event")), marks)
 
     def _value(self, citation: Citation) -> JsonValue:
         if "rule" in citation:
@@ -199,7 +184,7 @@ class RunReader:
         if type(event) is not int or not 0 <= event < self.size:
             raise _nowhere(f"event {event}", "there is no such event")
         if "head" in citation:
-            value = _followed(self._head(event), str(citation["head"]), self.ledger)
+            value = self._follow(self._head(event), str(citation["head"]))
         else:
             value = self.look(event, str(citation["path"]))
         path = str(citation.get("path") or citation.get("head"))
@@ -227,18 +212,12 @@ class RunReader:
         }
         return members
 
-    def _data(self, seq: int) -> dict[str, JsonValue | BlobRef]:
-        members = self.event(seq).raw.items()
-        return {name: self._read(value) for name, value in members}
+    def _read(self, reference: Mapping[str, JsonValue]) -> JsonValue:
+        """Return the content of a blob; see `RunReader.look` for what it raises."""
+        return self.content(BlobRef.from_json(dict(reference)))
 
-    def _read(self, value: JsonValue) -> JsonValue | BlobRef:
-        if not isinstance(value, dict) or "$blob" not in value:
-            return value
-        ref = BlobRef.from_json(value)
-        try:
-            content = self.ledger.get_blob(ref)
-        except (ErasedError, NotInBundle):
-            return ref
+    def _content(self, ref: BlobRef) -> JsonValue:
+        content = self.ledger.get_blob(ref)
         if ref.media.startswith("application/json"):
             return parse(content)
         if ref.media.startswith("text/"):
@@ -246,24 +225,31 @@ class RunReader:
         return {"$bytes": base64.b64encode(content).decode()}
 
     def _computed(self, citation: Citation) -> JsonValue:
-        """Return what a rule says about the events that it selects."""
+        """Return what a rule says of the record as a whole."""
         rule, of = citation["rule"], citation.get("of")
         if rule == "checkpoint":
             return self.size if of == "size" else self.ledger.root(self.size).hex()
+        if rule == "withheld":
+            withheld = getattr(self.ledger, "withheld", NOTHING)
+            return len(withheld.blobs if of == "blobs" else withheld.events)
         if rule == "verify":
             return cast("JsonValue", getattr(self.verified(), str(of)))
         if rule == "runs":
             keys = cast("list[str]", json.loads(str(of)))
             found = (one for key in keys for one in self.events(series=key))
             return len({one.run for one in found if one.run is not None})
-        events = self._selected(citation)
+        return self._counted(citation)
+
+    def _counted(self, citation: Citation) -> JsonValue:
+        """Return what a rule says about the events that it selects."""
+        rule, events = citation["rule"], self._selected(citation)
         if rule == "count":
             return sum(1 for _ in events)
         numbers = list(self._numbers(events, str(citation["path"])))
         if rule == "sum":
-            return total(numbers)
+            return tagged(total(numbers))
         if rule == "mean" and numbers:
-            return total(numbers) / len(numbers)
+            return tagged(total(numbers) / len(numbers))
         raise _nowhere(str(rule), "there is no such rule, or nothing to apply it to")
 
     def _selected(self, citation: Citation) -> Iterator[Event]:
@@ -289,65 +275,6 @@ class RunReader:
         from muniment_plugins.evidence.bundle import verified_record  # noqa: PLC0415 - reads and verifies the whole run
 
         return verified_record(self.ledger, self.run)
-
-
-def plain(value: JsonValue) -> JsonValue:
-    """Return the number of a tagged float or integer; any other value as it is.
-
-    An integer that no float comes near is infinite, as it is in every mean.
-    """
-    if not isinstance(value, dict) or len(value) != 1:
-        return value
-    ((tag, text),) = value.items()
-    if tag == "$float":
-        return float(str(text))
-    if tag == "$int":
-        short = len(str(text)) <= _DIGITS
-        return int(str(text)) if short else float(str(text))
-    return value
-
-
-def total(numbers: Sequence[float]) -> float:
-    """Return the sum, exact and then rounded once: one on every Python, in any order.
-
-    The built-in `sum` of floats came to depend on the version with Python 3.12.
-    """
-    if not all(map(math.isfinite, numbers)) or not any(
-        isinstance(one, float) for one in numbers
-    ):
-        return sum(numbers)
-    exact = sum(map(Fraction, numbers), Fraction())
-    try:
-        return float(exact)
-    except OverflowError:
-        return math.inf if exact > 0 else -math.inf
-
-
-def _followed(document: object, path: str, ledger: Source) -> JsonValue:
-    """Return what the RFC 6901 pointer *path* leads to in *document*."""
-    value = cast("JsonValue | BlobRef", document)
-    if path and not path.startswith("/"):
-        raise _nowhere(path, "this is no JSON pointer")
-    for part in path.split("/")[1:]:
-        if isinstance(value, BlobRef):
-            break
-        name = part.replace("~1", "/").replace("~0", "~")
-        if isinstance(value, dict) and name in value:
-            value = value[name]
-        elif isinstance(value, list) and _is_index(name, len(value)):
-            value = value[int(name)]
-        else:
-            raise _nowhere(path, "the path leads nowhere")
-    if isinstance(value, BlobRef):
-        ledger.get_blob(value)  # raises that it was erased, when, and why
-        raise _nowhere(path, "the blob was erased while it was read")
-    return value
-
-
-def _is_index(name: str, length: int) -> bool:
-    if len(name) > len(str(length)) or not name.isdecimal():
-        return False
-    return name == str(int(name)) and int(name) < length
 
 
 def _nowhere(place: str, what: str) -> UsageError:

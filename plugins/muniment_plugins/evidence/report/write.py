@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, cast
 
 from muniment.errors import CannotTellError, UsageError
 from muniment.files.folder import write_new
+from muniment.formats.evidence import NOTHING
 from muniment_plugins.evidence.bundle_reader import BundleReader
 from muniment_plugins.evidence.report.facts import after, before
 from muniment_plugins.evidence.report.html import as_html
@@ -109,18 +110,22 @@ def _sections(record: RunReader) -> Iterator[Section]:
 
 def _of_bundle(bundle: BundleReader) -> Section:
     """Return what a page says first that was written from a bundle."""
-    events, blobs = len(bundle.withheld.events), len(bundle.withheld.blobs)
     redacted: list[Block] = [
         {
-            "say": f"It is redacted: {events} events of the run and {blobs} contents are "
-            "withheld, and named there by their hashes. Whatever this page counts is "
-            "counted without these events."
-        }
+            "say": [
+                "It is redacted: ",
+                {"rule": "withheld", "of": "events"},
+                " events of the run and ",
+                {"rule": "withheld", "of": "blobs"},
+                " contents are withheld, and named there by their hashes.",
+            ]
+        },
+        {"say": "Whatever this page counts is counted without these events."},
     ]
     return {
         "title": "What this page was written from",
         "blocks": [
-            *(redacted if events or blobs else []),
+            *(redacted if bundle.withheld != NOTHING else []),
             {
                 "say": "An evidence bundle: the record of one run, and of the other runs in "
                 "its series the starts, ends and verdicts."

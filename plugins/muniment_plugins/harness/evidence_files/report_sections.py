@@ -36,7 +36,8 @@ _VERDICT = "verdict.reached"
 
 def report_sections(ledger: Ledger, run: str, size: int) -> list[JsonValue] | None:
     """Return the sections about claims and measurements; None if there are neither."""
-    events = list(ledger.events(run=run, to_seq=size))
+    told = "metrics.measured,replicate.started,execution.measured"
+    events = list(ledger.events(run=run, type=f"{told},{KIND}", to_seq=size))
     sections: dict[str, list[JsonValue]] = {
         "How often it was tried": [*_told(ledger, run, size)],
         "What was measured": [*_measured(ledger, run, events)],
@@ -58,7 +59,7 @@ def _told(ledger: Ledger, run: str, size: int) -> list[JsonValue]:
     except CannotTellError as error:
         if error.rule != "bundle/absent":
             raise
-        return [{"say": f"That is not told here: {error.message}."}]
+        return [{"say": "That is not told here: a series of the claim is not shown."}]
 
 
 def _tried(ledger: Ledger, run: str, size: int) -> Iterator[JsonValue]:

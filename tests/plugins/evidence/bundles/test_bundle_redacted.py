@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -155,7 +156,7 @@ def test_nothing_withheld_is_anywhere(form: str, tmp_path: Path) -> None:
         assert b"secret-9" not in plain
         with open_bundle(path, evidence_plugins()) as bundle:
             page = report_text(bundle, run)
-            assert "It is redacted: 5 events" in page
+            assert "It is redacted: 5 events" in re.sub("<[^<>]*>", "", page)
             assert ">withheld</data>" in page
             assert "secret-5" not in page
 
@@ -266,7 +267,7 @@ def test_no_page_says_that_nothing_is_there(tmp_path: Path) -> None:
     with open_bundle(tmp_path / "part", evidence_plugins()) as bundle:
         page = report_text(bundle, bundle.run)
         for words in absent:
-            told = f"{words}, as far as is shown here: 3 events are withheld."
+            told = f"{words}, as far as is shown here: some events are withheld."
             assert told in page, words
         assert "events that are shown" in page
         for seq in hidden.values():

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muniment_plugins.evidence.report.record import total
+from muniment.verification.page.quotes import total
 
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False) | st.integers(
     -(2**80), 2**80

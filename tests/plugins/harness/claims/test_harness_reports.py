@@ -203,7 +203,7 @@ def test_a_page_of_a_bundle(ledger: Ledger, tmp_path: Path, raw: bool) -> None:
 
     assert (checked.verdict, checked.compared > 40) == ("agrees", True)
     assert ("runs of the claim" in page.own) is not raw
-    assert ("the whole of the series" in page.own) is raw
+    assert ("a series of the claim is not shown" in page.own) is raw
     if not raw:
         listed = {one["value"] for one in page.cited if one.get("data-head") == "/run"}
         assert {f'"{one}"' for one in runs(ledger)} <= listed

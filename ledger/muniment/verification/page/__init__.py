@@ -1,0 +1,1 @@
+"""Compares the report in a bundle with the events that it cites."""

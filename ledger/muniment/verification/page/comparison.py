@@ -1,0 +1,299 @@
+"""Compares each value on a report with the events that it cites, in one pass over them.
+
+    check = PageComparison(text, content)
+    for each event of the bundle: check.take(statement, leaf, keyid)
+    check.finish(…)
+    check.compared, check.total, check.faults
+
+Rules:
+
+- What the page shows is compared with what is to be in its place: the value in the
+  attribute, the text beside it, the reference and, for a dot of a picture, where it is.
+- What follows from several events is counted again: how many there are, their sum, their
+  mean, how many runs they are of.
+- The page is believed in nothing. Its words are its writer's; they say no number.
+
+Specification: ``docs/spec/report.md``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from muniment.encoding.canonical import JsonValue
+from muniment.verification.page.frame import EDGE, WIDTH, CitedValue, read_page
+from muniment.verification.page.quotes import (
+    Content,
+    Nowhere,
+    follow,
+    plain,
+    reference,
+    tagged,
+    total,
+    valued,
+)
+from muniment.verification.page.wording import (
+    ABSENT,
+    ERASED,
+    WITHHELD,
+    shown,
+)
+
+__all__ = ["BundleEnd", "Lacking", "PageComparison"]
+
+MOST_RULES = 1_000
+"""How many values of a page may each follow from many events."""
+HALF = 0.0501
+"""How far a dot may be from its place: it is written with one digit."""
+ODD = (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError)
+SELECTING = ("run", "type", "scope", "series")
+FORMS = {"block", "verdict", "name", "path"}
+HEADS = ("actor", "run", "scope", "seq", "tenant", "time", "type")
+
+
+class Lacking(Exception):
+    """A blob that is not here: its commitment."""
+
+
+@dataclass(frozen=True, slots=True)
+class BundleEnd:
+    """What is known of a bundle once all of it was read."""
+
+    size: int
+    """How many events its tree head covers."""
+    root: str
+    """The root of their tree, in hexadecimal."""
+    erased: Collection[str]
+    """Commitments, of blobs that an event here erased."""
+    withheld_blobs: Collection[str]
+    withheld_events: Collection[int]
+    shown: Collection[str]
+    """Keys of the series of which every event is here."""
+
+    def state(self, tag: str) -> str:
+        """Return why a blob is not here."""
+        if tag in self.erased:
+            return ERASED
+        return WITHHELD if tag in self.withheld_blobs else ABSENT
+
+
+@dataclass(slots=True)
+class ComputedValue:
+    """A value that follows from many events, and what was found of it."""
+
+    marks: Mapping[str, str]
+    count: int = 0
+    numbers: list[float] = field(default_factory=list[float])
+    runs: set[str] = field(default_factory=set[str])
+    lacking: str = ""
+    """The first blob that would be needed, and is not here."""
+
+    @property
+    def keys(self) -> list[str]:
+        """The series whose runs it counts."""
+        return cast("list[str]", json.loads(self.marks.get("data-of", "[]")))
+
+    def take(self, chain: Mapping[str, Any], data: JsonValue, content: Content) -> None:
+        """Count the event, if it is one of those that are selected."""
+        rule = self.marks["data-rule"]
+        if rule == "runs":
+            series = chain.get("series", {})
+            if chain.get("run") is not None and any(key in series for key in self.keys):
+                self.runs.add(chain["run"])
+        elif self._selects(chain):
+            self.count += 1
+            if rule in ("sum", "mean") and not self.lacking:
+                self._add(data, content)
+
+    def _selects(self, chain: Mapping[str, Any]) -> bool:
+        for name in SELECTING:
+            wanted, own = self.marks.get(f"data-{name}"), chain.get(name)
+            inside = name == "scope" and f"{own or ''}/".startswith(f"{wanted}/")
+            listed = name == "series" and wanted in (own or {})
+            if wanted is not None and not (own == wanted or inside or listed):
+                return False
+        return True
+
+    def _add(self, data: JsonValue, content: Content) -> None:
+        """Take the number to which the path leads, if it leads to one."""
+        try:
+            value = plain(follow(data, self.marks.get("data-path", "/"), content))
+        except Lacking as missing:
+            self.lacking = str(missing)
+        except ODD:
+            return
+        else:
+            if isinstance(value, int | float) and not isinstance(value, bool):
+                self.numbers.append(value)
+
+    def value(self, end: BundleEnd) -> JsonValue:
+        """Return what follows; raise `Nowhere` if no rule says how."""
+        rule, of = self.marks["data-rule"], self.marks.get("data-of")
+        if rule == "checkpoint" and of in ("size", "root"):
+            return end.size if of == "size" else end.root
+        if rule == "withheld" and of in ("events", "blobs"):
+            blobs = of == "blobs"
+            return len(end.withheld_blobs if blobs else end.withheld_events)
+        if rule == "runs":
+            return len(self.runs)
+        if rule == "count":
+            return self.count
+        if rule == "sum":
+            return tagged(total(self.numbers))
+        if rule == "mean" and self.numbers:
+            return tagged(total(self.numbers) / len(self.numbers))
+        raise Nowhere("there is no such rule, or nothing to apply it to")
+
+
+class PageComparison:
+    """Compares one page; it is told of each event, and then what came at the end."""
+
+    def __init__(self, text: str, content: Content) -> None:
+        """Read the page *text*; *content* gives that of a blob, or raises `Lacking`."""
+        self._content = content
+        self.page = read_page(text)
+        self.faults: list[tuple[int, str]] = list(self.page.faults)
+        self.total, self.compared = len(self.page.cited), 0
+        self._events: dict[int, list[CitedValue]] = {}
+        self._computed: dict[str, tuple[ComputedValue, list[CitedValue]]] = {}
+        self._late: list[tuple[CitedValue, str]] = []
+        self._dots: dict[int, list[tuple[float | None, CitedValue]]] = {}
+        for one in self.page.cited:
+            self._sort(one)
+        if not self.page.faults and not self.page.cited:
+            self.faults.append((1, "it cites nothing"))
+
+    def _sort(self, one: CitedValue) -> None:
+        marks = one.marks
+        named = {name[5:] for name in marks if name.startswith("data-")} - {"value"}
+        others = {"value", "title"} if not one.left else {"data-value"}
+        odd = {name for name in marks if not name.startswith("data-")} - others
+        odd |= others - marks.keys() or ({"data-value"} & marks.keys()) - others
+        number = marks.get("data-event", "")
+        if odd or marks.get("data-as", "block") not in FORMS:
+            self._fault(one, "it does not cite as a report does")
+        elif "rule" in named and named <= {*SELECTING, "rule", "path", "of", "as"}:
+            _, all_of = self._computed.setdefault(
+                reference(marks), (ComputedValue(marks), [])
+            )
+            all_of.append(one)
+            if len(self._computed) > MOST_RULES:
+                self._fault(one, f"it has more than {MOST_RULES} values of many events")
+        elif number.isdecimal() and named <= {"event", "path", "head", "as"}:
+            if number != str(int(number[:18])) or {"path", "head"} <= named:
+                self._fault(one, "it does not cite as a report does")
+            self._events.setdefault(int(number[:18]), []).append(one)
+        else:
+            self._fault(one, "it does not cite as a report does")
+
+    def take(self, statement: Any, leaf: str, keyid: str, ledger: str) -> None:
+        """Compare whatever cites this event."""
+        chain = statement["predicate"]["muniment"]
+        data = cast("JsonValue", statement["predicate"]["data"])
+        head: dict[str, JsonValue] = {name: chain.get(name) for name in HEADS}
+        series = cast("dict[str, Any]", chain.get("series", {}))
+        head |= {"hash": leaf, "key": keyid, "ledger": ledger}
+        head["series"] = {key: one["count"] for key, one in series.items()}
+        for one in self._events.pop(chain["seq"], ()):
+            try:
+                self._compare(one, self._value(one, head, data))
+            except Lacking as missing:
+                self._late.append((one, str(missing)))
+            except ODD as error:
+                self._fault(one, f"it leads nowhere: {error}")
+        for computed, _ in self._computed.values():
+            computed.take(chain, data, self._content)
+
+    def _value(
+        self, one: CitedValue, head: Mapping[str, JsonValue], data: JsonValue
+    ) -> JsonValue:
+        path = one.marks.get("data-head", one.marks.get("data-path", ""))
+        form = one.marks.get("data-as")
+        if "data-head" in one.marks:
+            value = follow(dict(head), path, self._content)
+        elif form == "path" and path.count("/") == 1 and "~" not in path:
+            if path[1:] not in cast("dict[str, JsonValue]", data):
+                raise Nowhere(path)
+            return path[1:]  # a name is shown, whether its content is here or not
+        else:
+            value = follow(data, path, self._content)
+        if form == "name":
+            return path.rpartition("/")[2].replace("~1", "/").replace("~0", "~")
+        return path[1:] if form == "path" else value
+
+    def finish(self, end: BundleEnd, run: str) -> None:
+        """Compare what needed all events."""
+        if self.page.run and (self.page.run != run or self.page.size != end.size):
+            what = f"it is not about {run} in the first {end.size} events"
+            self.faults.append((1, what))
+        for one, tag in self._late:
+            self._lacks(one, end.state(tag))
+        for seq, cited in self._events.items():
+            for one in cited:
+                if seq in end.withheld_events:
+                    self._lacks(one, WITHHELD)
+                else:
+                    self._fault(one, "there is no such event here")
+        for computed, cited in self._computed.values():
+            for one in cited:
+                self._finish(computed, one, end)
+        for dots in self._dots.values():
+            self._place(dots)
+        self.faults.sort()
+
+    def _finish(self, computed: ComputedValue, one: CitedValue, end: BundleEnd) -> None:
+        try:
+            of_runs = computed.marks["data-rule"] == "runs"
+            if computed.lacking:
+                self._lacks(one, end.state(computed.lacking))
+            elif of_runs and not set(computed.keys) <= set(end.shown):
+                self._lacks(one, ABSENT)
+            else:
+                self._compare(one, computed.value(end))
+        except ODD as error:
+            self._fault(one, f"it leads nowhere: {error}")
+
+    def _compare(self, one: CitedValue, value: JsonValue) -> None:
+        form, event = one.marks.get("data-as", "line"), one.marks.get("data-event")
+        self._judge(one, valued(value), shown(value, form, event))
+        if one.left:
+            number = plain(value)
+            good = isinstance(number, int | float) and not isinstance(number, bool)
+            told = float(cast("float", number)) if good else None
+            self._dots.setdefault(one.figure, []).append((told, one))
+
+    def _lacks(self, one: CitedValue, state: str) -> None:
+        self._judge(one, state, state)
+        if one.left:
+            self._fault(one, "a dot without a number")
+
+    def _judge(self, one: CitedValue, value: str, text: str) -> None:
+        told = one.marks.get("data-value" if one.left else "value")
+        if told != value:
+            self._fault(one, f"the record has {value:.80}, the page {told!a:.80}")
+        elif one.text != text:
+            self._fault(
+                one, f"the record is shown as {text!a:.80}, not {one.text!a:.80}"
+            )
+        elif not one.left and one.marks.get("title") != reference(one.marks):
+            self._fault(one, "its title is not its citation")
+        else:
+            self.compared += 1
+
+    def _place(self, dots: list[tuple[float | None, CitedValue]]) -> None:
+        """Require the dots of a picture to be where their numbers are on its line."""
+        numbers = [number for number, _ in dots if number is not None]
+        for number, one in dots:
+            if number is None or not abs(number) < 1e300:  # noqa: PLR2004 - a difference of two is finite
+                self._fault(one, "a dot without a number")
+                continue
+            low, high = min(numbers), max(numbers)
+            share = 0.5 if high <= low else (number - low) / (high - low)
+            if not abs(float(one.left) - EDGE - share * (WIDTH - 2 * EDGE)) <= HALF:
+                self._fault(one, "the dot is not where its number belongs")
+
+    def _fault(self, one: CitedValue, what: str) -> None:
+        self.faults.append((one.line, what))

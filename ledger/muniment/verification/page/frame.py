@@ -1,0 +1,195 @@
+"""The one form of a report: what is on it, and every value of the record with its citation.
+
+    page = read_page(text)
+    page.run, page.size     which run it is about, and how many events it was written from
+    page.cited              each value: its citation, and what the page shows
+    page.faults             (line, what) of whatever no report has
+
+Rules:
+
+- A report is read in the one form that it is written in, never as HTML in general: a
+  browser may show anything for what else is there, or hide what is cited.
+- Words between the citations say no number: a number is cited, or it is not there. But
+  for the name SHA-256 and digests in hexadecimal, no character of theirs is a number.
+- Only the listed style sheets are known: any other could hide words, or bring its own.
+- One pass, whatever somebody wrote: no text takes more time than its length.
+
+Specification: ``docs/spec/report.md``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from base64 import b64encode
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from html import escape, unescape
+from urllib.parse import unquote
+
+__all__ = [
+    "AXIS",
+    "EDGE",
+    "MOST_FAULTS",
+    "PAGE_END",
+    "STYLES",
+    "TITLE",
+    "WIDE",
+    "WIDTH",
+    "CitedValue",
+    "ReportPage",
+    "opening",
+    "page_head",
+    "read_page",
+    "says_a_number",
+]
+
+TITLE = "Evidence report"
+WIDTH, EDGE = 360, 8
+"""Of a picture, and how far its outermost dots are from its edges."""
+STYLES = frozenset({"UOGyDMFA1AXbWK5QsNp6+oLrOoJr2KQhi7xyty4oadM="})
+"""The SHA-256 of every style sheet that a report may have."""
+AXIS = (
+    f'<svg viewBox="0 0 {WIDTH} 20" role="img" aria-label="one dot each">'
+    f'<line x1="0" x2="{WIDTH}" y1="10" y2="10"/>'
+)
+WIDE = '<div class="wide" role="group" aria-label="Table" tabindex="0">'
+"""Around a table: on a phone it scrolls, by keyboard, too."""
+PAGE_END = "</main>\n</body>\n</html>\n"
+MOST_FAULTS = 20
+"""After so many, a page is read no further."""
+_PLAIN = "section|h2|h3|p|dl|dt|dd|div|table|tr|th|td|figcaption|span"
+_MARKS = r'((?: [a-z-]+="[^"<>]*")+)'
+_MARK = re.compile(r' ([a-z-]+)="([^"<>]*)"')
+_TOKEN = re.compile(
+    rf"<data{_MARKS}>([^<]*)</data>"
+    rf'|<circle cx="([0-9.]{{1,8}})" cy="10" r="5"{_MARKS}><title>([^<]*)</title></circle>'
+    rf"|(<figure>)|</?(?:{_PLAIN})>|</figure>|{re.escape(WIDE)}"
+    rf"|{re.escape(AXIS)}|</svg>|([^<]+)"
+)
+_STYLE = re.compile(r"<style>([^<]*)</style>")
+_NAMED = re.compile(r"SHA-256|(?<![0-9A-Za-z])[0-9a-f]{64}(?![0-9A-Za-z])")
+
+
+@dataclass(frozen=True, slots=True)
+class CitedValue:
+    """A value of the record as the page has it."""
+
+    line: int
+    """Of the page, from 1."""
+    marks: dict[str, str]
+    """The attributes, as they were before they were made ASCII."""
+    text: str
+    """What the page shows."""
+    written: str
+    """All of it, as it is on the page."""
+    figure: int = 0
+    left: str = ""
+    """How far from the left edge of a picture it is, if it is a dot."""
+
+
+@dataclass(slots=True)
+class ReportPage:
+    """What is on a page."""
+
+    run: str = ""
+    size: int = -1
+    known: bool = True
+    """Whether its style sheet is one that is known here."""
+    cited: list[CitedValue] = field(default_factory=list[CitedValue])
+    faults: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
+
+
+def page_head(style: str) -> str:
+    """Return everything before the body of a page with this style sheet."""
+    digest = b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    policy = (
+        f"default-src 'none'; style-src 'sha256-{digest}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="referrer" content="no-referrer">\n'
+        '<meta name="color-scheme" content="light dark">\n'
+        f"<title>{TITLE}</title>\n<style>{style}</style>\n</head>\n"
+    )
+
+
+def opening(run: str, size: int | str) -> str:
+    """Return what follows the head: which run the page is about, and how far it reads."""
+    return (
+        f'<body data-run="{escape(run)}" data-size="{size}">\n<main>\n'
+        f"<h1>{TITLE}</h1>\n"
+    )
+
+
+_ABOUT = re.compile(
+    re.escape(opening("RUN", "SIZE"))
+    .replace("RUN", "([0-9A-Z]{1,64})")
+    .replace("SIZE", "(0|[1-9][0-9]{0,17})")
+)
+
+
+def read_page(text: str) -> ReportPage:
+    """Return what is on the page *text*."""
+    page = ReportPage()
+    style = _STYLE.search(text)
+    head = page_head(style[1] if style else "")
+    about = _ABOUT.match(text, len(head)) if text.startswith(head) else None
+    if about is None or not text.endswith(PAGE_END):
+        page.faults.append((1, "it does not begin and end as a report does"))
+        return page
+    page.run, page.size = about[1], int(about[2])
+    sheet = hashlib.sha256((style[1] if style else "").encode()).digest()
+    page.known = b64encode(sheet).decode() in STYLES
+    figures = 0
+    for line, found in _tokens(text, about.end(), len(text) - len(PAGE_END)):
+        if isinstance(found, str):
+            page.faults.append((line, f"no report has {found!a} there"))
+        elif found[1] is not None:
+            told = unescape(found[2])
+            page.cited.append(CitedValue(line, _attributes(found[1]), told, found[0]))
+        elif found[3] is not None:
+            marks, told = _attributes(found[4]), unescape(found[5])
+            dot = CitedValue(line, marks, told, found[0], figures, found[3])
+            page.cited.append(dot)
+        elif found[6] is not None:
+            figures += 1
+        elif found[7] is not None and says_a_number(unescape(found[7])):
+            page.faults.append((line, "its words say a number, and cite nothing"))
+        if len(page.faults) >= MOST_FAULTS:
+            break
+    return page
+
+
+def says_a_number(words: str) -> bool:
+    """Tell whether *words* have a number, or a character that controls the text."""
+    left = _NAMED.sub("", words)
+    if left.isascii() and left.isprintable():
+        return any("0" <= one <= "9" for one in left)
+    return any(one != "\n" and unicodedata.category(one)[0] in "NC" for one in left)
+
+
+def _tokens(text: str, at: int, end: int) -> Iterator[tuple[int, re.Match[str] | str]]:
+    """Yield each part of a page with its line: as a match, or as text if it is none."""
+    line = text.count("\n", 0, at) + 1
+    while at < end:
+        found = _TOKEN.match(text, at, end)
+        if found is not None:
+            yield line, found
+            after = found.end()
+        else:
+            after = text.find("<", at + 1, end)
+            after = end if after < 0 else after
+            yield line, text[at : min(after, at + 40)]
+        line += text.count("\n", at, after)
+        at = after
+
+
+def _attributes(text: str) -> dict[str, str]:
+    found = _MARK.findall(text)
+    told = {name: unquote(unescape(one), errors="surrogatepass") for name, one in found}
+    return told if len(told) == len(found) else {}

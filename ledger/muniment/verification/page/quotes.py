@@ -1,0 +1,167 @@
+"""What a citation leads to, and how a page writes it: in an attribute, and beside it.
+
+    follow(data, "/result/pairs", content)    6        an RFC 6901 pointer, through blobs
+    valued(6)                                 6        its canonical JSON, or a digest of it
+    reference({"data-event": "45", "data-path": "/result/pairs"})      45/result/pairs
+
+Rules:
+
+- A pointer goes into the data of an event, each blob in the place of its reference.
+- JSON of more than 200 characters is stated by its SHA-256.
+- A computed number that JSON has not, or not exactly, is tagged: ``{"$int": "9007…"}``.
+
+Specification: ``docs/spec/report.md``, RFC 6901, RFC 8785.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from hashlib import sha256
+from typing import cast
+from urllib.parse import quote as url_quote
+
+from muniment.encoding.canonical import JsonValue, canonical
+
+__all__ = [
+    "Nowhere",
+    "as_ascii",
+    "follow",
+    "is_reference",
+    "plain",
+    "reference",
+    "tagged",
+    "total",
+    "valued",
+]
+
+LONGEST = 200
+"""How many characters of JSON a page repeats as they are."""
+DIGITS = 300
+"""An integer with more of them is not counted with exactly."""
+SAFE_INTEGER = 2**53
+KEPT = "".join(chr(one) for one in range(32, 127) if chr(one) != "%")
+IN_QUERY = '/:,*.[]"{}'
+
+Content = Callable[[Mapping[str, JsonValue]], JsonValue]
+"""Gives the content of a blob, of which it gets the reference."""
+
+
+class Nowhere(ValueError):
+    """A path that leads nowhere, or a rule that there is not."""
+
+
+def follow(document: JsonValue, path: str, content: Content) -> JsonValue:
+    """Return what the RFC 6901 pointer *path* leads to in the data *document*.
+
+    Raises:
+        Nowhere: it leads nowhere. *content* may raise errors of its own.
+
+    """
+    if not path:
+        members = cast("dict[str, JsonValue]", document).items()
+        return {
+            name: content(cast("dict[str, JsonValue]", one))
+            if is_reference(one)
+            else one
+            for name, one in members
+        }
+    if not path.startswith("/"):
+        raise Nowhere("this is no JSON pointer")
+    value = document
+    for depth, part in enumerate(path.split("/")[1:]):
+        name = part.replace("~1", "/").replace("~0", "~")
+        if isinstance(value, dict) and name in value:
+            value = value[name]
+        elif isinstance(value, list) and is_index(name, len(value)):
+            value = value[int(name)]
+        else:
+            raise Nowhere("the path leads nowhere")
+        if not depth and is_reference(value):
+            value = content(cast("dict[str, JsonValue]", value))
+    return value
+
+
+def is_reference(value: object) -> bool:
+    """Tell whether *value* stands for a blob."""
+    return isinstance(value, dict) and "$blob" in value
+
+
+def is_index(name: str, length: int) -> bool:
+    """Tell whether *name* is the number of an element, as RFC 6901 writes it."""
+    if len(name) > len(str(length)) or not (name.isascii() and name.isdecimal()):
+        return False
+    return name == str(int(name)) and int(name) < length
+
+
+def valued(value: JsonValue) -> str:
+    """Return *value* as an attribute states it."""
+    told = canonical(value).decode()
+    if len(told) <= LONGEST:
+        return told
+    return f"sha256:{sha256(told.encode()).hexdigest()}"
+
+
+def as_ascii(text: str) -> str:
+    """Return *text* with all but printable ASCII as in a URI (RFC 6901, section 6)."""
+    return url_quote(text, safe=KEPT, errors="surrogatepass")
+
+
+def reference(marks: Mapping[str, str]) -> str:
+    """Return a citation as one text: ``45/result``, ``45#/time``, ``count?type=x.y``."""
+    if "data-rule" in marks:
+        about = [
+            f"{name[5:]}={url_quote(one, IN_QUERY, errors='surrogatepass')}"
+            for name, one in marks.items()
+            if name.startswith("data-")
+            and name not in ("data-rule", "data-as", "data-value")
+        ]
+        query = f"?{'&'.join(about)}" if about else ""
+        return as_ascii(marks["data-rule"]) + query
+    top = f"#{as_ascii(marks['data-head'])}" if "data-head" in marks else ""
+    return marks["data-event"] + top + as_ascii(marks.get("data-path", ""))
+
+
+def plain(value: JsonValue) -> JsonValue:
+    """Return the number of a tagged float or integer; any other value as it is.
+
+    An integer that no float comes near is infinite, as it is in every mean.
+    """
+    if not isinstance(value, dict) or len(value) != 1:
+        return value
+    ((tag, text),) = value.items()
+    if tag == "$float":
+        return float(str(text))
+    if tag == "$int":
+        short = len(str(text)) <= DIGITS
+        return int(str(text)) if short else float(str(text))
+    return value
+
+
+def total(numbers: Sequence[float]) -> float:
+    """Return the sum, exact and then rounded once: one on every Python, in any order.
+
+    The built-in `sum` of floats came to depend on the version with Python 3.12.
+    """
+    if not all(map(math.isfinite, numbers)) or not any(
+        isinstance(one, float) for one in numbers
+    ):
+        return sum(numbers)
+    exact = sum(map(Fraction, numbers), Fraction())
+    try:
+        return float(exact)
+    except OverflowError:
+        return math.inf if exact > 0 else -math.inf
+
+
+def tagged(number: float) -> JsonValue:
+    """Return a computed number as JSON; one that JSON has not exactly is tagged."""
+    if not math.isfinite(number):
+        return {"$float": str(number)}
+    if abs(number) < SAFE_INTEGER:
+        return number + 0  # no zero is negative
+    if isinstance(number, int):
+        return {"$int": str(number)}
+    return {"$float": f"{Decimal(repr(number)).normalize():e}"}
