@@ -57,6 +57,7 @@ __all__ = [
     "OF_CLOSED",
     "POLICY",
     "PROOFS",
+    "REPORT",
     "RUN",
     "SELF_PROVING",
     "SERIES",
@@ -101,6 +102,8 @@ LEDGER_VKEY = "ledger.vkey"
 TRUSTED_ROOT = "trusted_root.json"
 POLICY = "policy"
 RUN = "run.json"
+REPORT = "report.html"
+"""The run for a person: every value on it is compared with the event that it cites."""
 VIEW = "bundle.json"
 BLOBS = "blobs"
 
@@ -110,9 +113,9 @@ SELF_PROVING = frozenset(
 """What MANIFEST does not list."""
 CLOSING_FILES = frozenset({CLOSING, CLOSING_CHECKPOINT, CONSISTENCY, RUN})
 """What only a bundle with a closing event has, and always has."""
-OF_CLOSED = CLOSING_FILES | {SERIES, VIEW, WITHHELD}
+OF_CLOSED = CLOSING_FILES | {REPORT, SERIES, VIEW, WITHHELD}
 """What only a bundle with a closing event has."""
-HANDED_OVER = (MANIFEST, EVENTS, RUN, VIEW)
+HANDED_OVER = (MANIFEST, EVENTS, REPORT, RUN, VIEW)
 """The files whose plain digests are subjects of the closing event, as far as they are
 there: any of them can be given to a tool that looks for the digest of one file."""
 
@@ -129,6 +132,7 @@ _ALL = SELF_PROVING | {
     LEDGER_VKEY,
     TRUSTED_ROOT,
     POLICY,
+    REPORT,
     RUN,
     VIEW,
 }

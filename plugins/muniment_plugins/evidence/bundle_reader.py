@@ -17,15 +17,13 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from muniment import EventFilters, verify_bundle
 from muniment.encoding.canonical import parse
-from muniment.encoding.codec import decode
-from muniment.errors import CannotTellError, ErasedError, UsageError, WrongError
+from muniment.errors import ErasedError, WrongError
 from muniment.formats.checkpoint import Checkpoint, Note
 from muniment.formats.dsse import Envelope, decode_base64, entry_hash, spki_base64
 from muniment.formats.evidence import (
@@ -45,6 +43,12 @@ from muniment.formats.statement import BlobRef, Event, read_event
 from muniment.keys.ed25519 import PublicKey
 from muniment.plugins import Plugins
 from muniment.verification.bundle.members import Members, opened
+from muniment_plugins.evidence.bundle_contents import (
+    BundleContents,
+    NotInBundle,
+    WithheldFromBundle,
+    absent,
+)
 from muniment_plugins.evidence.selection import KEY_EVENTS
 
 if TYPE_CHECKING:
@@ -56,19 +60,10 @@ _SALT = 32
 _SMALL = 1 << 20
 _LONGEST = 100_000
 """More bytes than the longest line of events has."""
-_ANSWERED = {"type", "run", "series", "from_seq", "to_seq", "limit", "order"}
 
 
-class NotInBundle(CannotTellError):
-    """The ledger may have it; the bundle does not."""
-
-
-class WithheldFromBundle(NotInBundle):
-    """Whoever wrote the bundle withholds it, and says so there."""
-
-
-@dataclass(frozen=True, slots=True)
-class BundleReader:
+@dataclass(frozen=True)
+class BundleReader(BundleContents):
     """What a bundle holds."""
 
     path: Path
@@ -104,7 +99,7 @@ class BundleReader:
 
         """
         if seq >= self.checkpointed:
-            raise _absent(f"a checkpoint over event {seq}", "checkpoint")
+            raise absent(f"a checkpoint over event {seq}", "checkpoint")
         return self._note
 
     def root(self, size: int) -> bytes:
@@ -115,24 +110,8 @@ class BundleReader:
 
         """
         if size != self.checkpointed:
-            raise _absent(f"the root over {size} events", "checkpoint")
+            raise absent(f"the root over {size} events", "checkpoint")
         return self._head.root
-
-    def run_id(self, prefix: str) -> str:
-        """Return the id of the run whose id begins with *prefix*.
-
-        Raises:
-            UsageError: that is not the run of the bundle.
-
-        """
-        if prefix and self.run.startswith(prefix):
-            return self.run
-        raise UsageError(
-            f"the bundle is of another run than {prefix!r:.40}",
-            rule="run/unknown",
-            place=str(self.path),
-            remedy=f"it is of {self.run}",
-        )
 
     def event(self, seq: int) -> Event:
         """Return event number *seq*.
@@ -142,15 +121,9 @@ class BundleReader:
             NotInBundle: it is not here.
 
         """
-        if any(one.seq == seq for one in self.withheld.events):
-            raise WithheldFromBundle(
-                f"event {seq} is withheld",
-                rule="bundle/withheld",
-                place=WITHHELD,
-                remedy="ask whoever wrote the bundle for it",
-            )
+        self.refuse_withheld(seq)
         if seq not in self._events:
-            raise _absent(f"event {seq}", EVENTS)
+            raise absent(f"event {seq}", EVENTS)
         return self._events[seq]
 
     def events(self, **filters: Unpack[EventFilters]) -> Iterator[Event]:
@@ -161,23 +134,8 @@ class BundleReader:
             NotInBundle: the series is not shown whole.
 
         """
-        if odd := filters.keys() - _ANSWERED:
-            what = f"a bundle does not filter by {min(odd)}"
-            raise UsageError(what, rule="query/filter", place=str(self.path))
-        names = (filters.get("type") or "*").split(",")
-        run, series = filters.get("run"), filters.get("series")
-        if series is not None and series not in self._shown:
-            raise _absent(f"the whole of the series {series!a:.80}", CLOSING)
-        start, end = filters.get("from_seq") or 0, filters.get("to_seq")
-        found: Iterator[Event] = (
-            one
-            for one in self._events.values()
-            if start <= one.seq
-            and (end is None or one.seq < end)
-            and (run is None or (one.run or "").startswith(run))
-            and (series is None or any(link.key == series for link in one.series))
-            and any(fnmatchcase(one.type, name) for name in names)
-        )
+        passes = self.selecting(self._shown, **filters)
+        found: Iterator[Event] = filter(passes, self._events.values())
         if filters.get("order") == "desc":
             found = iter(list(found)[::-1])
         return islice(found, filters.get("limit"))
@@ -203,28 +161,7 @@ class BundleReader:
                     place=ref.digest,
                     remedy=f"event {one.seq} says by whom and why",
                 )
-        if ref.digest in self.withheld.blobs:
-            raise WithheldFromBundle(
-                "the blob is withheld",
-                rule="bundle/withheld",
-                place=ref.digest,
-                remedy="ask whoever wrote the bundle for it",
-            )
-        raise _absent("the blob", ref.digest)
-
-    def value(self, ref: BlobRef) -> object:
-        """Return the Python value of the blob *ref*."""
-        content = self.get_blob(ref)
-        if ref.media.startswith("application/json"):
-            return decode(parse(content))
-        return content.decode() if ref.media.startswith("text/plain") else content
-
-    def resolve(self, event: Event) -> dict[str, object]:
-        """Return the data of *event* with blobs in place of references."""
-        return {
-            name: self.value(value) if isinstance(value, BlobRef) else value
-            for name, value in event.data.items()
-        }
+        raise self.lacks(ref)
 
 
 @contextmanager
@@ -299,12 +236,3 @@ def _withheld(members: Members) -> Withheld:
     if WITHHELD not in members.sizes:
         return NOTHING
     return parse_withheld(members.lines(WITHHELD, _LONGEST))
-
-
-def _absent(what: str, place: str) -> NotInBundle:
-    return NotInBundle(
-        f"{what} is not in this bundle",
-        rule="bundle/absent",
-        place=place,
-        remedy="ask the keeper of the ledger for it",
-    )

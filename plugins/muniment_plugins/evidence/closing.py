@@ -30,10 +30,12 @@ from muniment.formats.evidence import (
     CONSISTENCY,
     HANDED_OVER,
     MANIFEST,
+    REPORT,
     consistency_text,
 )
 from muniment.formats.sigstore import SigstoreBundle
 from muniment.keys.ed25519 import PublicKey
+from muniment_plugins.evidence.bundle_preview import BundlePreview
 from muniment_plugins.evidence.files import (
     Files,
     digest_of,
@@ -41,6 +43,8 @@ from muniment_plugins.evidence.files import (
     own_line,
     tree_files,
 )
+from muniment_plugins.evidence.report.record import RunReader
+from muniment_plugins.evidence.report.write import page_of
 from muniment_plugins.evidence.selection import Selected, size_of
 from muniment_plugins.evidence.series import SeriesOfRun
 
@@ -71,21 +75,22 @@ def closed_files(selected: Selected, views: Mapping[str, bytes]) -> Closed:
     """
     ledger = selected.ledger
     series = SeriesOfRun.of(selected)
+    page = _Page(selected)
     for event in _earlier(selected):
         if series.last < event.seq and (
-            found := _closed_by(event, selected, series, views)
+            found := _closed_by(event, selected, series, views, page)
         ):
             return found
     for _ in range(_TRIES):
         try:
-            event = _append(selected, series, views)
+            event = _append(selected, series, views, page)
         except AppendRefused as refused:
             if refused.rule != "event/counts":
                 raise
             series = SeriesOfRun.of(selected)
             continue
         series = SeriesOfRun.of(selected, event.seq)
-        if found := _closed_by(event, selected, series, views):
+        if found := _closed_by(event, selected, series, views, page):
             return found
     raise CannotTellError(
         "keys or series of the ledger changed each time while the bundle was closed",
@@ -101,8 +106,32 @@ def _earlier(selected: Selected) -> Iterator[Event]:
     return (one for one in listed if one.raw.get("run") == selected.run)
 
 
+class _Page:
+    """The report, written once for each state of the bundle."""
+
+    def __init__(self, selected: Selected) -> None:
+        self._selected = selected
+        self._known: tuple[object, bytes] = (None, b"")
+
+    def written(self, series: SeriesOfRun, before: int | None = None) -> bytes:
+        """Return the report in the bundle, whose closing event is number *before*."""
+        selected, ledger = self._selected, self._selected.ledger
+        end = ledger.head.size if before is None else before
+        keys = selected.last_with_keys(end)
+        note = ledger.first_checkpoint_over(max(keys, series.last))
+        state = note, keys, [one.seq for one in series.events], series.data
+        if self._known[0] != state:
+            bundle = BundlePreview(selected, series, note, end)
+            text = page_of(RunReader(bundle, selected.run, size_of(note)), ".html")
+            self._known = state, text.encode()
+        return self._known[1]
+
+
 def _append(
-    selected: Selected, series: SeriesOfRun, views: Mapping[str, bytes]
+    selected: Selected,
+    series: SeriesOfRun,
+    views: Mapping[str, bytes],
+    page: _Page,
 ) -> Event:
     ledger = selected.ledger
     signer, log = ledger.signer, ledger.checkpoint_signer
@@ -120,8 +149,9 @@ def _append(
             place=str(ledger.path),
             remedy="write it where the key is, or without that event: --raw",
         )
+    more = {**views, REPORT: page.written(series)}
     files = listed_files(
-        selected, selected.with_keys, series.events, (signer.raw, log), views
+        selected, selected.with_keys, series.events, (signer.raw, log), more
     )
     about = _about(files)
     data = _data(selected, series, about)
@@ -150,6 +180,7 @@ def _closed_by(
     selected: Selected,
     series: SeriesOfRun,
     views: Mapping[str, bytes],
+    page: _Page,
 ) -> Closed | None:
     """Return the files of the bundle that *event* closed; None if they differ."""
     ledger = selected.ledger
@@ -158,7 +189,8 @@ def _closed_by(
     if enrolled[log] >= event.seq:
         return None
     events = partial(selected.with_keys, event.seq)
-    files = listed_files(selected, events, series.events, (event.key, log), views)
+    more = {**views, REPORT: page.written(series, event.seq)}
+    files = listed_files(selected, events, series.events, (event.key, log), more)
     about = _about(files)
     data = _data(selected, series, about)
     stated = [(one.name, one.digest) for one in event.subject]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -15,7 +16,7 @@ __all__ = ["exit_code_of", "program"]
 @cache
 def program() -> Any:
     """Return the program as a module that shares nothing with muniment."""
-    module = ModuleType("verify_evidence")
+    module = sys.modules["verify_evidence"] = ModuleType("verify_evidence")
     exec(compile(one_file(), "verify_evidence.py", "exec"), module.__dict__)  # noqa: S102 - the file that is shipped
     return module
 

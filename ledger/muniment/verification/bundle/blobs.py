@@ -42,6 +42,11 @@ class BundleBlobs:
         self._erased: dict[bytes, int] = {}
         self.compared = self.erased = self.withheld = 0
 
+    @property
+    def erased_tags(self) -> frozenset[str]:
+        """The commitments that an event of the bundle erased."""
+        return frozenset(f"sha256:{one.hex()}" for one in self._erased)
+
     def refer(self, seq: int, data: Any, subject: Any) -> None:
         """Keep the references of the event *seq*."""
 

@@ -38,6 +38,7 @@ from muniment.keys.keyring import Keyring
 from muniment.verification.bundle.blobs import BundleBlobs
 from muniment.verification.bundle.elsewhere import Elsewhere
 from muniment.verification.bundle.members import Members
+from muniment.verification.bundle.report_page import BundlePage
 from muniment.verification.bundle.withheld_events import WithheldEvents
 from muniment.verification.public_digests import FIELDS as PUBLIC
 from muniment.verification.public_digests import misstated
@@ -121,6 +122,8 @@ class BundleRecord:
         """One for each line; None if it could not be read."""
         self.key_rows: list[Row] = []
         """The events about keys."""
+        self.page: BundlePage | None = None
+        """The report, which is told of each event."""
 
     @property
     def keyring(self) -> Keyring | None:
@@ -218,7 +221,13 @@ class BundleRecord:
         self._take(judged, envelope)
         with self._shaped(judged, place):
             self._compare(judged, before, place)
+            self.show(judged)
         return judged
+
+    def show(self, event: BundledEvent) -> None:
+        """Let the report compare what it cites of *event*."""
+        if self.page is not None:
+            self.page.take(event)
 
     def read_event(self, envelope: Envelope, place: str) -> BundledEvent | None:
         """Return the event with its signer; None if either cannot be read."""
@@ -238,6 +247,8 @@ class BundleRecord:
             return None
         if not self.ledger:
             self.ledger = sha256_tag(envelope.payload)
+            if self.page is not None:
+                self.page.of_ledger(self.ledger)
         signer = self._publics.get(envelope.keyid)
         if signer is None:
             what = f"no event up to here enrols {envelope.keyid}"

@@ -80,6 +80,8 @@ class ShownSeries:
         self.compared = self.total = 0
         """How many places in series were compared, and how many there should be."""
         self.notes: list[str] = []
+        self.shown: frozenset[str] = frozenset()
+        """The series of which the closing event says that every event is here."""
 
     @property
     def lines(self) -> int:
@@ -133,6 +135,7 @@ class ShownSeries:
             for link in event.links:
                 series.setdefault(link.key, []).append((event, place, link))
         shown = [one for key, one in stated.items() if one.shown and key in wanted]
+        self.shown = frozenset(one.key for one in shown)
         counted = [one for one in stated.values() if not one.shown]
         for one in shown:
             self._compare_shown(one, series[one.key])
@@ -152,6 +155,7 @@ class ShownSeries:
         if event is not None:
             self._rows.append(event.row(envelope))
             self._compare_data(event, place)
+            self._record.show(event)
         return event
 
     def _compare_data(self, event: BundledEvent, place: str) -> None:

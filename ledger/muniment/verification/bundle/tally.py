@@ -48,5 +48,6 @@ def tally(
         Count("decisions", *decisions),
         Count("places in series", series.compared, series.total),
         Count("trust files", given, 4),
+        *([] if record.page is None else [record.page.count]),
         *record.elsewhere.counts,
     )

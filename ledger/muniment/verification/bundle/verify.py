@@ -44,6 +44,7 @@ from muniment.formats.evidence import (
     OF_CLOSED,
     POLICY,
     PROOFS,
+    REPORT,
     SELF_PROVING,
     SERIES,
     TRUSTED_ROOT,
@@ -63,6 +64,7 @@ from muniment.verification.bundle.closing import (
 from muniment.verification.bundle.members import Members, opened
 from muniment.verification.bundle.record import BundledEvent, BundleRecord
 from muniment.verification.bundle.remembered import compare_memory
+from muniment.verification.bundle.report_page import BundlePage
 from muniment.verification.bundle.shown_series import ShownSeries
 from muniment.verification.bundle.tally import tally
 from muniment.verification.counts import Count
@@ -203,6 +205,9 @@ class _State:
     ) -> None:
         record = self.record = BundleRecord(members, self.findings, signatures)
         series = self.series = ShownSeries(members, record, self.findings)
+        if REPORT in members.sizes:
+            with self.tried():
+                record.page = BundlePage(members, self.findings)
         with self.tried():
             record.read(self.progress)
         with self.tried():
@@ -213,6 +218,8 @@ class _State:
         if self.heads and CLOSING in members.sizes:
             with self.tried():
                 self._compare_closing(members, record)
+        if record.page is not None and self.heads:
+            record.page.finish(record, self.heads[0], series.shown)
         record.finish()
         with self.tried():
             self._compare_given(members, record)

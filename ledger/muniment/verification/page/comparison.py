@@ -36,9 +36,10 @@ from muniment.verification.page.quotes import (
     valued,
 )
 from muniment.verification.page.wording import (
-    ABSENT,
-    ERASED,
-    WITHHELD,
+    IS_ABSENT,
+    IS_ERASED,
+    IS_LARGE,
+    IS_WITHHELD,
     shown,
 )
 
@@ -55,7 +56,7 @@ HEADS = ("actor", "run", "scope", "seq", "tenant", "time", "type")
 
 
 class Lacking(Exception):
-    """A blob that is not here: its commitment."""
+    """The content of a blob that a page cannot have: its commitment, or `IS_LARGE`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +76,9 @@ class BundleEnd:
 
     def state(self, tag: str) -> str:
         """Return why a blob is not here."""
-        if tag in self.erased:
-            return ERASED
-        return WITHHELD if tag in self.withheld_blobs else ABSENT
+        if tag == IS_LARGE or tag in self.erased:
+            return IS_LARGE if tag == IS_LARGE else IS_ERASED
+        return IS_WITHHELD if tag in self.withheld_blobs else IS_ABSENT
 
 
 @dataclass(slots=True)
@@ -91,10 +92,19 @@ class ComputedValue:
     lacking: str = ""
     """The first blob that would be needed, and is not here."""
 
-    @property
-    def keys(self) -> list[str]:
-        """The series whose runs it counts."""
-        return cast("list[str]", json.loads(self.marks.get("data-of", "[]")))
+    keys: tuple[str, ...] = ()
+    """The series whose runs it counts."""
+
+    def names_series(self) -> bool:
+        """Take the keys of series; return False if they are none."""
+        if self.marks["data-rule"] != "runs":
+            return True
+        try:
+            told = json.loads(self.marks.get("data-of", ""))
+        except ODD:
+            return False
+        self.keys = tuple(told) if isinstance(told, list) else ()
+        return bool(self.keys) and all(isinstance(one, str) for one in self.keys)
 
     def take(self, chain: Mapping[str, Any], data: JsonValue, content: Content) -> None:
         """Count the event, if it is one of those that are selected."""
@@ -176,10 +186,11 @@ class PageComparison:
         if odd or marks.get("data-as", "block") not in FORMS:
             self._fault(one, "it does not cite as a report does")
         elif "rule" in named and named <= {*SELECTING, "rule", "path", "of", "as"}:
-            _, all_of = self._computed.setdefault(
-                reference(marks), (ComputedValue(marks), [])
-            )
-            all_of.append(one)
+            computed = ComputedValue(marks)
+            if not computed.names_series():
+                self._fault(one, "it does not name series as a report does")
+                return
+            self._computed.setdefault(reference(marks), (computed, []))[1].append(one)
             if len(self._computed) > MOST_RULES:
                 self._fault(one, f"it has more than {MOST_RULES} values of many events")
         elif number.isdecimal() and named <= {"event", "path", "head", "as"}:
@@ -234,7 +245,7 @@ class PageComparison:
         for seq, cited in self._events.items():
             for one in cited:
                 if seq in end.withheld_events:
-                    self._lacks(one, WITHHELD)
+                    self._lacks(one, IS_WITHHELD)
                 else:
                     self._fault(one, "there is no such event here")
         for computed, cited in self._computed.values():
@@ -250,7 +261,7 @@ class PageComparison:
             if computed.lacking:
                 self._lacks(one, end.state(computed.lacking))
             elif of_runs and not set(computed.keys) <= set(end.shown):
-                self._lacks(one, ABSENT)
+                self._lacks(one, IS_ABSENT)
             else:
                 self._compare(one, computed.value(end))
         except ODD as error:

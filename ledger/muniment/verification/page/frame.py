@@ -28,6 +28,8 @@ from dataclasses import dataclass, field
 from html import escape, unescape
 from urllib.parse import unquote
 
+from muniment.verification.page.quotes import as_ascii
+
 __all__ = [
     "AXIS",
     "EDGE",
@@ -69,6 +71,7 @@ _TOKEN = re.compile(
     rf"|{re.escape(AXIS)}|</svg>|([^<]+)"
 )
 _STYLE = re.compile(r"<style>([^<]*)</style>")
+_ODD_REFERENCE = re.compile("&(?!(?:amp|lt|gt|quot|#x27);)")
 _NAMED = re.compile(r"SHA-256|(?<![0-9A-Za-z])[0-9a-f]{64}(?![0-9A-Za-z])")
 
 
@@ -148,7 +151,7 @@ def read_page(text: str) -> ReportPage:
     figures = 0
     for line, found in _tokens(text, about.end(), len(text) - len(PAGE_END)):
         if isinstance(found, str):
-            page.faults.append((line, f"no report has {found!a} there"))
+            page.faults.append((line, f"no report has {found!a:.80} there"))
         elif found[1] is not None:
             told = unescape(found[2])
             page.cited.append(CitedValue(line, _attributes(found[1]), told, found[0]))
@@ -179,7 +182,8 @@ def _tokens(text: str, at: int, end: int) -> Iterator[tuple[int, re.Match[str] |
     while at < end:
         found = _TOKEN.match(text, at, end)
         if found is not None:
-            yield line, found
+            odd = _ODD_REFERENCE.search(text, at, found.end())
+            yield line, found if odd is None else text[odd.start() : found.end()]
             after = found.end()
         else:
             after = text.find("<", at + 1, end)
@@ -190,6 +194,11 @@ def _tokens(text: str, at: int, end: int) -> Iterator[tuple[int, re.Match[str] |
 
 
 def _attributes(text: str) -> dict[str, str]:
-    found = _MARK.findall(text)
-    told = {name: unquote(unescape(one), errors="surrogatepass") for name, one in found}
-    return told if len(told) == len(found) else {}
+    """Return the attributes; none, if one is there twice, or not in its one spelling."""
+    found = [(name, unescape(one)) for name, one in _MARK.findall(text)]
+    try:
+        told = {name: unquote(one, errors="surrogatepass") for name, one in found}
+    except UnicodeDecodeError:
+        return {}
+    good = all(as_ascii(told[name]) == one for name, one in found)
+    return told if good and len(told) == len(found) else {}

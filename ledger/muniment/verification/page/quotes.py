@@ -15,19 +15,23 @@ Specification: ``docs/spec/report.md``, RFC 6901, RFC 8785.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
+from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from hashlib import sha256
-from typing import cast
+from typing import TypeAlias, cast
 from urllib.parse import quote as url_quote
 
 from muniment.encoding.canonical import JsonValue, canonical
 
 __all__ = [
+    "MOST_CONTENT",
     "Nowhere",
     "as_ascii",
+    "decoded",
     "follow",
     "is_reference",
     "plain",
@@ -42,10 +46,12 @@ LONGEST = 200
 DIGITS = 300
 """An integer with more of them is not counted with exactly."""
 SAFE_INTEGER = 2**53
+MOST_CONTENT = 16 << 20
+"""A page cites nothing in a blob of more bytes."""
 KEPT = "".join(chr(one) for one in range(32, 127) if chr(one) != "%")
 IN_QUERY = '/:,*.[]"{}'
 
-Content = Callable[[Mapping[str, JsonValue]], JsonValue]
+Content: TypeAlias = "Callable[[Mapping[str, JsonValue]], JsonValue]"
 """Gives the content of a blob, of which it gets the reference."""
 
 
@@ -84,6 +90,15 @@ def follow(document: JsonValue, path: str, content: Content) -> JsonValue:
     return value
 
 
+def decoded(content: bytes, media: str = "") -> JsonValue:
+    """Return what a blob holds, as JSON."""
+    if not media or media.startswith("application/json"):
+        return cast("JsonValue", json.loads(content))
+    if media.startswith("text/"):
+        return content.decode("utf-8", "replace")
+    return {"$bytes": b64encode(content).decode()}
+
+
 def is_reference(value: object) -> bool:
     """Tell whether *value* stands for a blob."""
     return isinstance(value, dict) and "$blob" in value
@@ -101,7 +116,7 @@ def valued(value: JsonValue) -> str:
     told = canonical(value).decode()
     if len(told) <= LONGEST:
         return told
-    return f"sha256:{sha256(told.encode()).hexdigest()}"
+    return f"sha256:{hashlib.sha256(told.encode()).hexdigest()}"
 
 
 def as_ascii(text: str) -> str:
@@ -161,7 +176,7 @@ def tagged(number: float) -> JsonValue:
     if not math.isfinite(number):
         return {"$float": str(number)}
     if abs(number) < SAFE_INTEGER:
-        return number + 0  # no zero is negative
+        return int(number) if number == int(number) else number
     if isinstance(number, int):
         return {"$int": str(number)}
     return {"$float": f"{Decimal(repr(number)).normalize():e}"}

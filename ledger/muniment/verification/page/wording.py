@@ -13,15 +13,24 @@ from __future__ import annotations
 from muniment.encoding.canonical import JsonValue, canonical
 from muniment.encoding.visible import clean
 
-__all__ = ["ABSENT", "ERASED", "MISSING", "VERDICTS", "WITHHELD", "shown"]
+__all__ = [
+    "IS_ABSENT",
+    "IS_ERASED",
+    "IS_LARGE",
+    "IS_WITHHELD",
+    "MISSING",
+    "VERDICTS",
+    "shown",
+]
 
-ERASED = "erased"
-ABSENT = "not in this bundle"
-WITHHELD = "withheld"
+IS_ERASED = "erased"
+IS_ABSENT = "not in this bundle"
+IS_WITHHELD = "withheld"
 """The ledger may have it, and what the page was written from has not."""
-MISSING = (ERASED, ABSENT, WITHHELD)
+IS_LARGE = "too large for a page"
+MISSING = (IS_ERASED, IS_ABSENT, IS_WITHHELD, IS_LARGE)
 
-BLOCK, LINE = 4_000, 300
+IN_BLOCK, IN_LINE = 4_000, 300
 """How many characters are shown, with lines of their own and in one."""
 VERDICT = {"true": "holds", "false": "refuted", "null": "undecided"}
 VERDICTS = frozenset(VERDICT.values())
@@ -32,8 +41,8 @@ def shown(value: JsonValue, form: str, event: object = None) -> str:
 
     Whatever else it is called is a line, too: ``name`` and ``path`` show the way to it.
     """
-    if isinstance(value, dict) and value.keys() in ({"$float"}, {"$int"}):
-        (text,) = map(str, value.values())
+    if isinstance(tag := number_of(value), str):
+        text = tag
     elif isinstance(value, float):
         text = f"{value:.6g}"
     elif isinstance(value, str):
@@ -42,8 +51,15 @@ def shown(value: JsonValue, form: str, event: object = None) -> str:
         text = canonical(value).decode()
     if form == "verdict" and text in VERDICT:
         return VERDICT[text]
-    text = clean(cut(text, BLOCK if form == "block" else LINE, event))
+    text = clean(cut(text, IN_BLOCK if form == "block" else IN_LINE, event))
     return text if form == "block" else text.replace("\n", "\u21b5")
+
+
+def number_of(value: JsonValue) -> object:
+    """Return the text of a tagged number."""
+    if isinstance(value, dict) and value.keys() in ({"$float"}, {"$int"}):
+        return next(iter(value.values()))
+    return None
 
 
 def cut(text: str, most: int, event: object) -> str:

@@ -17,9 +17,9 @@ const WITHHELD = "withheld.jsonl", PROOFS = "proofs.jsonl", CLOSING = "evidence.
 const GIVEN = ["ledger.pub", "ledger.vkey", "trusted_root.json", "policy"];
 const ALWAYS = ["MANIFEST", EVENTS, PROOFS, "checkpoint", ...GIVEN];
 const CLOSED = [CLOSING, "closing.checkpoint", "consistency", "run.json"];
-const OF_CLOSED = [...CLOSED, SERIES, WITHHELD, "bundle.json"];
+const REPORT = "report.html", OF_CLOSED = [...CLOSED, REPORT, SERIES, WITHHELD, "bundle.json"];
 const UNLISTED = ["MANIFEST", PROOFS, "checkpoint", CLOSING, "closing.checkpoint", "consistency"];
-const HANDED_OVER = ["MANIFEST", EVENTS, "run.json", "bundle.json"];
+const HANDED_OVER = ["MANIFEST", EVENTS, REPORT, "run.json", "bundle.json"];
 const BLOB = /^blobs\/sha256-[0-9a-f]{64}$/, TAG = /^sha256:[0-9a-f]{64}$/;
 const KEY_TYPES = ["ledger.opened", "key.enrolled", "key.revoked", "key.rotated"];
 const ENDS = ["completed", "failed", "interrupted", "paused", "canceled"];
@@ -573,7 +573,7 @@ class Run {
 const seriesOf = (event) => event.chain.series ?? {};
 
 class OtherRuns {
-  said = [];
+  said = []; shown = [];
 
   static async read(files, keys, run) {
     const others = new OtherRuns(), found = [];
@@ -641,6 +641,7 @@ class OtherRuns {
     const which = `${key}: ${count} are counted, and ${here.length} are here`;
     require(here.length === count, CLOSING, which);
     const of = new Set(here.map((one) => one.run).filter((one) => one !== undefined));
+    this.shown.push(key);
     this.said.push(`1 of ${of.size} runs in ${key}`);
   }
 }
@@ -650,6 +651,422 @@ function compareCodePoints(one, other) {
   for (let at = 0; at < Math.min(left.length, right.length); at += 1)
     if (left[at] !== right[at]) return left[at].codePointAt(0) - right[at].codePointAt(0);
   return left.length - right.length;
+}
+
+// -- the report: each value on it (docs/spec/report.md) --------------------------------------------
+
+const TITLE = "Evidence report", PAGE_END = "</main>\n</body>\n</html>\n", LARGEST = 16 * 2 ** 20;
+const STYLES = ["UOGyDMFA1AXbWK5QsNp6+oLrOoJr2KQhi7xyty4oadM="];
+const WIDE = '<div class="wide" role="group" aria-label="Table" tabindex="0">';
+const AXIS = '<svg viewBox="0 0 360 20" role="img" aria-label="one dot each">'
+  + '<line x1="0" x2="360" y1="10" y2="10"/>';
+const literal = (told) => told.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+const MARKS = '((?: [a-z-]+="[^"<>]*")+)', TAGS = "section|h2|h3|p|dl|dt|dd|div|table|tr|th|td";
+const TOKEN = new RegExp(`<data${MARKS}>([^<]*)</data>|<circle cx="([0-9.]{1,8})" cy="10" r="5"`
+  + `${MARKS}><title>([^<]*)</title></circle>|(<figure>)|</?(?:${TAGS}|figcaption|span)>|</figure>`
+  + `|${literal(WIDE)}|${literal(AXIS)}|</svg>|([^<]+)`, "y");
+const ERASED = "erased", ABSENT = "not in this bundle", TOO_LARGE = "too large for a page";
+const REFERENCES = { amp: "&", lt: "<", gt: ">", quot: '"', "#x27": "'" };
+const SELECTING = ["run", "type", "scope", "series"];
+const ALWAYS_PLAIN = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-~";
+const IN_MARK = Array.from({ length: 95 }, (_, at) => String.fromCharCode(at + 32)).join("")
+  .replace("%", "");
+
+class Lacking extends Error {} // a content that a page cannot have: its commitment, or why
+
+function pageHead(style, sheet) {
+  const policy = `default-src 'none'; style-src 'sha256-${sheet}'; base-uri 'none'; form-action 'none'`;
+  return `<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n`
+    + `<meta http-equiv="Content-Security-Policy" content="${policy}">\n`
+    + `<meta name="viewport" content="width=device-width, initial-scale=1">\n`
+    + `<meta name="referrer" content="no-referrer">\n<meta name="color-scheme" content="light dark">\n`
+    + `<title>${TITLE}</title>\n<style>${style}</style>\n</head>\n`;
+}
+
+function unescaped(told, file) {
+  return told.replace(/&([^;]{0,5};)?/g, (_, name) => {
+    const plainly = REFERENCES[name?.slice(0, -1)];
+    require(plainly !== undefined, file, "no report has such a reference");
+    return plainly;
+  });
+}
+
+function percent(told, kept) {
+  let said = "";
+  for (const one of told)
+    said += kept.includes(one) ? one : hex(utf8(one)).toUpperCase().replace(/../g, "%$&");
+  return said;
+}
+
+function unpercent(told, file) {
+  const parts = told.match(/%[0-9A-F]{2}|[^%]/gu) ?? [];
+  const bytes = parts.map((one) => one.length === 3 && one[0] === "%" ? unhex(one.slice(1)) : utf8(one));
+  let plainly = null;
+  try { plainly = text(joined(...bytes)); } catch { /* below */ }
+  require(plainly !== null && percent(plainly, IN_MARK) === told, file, "another spelling");
+  return plainly;
+}
+
+function marksOf(told, file) {
+  const marks = new Map();
+  for (const [, name, value] of told.matchAll(/ ([a-z-]+)="([^"<>]*)"/g)) {
+    require(!marks.has(name), file, "an attribute twice");
+    marks.set(name, unpercent(unescaped(value, file), file));
+  }
+  return marks;
+}
+
+function saysANumber(words) {
+  const left = words.replace(/SHA-256|(?<![0-9A-Za-z])[0-9a-f]{64}(?![0-9A-Za-z])/g, "");
+  return /[\p{N}\p{C}]/u.test(left.replaceAll("\n", ""));
+}
+
+async function readReport(page) {
+  const sheet = /<style>([^<]*)<\/style>/.exec(page)?.[1] ?? "";
+  const named = base64(await sha256(utf8(sheet))), head = pageHead(sheet, named);
+  const about = new RegExp('^<body data-run="([0-9A-Z]{1,64})" data-size="(0|[1-9][0-9]{0,17})">\n'
+    + `<main>\n<h1>${TITLE}</h1>\n`).exec(page.slice(head.length));
+  const good = page.startsWith(head) && about && page.endsWith(PAGE_END);
+  require(good, REPORT, "it does not begin and end as a report does");
+  const cited = [], end = page.length - PAGE_END.length;
+  const body = page.slice(0, end);
+  TOKEN.lastIndex = head.length + about[0].length;
+  for (let figure = 0, at; (at = TOKEN.lastIndex) < end;) {
+    const found = TOKEN.exec(body);
+    require(found, REPORT, `no report has ${page.slice(at, at + 40)} there`);
+    if (found[1] !== undefined)
+      cited.push({ marks: marksOf(found[1], REPORT), text: unescaped(found[2], REPORT) });
+    else if (found[3] !== undefined)
+      cited.push({ marks: marksOf(found[4], REPORT), text: unescaped(found[5], REPORT), figure,
+        left: Number(found[3]) });
+    else if (found[6]) figure += 1;
+    else if (found[7] !== undefined)
+      require(!saysANumber(unescaped(found[7], REPORT)), REPORT, "its words say a number");
+  }
+  return { run: about[1], size: Number(about[2]), known: STYLES.includes(named), cited };
+}
+
+function referenceOf(marks) {
+  const own = (name) => marks.get(`data-${name}`);
+  if (own("rule") === undefined)
+    return own("event") + (own("head") === undefined ? "" : `#${percent(own("head"), IN_MARK)}`)
+      + percent(own("path") ?? "", IN_MARK);
+  const about = [...marks].filter(([name]) => name.startsWith("data-")
+    && !["data-rule", "data-as", "data-value"].includes(name))
+    .map(([name, one]) => `${name.slice(5)}=${percent(one, `${ALWAYS_PLAIN}/:,*.[]"{}`)}`);
+  return percent(own("rule"), IN_MARK) + (about.length ? `?${about.join("&")}` : "");
+}
+
+function isTagged(value) {
+  const names = isObject(value) ? Object.keys(value) : [];
+  return names.length === 1 && ["$float", "$int"].includes(names[0]);
+}
+
+const clean = (told) => told.replace(/[^\n -~]/gu, (one) => {
+  const hidden = /[\p{C}\p{Z}\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0]|[\u{e0000}-\u{e0fff}]/u;
+  if (!hidden.test(one)) return one;
+  if (one === "\t" || one === "\r") return one === "\t" ? "\\t" : "\\r";
+  const code = one.codePointAt(0), digits = code.toString(16);
+  if (code < 0x100) return `\\x${digits.padStart(2, "0")}`;
+  return code < 0x10000 ? `\\u${digits.padStart(4, "0")}` : `\\U${digits.padStart(8, "0")}`;
+});
+
+function sixDigits(value) { // as C writes it with %.6g, rounding a tie to even
+  const long = value.toExponential(60), tie = /^-?\d\.(\d{5})50*e/.exec(long);
+  let [digits, power] = value.toExponential(5).split("e");
+  if (tie && Number(tie[1].at(-1)) % 2 === 0) digits = long.slice(0, long.indexOf(".") + 6);
+  const at = Number(power), short = (told) => told.replace(/\.?0+$/, "");
+  if (at < -4 || at >= 6)
+    return `${short(digits)}e${at < 0 ? "-" : "+"}${String(Math.abs(at)).padStart(2, "0")}`;
+  const [sign, figures] = [digits.startsWith("-") ? "-" : "", digits.replace(/[-.]/g, "")];
+  const padded = at < 0 ? "0".repeat(-at) + figures : figures;
+  return sign + short(`${padded.slice(0, Math.max(at, 0) + 1)}.${padded.slice(Math.max(at, 0) + 1)}`);
+}
+
+function shownAs(value, form, event) {
+  const verdicts = { true: "holds", false: "refuted", null: "undecided" };
+  let said = typeof value === "string" ? value || "(empty)" : "";
+  if (isTagged(value) && typeof Object.values(value)[0] === "string") [said] = Object.values(value);
+  else if (typeof value === "number" && !Number.isSafeInteger(value)) said = sixDigits(value);
+  else if (typeof value !== "string") said = spelled(value);
+  if (form === "verdict" && Object.hasOwn(verdicts, said)) return verdicts[said];
+  const most = form === "block" ? 4000 : 300, all = [...said];
+  if (all.length > most) {
+    const where = event === undefined ? "" : `: muniment events show ${event} --full`;
+    const more = (all.length - most).toLocaleString("en-US");
+    said = `${all.slice(0, most).join("")}\u2026 (${more} more characters${where})`;
+  }
+  return form === "block" ? clean(said) : clean(said).replaceAll("\n", "\u21b5");
+}
+
+async function valued(value) {
+  const said = spelled(value);
+  return [...said].length <= 200 ? said : `sha256:${hex(await sha256(utf8(said)))}`;
+}
+
+function follow(document, path, content) {
+  if (path === "")
+    return Object.fromEntries(Object.entries(document).map(([name, one]) =>
+      [name, isObject(one) && "$blob" in one ? content(one) : one]));
+  if (!path.startsWith("/")) throw new RangeError("no JSON pointer");
+  let value = document;
+  for (const [depth, part] of path.split("/").slice(1).entries()) {
+    const name = part.replaceAll("~1", "/").replaceAll("~0", "~");
+    const inList = Array.isArray(value) && /^(0|[1-9]\d*)$/.test(name) && Number(name) < value.length;
+    if (!inList && !(isObject(value) && Object.hasOwn(value, name)))
+      throw new RangeError("the path leads nowhere");
+    value = value[name];
+    if (!depth && isObject(value) && "$blob" in value) value = content(value);
+  }
+  return value;
+}
+
+function plainly(value) { // the number of a tagged one: a BigInt, if it is an integer
+  if (!isTagged(value)) return value;
+  const [said] = Object.values(value).map(String);
+  if ("$int" in value && said.length <= 300) return BigInt(said);
+  return { inf: Infinity, "-inf": -Infinity, nan: NaN }[said] ?? Number(said);
+}
+
+const isNumber = (value) => typeof value === "number" || typeof value === "bigint";
+
+function scaled(value) { // in units of 2^-1074, of which every double is a multiple
+  if (typeof value === "bigint") return value << 1074n;
+  const view = new DataView(new ArrayBuffer(8));
+  view.setFloat64(0, value);
+  const bits = view.getBigUint64(0), exponent = (bits >> 52n) & 2047n, low = bits & (2n ** 52n - 1n);
+  const size = exponent ? (low | 2n ** 52n) << (exponent - 1n) : low;
+  return bits >> 63n ? -size : size;
+}
+
+function toDouble(units, power = 1074) { // units * 2^-power, rounded once, a tie to even
+  const size = units < 0n ? -units : units, more = BigInt(Math.max(size.toString(2).length - 53, 0));
+  let kept = size >> more;
+  const rest = size - (kept << more), half = more ? 1n << (more - 1n) : 1n;
+  if (rest > half || (rest === half && kept & 1n)) kept += 1n;
+  const found = Number(kept) * 2 ** (Number(more) - power);
+  return units < 0n ? -found : found;
+}
+
+function total(numbers) {
+  const whole = (one) => typeof one === "bigint" || Number.isSafeInteger(one);
+  if (numbers.every(whole)) return numbers.reduce((sum, one) => sum + BigInt(one), 0n);
+  if (!numbers.every((one) => typeof one === "bigint" || Number.isFinite(one)))
+    return numbers.reduce((sum, one) => sum + Number(one), 0);
+  return toDouble(numbers.reduce((sum, one) => sum + scaled(one), 0n));
+}
+
+function mean(numbers) {
+  const sum = total(numbers), count = BigInt(numbers.length);
+  if (typeof sum === "number") return sum / numbers.length;
+  if (Number.isSafeInteger(Number(sum))) return Number(sum) / numbers.length;
+  const size = (sum < 0n ? -sum : sum) << 1074n, units = (size / count << 1n) | (size % count ? 1n : 0n);
+  return toDouble(sum < 0n ? -units : units, 1075);
+}
+
+function tagged(number) {
+  if (typeof number === "bigint") {
+    const safe = number > -(2n ** 53n) && number < 2n ** 53n;
+    return safe ? Number(number) : { $int: String(number) };
+  }
+  if (!Number.isFinite(number))
+    return { $float: Number.isNaN(number) ? "nan" : number > 0 ? "inf" : "-inf" };
+  return Math.abs(number) < 2 ** 53 ? number + 0 : { $float: number.toExponential() };
+}
+
+class Computed {
+  count = 0; numbers = []; runs = new Set(); lacking = "";
+
+  constructor(marks) {
+    this.marks = marks;
+    this.keys = marks.get("data-rule") === "runs" ? JSON.parse(marks.get("data-of") ?? "") : [];
+    const good = Array.isArray(this.keys) && this.keys.every((one) => typeof one === "string");
+    require(good && (this.keys.length || marks.get("data-rule") !== "runs"), REPORT, "odd series");
+  }
+
+  take({ chain, data }, content) {
+    const rule = this.marks.get("data-rule"), series = chain.series ?? {};
+    if (rule === "runs") {
+      const inside = this.keys.some((key) => Object.hasOwn(series, key));
+      if (chain.run !== undefined && inside) this.runs.add(chain.run);
+      return;
+    }
+    for (const name of SELECTING) {
+      const wanted = this.marks.get(`data-${name}`), own = chain[name];
+      if (wanted === undefined) continue;
+      const inside = name === "scope" && `${own ?? ""}/`.startsWith(`${wanted}/`);
+      if (!(own === wanted || inside || (name === "series" && Object.hasOwn(series, wanted)))) return;
+    }
+    this.count += 1;
+    if (this.lacking || !["sum", "mean"].includes(rule)) return;
+    try {
+      const value = plainly(follow(data, this.marks.get("data-path") ?? "/", content));
+      if (isNumber(value)) this.numbers.push(value);
+    } catch (error) {
+      if (error instanceof Lacking) this.lacking = error.message;
+    }
+  }
+
+  value(over, withheld) {
+    const rule = this.marks.get("data-rule"), of = this.marks.get("data-of");
+    if (rule === "checkpoint" && of === "size") return over.size;
+    if (rule === "checkpoint" && of === "root") return hex(over.root);
+    if (rule === "withheld" && of === "events") return withheld.events.length;
+    if (rule === "withheld" && of === "blobs") return withheld.blobs.size;
+    if (rule === "runs") return this.runs.size;
+    if (rule === "count") return this.count;
+    if (rule === "sum") return tagged(total(this.numbers));
+    if (rule === "mean" && this.numbers.length) return tagged(mean(this.numbers));
+    throw new RangeError("no such rule, or nothing to apply it to");
+  }
+}
+
+class Comparison {
+  events = new Map(); computed = new Map(); dots = new Map(); compared = 0;
+
+  constructor(files, run, others, over) {
+    Object.assign(this, { files, run, others, over });
+    this.content = (reference) => this.blob(reference);
+  }
+
+  blob({ $blob: tag, size, media = "application/json" }) {
+    if (size > LARGEST) throw new Lacking(TOO_LARGE);
+    const data = this.files.get(`blobs/${tag.replace(":", "-")}`)?.subarray(32);
+    if (data === undefined) throw new Lacking(tag);
+    if (media === "" || media.startsWith("application/json")) return JSON.parse(text(data));
+    if (media.startsWith("text/"))
+      return new TextDecoder("utf-8", { ignoreBOM: true }).decode(data);
+    return { $bytes: base64(data) };
+  }
+
+  state(tag) {
+    if (tag === TOO_LARGE) return tag;
+    if (this.run.erased.has(tag)) return ERASED;
+    return this.run.withheld.blobs.has(tag) ? "withheld" : ABSENT;
+  }
+
+  sort(one) {
+    const { marks } = one, what = "it does not cite as a report does";
+    const beside = one.left === undefined ? ["value", "title"] : ["data-value"];
+    const named = [...marks.keys()].filter((name) => !beside.includes(name));
+    require(beside.every((name) => marks.has(name)), REPORT, what);
+    require(named.every((name) => name.startsWith("data-") && name !== "data-value"), REPORT, what);
+    const form = marks.get("data-as") ?? "block";
+    require(["block", "verdict", "name", "path"].includes(form), REPORT, what);
+    const only = (names) => named.every((name) => names.includes(name.slice(5)));
+    if (marks.has("data-rule")) {
+      require(only([...SELECTING, "rule", "path", "of", "as"]), REPORT, what);
+      const key = referenceOf(marks), known = this.computed.get(key) ?? [new Computed(marks), []];
+      known[1].push(one);
+      this.computed.set(key, known);
+      require(this.computed.size <= 1000, REPORT, "too many values of many events");
+    } else {
+      const event = marks.get("data-event") ?? "";
+      const good = /^(0|[1-9][0-9]{0,17})$/.test(event) && only(["event", "path", "head", "as"]);
+      require(good && !(marks.has("data-path") && marks.has("data-head")), REPORT, what);
+      this.events.set(Number(event), [...this.events.get(Number(event)) ?? [], one]);
+    }
+  }
+
+  async take(event, ledger) {
+    for (const { marks, ...one } of this.events.get(event.seq) ?? []) {
+      let value;
+      try {
+        value = this.value(marks, event, ledger);
+      } catch (error) {
+        require(error instanceof Lacking, REPORT, `${referenceOf(marks)} leads nowhere`);
+        this.judge({ marks, ...one }, this.state(error.message));
+        continue;
+      }
+      await this.compare({ marks, ...one }, value);
+    }
+    this.events.delete(event.seq);
+    for (const [one] of this.computed.values()) one.take(event, this.content);
+  }
+
+  value(marks, event, ledger) {
+    const form = marks.get("data-as"), path = marks.get("data-head") ?? marks.get("data-path") ?? "";
+    let value;
+    if (marks.has("data-head")) {
+      const { chain, leaf, signer } = event;
+      const series = Object.entries(chain.series ?? {}).map(([key, one]) => [key, one.count]);
+      const head = { hash: hex(leaf), key: signer, ledger, series: Object.fromEntries(series) };
+      for (const name of ["actor", "run", "scope", "seq", "tenant", "time", "type"])
+        head[name] = chain[name] ?? null;
+      value = follow(head, path, this.content);
+    } else if (form === "path" && path.split("/").length === 2 && !path.includes("~")) {
+      if (path[0] !== "/" || !Object.hasOwn(event.data, path.slice(1))) throw new RangeError("nowhere");
+      return path.slice(1); // a name is shown, whether its content is here or not
+    } else {
+      value = follow(event.data, path, this.content);
+    }
+    if (form === "name") return path.split("/").at(-1).replaceAll("~1", "/").replaceAll("~0", "~");
+    return form === "path" ? path.slice(1) : value;
+  }
+
+  async compare(one, value) {
+    const form = one.marks.get("data-as") ?? "line";
+    this.judge(one, await valued(value), shownAs(value, form, one.marks.get("data-event")));
+    if (one.left === undefined) return;
+    const number = plainly(value), dots = this.dots.get(one.figure) ?? [];
+    require(isNumber(number) && Math.abs(Number(number)) < 1e300, REPORT, "a dot without a number");
+    dots.push([Number(number), one.left]);
+    this.dots.set(one.figure, dots);
+  }
+
+  judge({ marks, text: own, left }, value, said = value) {
+    const where = `${REPORT}, ${referenceOf(marks)}`;
+    const told = marks.get(left === undefined ? "value" : "data-value");
+    require(told === value, where, `the record has ${value.slice(0, 80)}`);
+    require(own === said, where, `the record is shown as ${said.slice(0, 80)}`);
+    const cites = left !== undefined || marks.get("title") === referenceOf(marks);
+    require(cites, where, "its title is not its citation");
+    const missing = [ERASED, "withheld", ABSENT, TOO_LARGE].includes(value);
+    require(left === undefined || !missing, where, "a dot without a number");
+    this.compared += 1;
+  }
+
+  async finish() {
+    const hidden = this.run.withheld.events.map((one) => one.seq);
+    for (const [seq, cited] of this.events) {
+      require(hidden.includes(seq), REPORT, `event ${seq} is not here`);
+      for (const one of cited) this.judge(one, "withheld");
+    }
+    for (const [computed, cited] of this.computed.values()) {
+      for (const one of cited) {
+        const known = computed.keys.every((key) => this.others.shown.includes(key));
+        if (computed.lacking) this.judge(one, this.state(computed.lacking));
+        else if (!known) this.judge(one, ABSENT);
+        else await this.compare(one, computed.value(this.over, this.run.withheld));
+      }
+    }
+    for (const dots of this.dots.values()) {
+      const numbers = dots.map(([number]) => number);
+      const low = numbers.reduce((one, other) => Math.min(one, other));
+      const high = numbers.reduce((one, other) => Math.max(one, other));
+      for (const [number, left] of dots) {
+        const share = high <= low ? 0.5 : (number - low) / (high - low);
+        const good = Math.abs(left - 8 - share * 344) <= 0.0501;
+        require(good, REPORT, "a dot is not where its number belongs");
+      }
+    }
+  }
+}
+
+async function checkReport(files, run, others, keys, over) {
+  require(files.get(REPORT).length <= 32 * 2 ** 20, REPORT, "too large for a report");
+  const page = await readReport(text(files.get(REPORT)));
+  const comparison = new Comparison(files, run, others, over);
+  const about = page.run === run.id && page.size === over.size;
+  require(about, REPORT, `it is not about ${run.id} in the first ${over.size} events`);
+  for (const one of page.cited) comparison.sort(one);
+  for (const event of others.all) await comparison.take(event, keys.ledger);
+  await comparison.finish();
+  const { compared } = comparison;
+  require(compared > 0 && compared === page.cited.length, REPORT, "not every value was compared");
+  if (!page.known)
+    throw new Unchecked(`${REPORT}: its style sheet is not known here; a later muniment may have it`);
+  return `${compared} values of the report`;
 }
 
 // -- the closing event, and what follows from keys ---------------------------------------------------
@@ -733,6 +1150,7 @@ async function checkBundle(files, run, keys, closed) {
   if (closed) {
     [signer, head] = await checkClosing(files, run, keys, over);
     others.compare(signer, run);
+    if (files.has(REPORT)) others.said.push(await checkReport(files, run, others, keys, over));
   }
   checkGiven(files, signer.raw, head);
   const { events: hidden, blobs } = run.withheld;

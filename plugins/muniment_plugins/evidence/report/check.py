@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, cast
 from muniment.encoding.visible import clean
 from muniment.errors import CannotTellError, MunimentError
 from muniment.verification.page.quotes import plain
-from muniment.verification.page.wording import ABSENT, WITHHELD
+from muniment.verification.page.wording import IS_ABSENT, IS_WITHHELD
 from muniment.verification.report import MALFORMED
 from muniment_plugins.evidence.report.html import is_on_a_line, left
 from muniment_plugins.evidence.report.markdown_pages import read_markdown
@@ -171,7 +171,7 @@ class _Comparison:
             self._note(one, "it was erased since", kind="cannot tell")
             self.erased |= set() if one.left is None else {one.figure}
             return
-        if shown in (ABSENT, WITHHELD) and shown != quote.value:
+        if shown in (IS_ABSENT, IS_WITHHELD) and shown != quote.value:
             what = "the page was written from a bundle without it: compare it with that"
             self._note(one, what, kind="cannot tell")
             return

@@ -14,13 +14,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from muniment.verification.page.wording import (
-    ABSENT,
-    ERASED,
-    VERDICTS,
-    WITHHELD,
-    shown,
-)
+from muniment.verification.page.wording import MISSING, VERDICTS, shown
 from muniment_plugins.evidence.report.markdown import ACTS, PLAIN, opening, quoted
 from muniment_plugins.evidence.report.pages import MOST_STRAYS, Cited, Page, Stray
 from muniment_plugins.evidence.report.record import as_written
@@ -189,4 +183,4 @@ def _names(citation: dict[str, JsonValue], told: str) -> set[str]:
     path, event = str(citation.get("path", "")), citation.get("event")
     last = path.rpartition("/")[2].replace("~1", "/").replace("~0", "~")
     names = {shown(one, "line", event) for one in (path[1:], last)}
-    return names | ({told} if told in (ABSENT, ERASED, WITHHELD) else set())
+    return names | ({told} if told in MISSING else set())

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from hashlib import sha256
 from typing import TYPE_CHECKING, cast
 
+from muniment_plugins.evidence.bundle_preview import BundlePreview
 from muniment_plugins.evidence.javascript import program
 from muniment_plugins.evidence.report.blocks import Block, Piece, Row, Section, at, head
 from muniment_plugins.evidence.standalone.one_file import one_file
@@ -29,9 +30,13 @@ def proof(record: RunReader) -> Iterator[Section]:
     signers: dict[bytes, int] = {}
     for one in record.events(run=record.run):
         signers.setdefault(one.key, one.seq)
-    rows: list[Row] = [
+    is_inside = isinstance(record.ledger, BundlePreview)
+    judged: list[Row] = [
         ["integrity of the run", {"rule": "verify", "of": "integrity"}],
         ["completeness of the run", {"rule": "verify", "of": "completeness"}],
+    ]
+    rows: list[Row] = [
+        *([] if is_inside else judged),
         ["ledger", head(record.started.seq, "ledger")],
         ["checkpoint over", [{"rule": "checkpoint", "of": "size"}, " events"]],
         ["root of their tree", {"rule": "checkpoint", "of": "root"}],
@@ -41,7 +46,10 @@ def proof(record: RunReader) -> Iterator[Section]:
     )
     rows.extend(["fingerprint of the root", root] for root in roots)
     yield {"title": "Proof", "blocks": [{"facts": rows}, *_meaning()]}
-    yield {"title": "Check it without its sender", "blocks": [*_check(roots)]}
+    yield {
+        "title": "Check it without its sender",
+        "blocks": [*_check(roots, is_inside=is_inside)],
+    }
 
 
 def _digest(text: str) -> str:
@@ -60,11 +68,15 @@ def _meaning() -> Iterator[Block]:
     }
 
 
-def _check(roots: list[Piece]) -> Iterator[Block]:
-    yield {
-        "say": "This page proves nothing. Ask its sender for the evidence bundle of the "
-        "run, and verify that, with the fingerprint of the root from its keeper:"
-    }
+def _check(roots: list[Piece], *, is_inside: bool) -> Iterator[Block]:
+    asked = (
+        "This page is a file of an evidence bundle. Alone it proves nothing. Verify the "
+        "bundle, which compares each value here with its event,"
+        if is_inside
+        else "This page proves nothing. Ask its sender for the evidence bundle of the run, "
+        "and verify that,"
+    )
+    yield {"say": f"{asked} with the fingerprint of the root from its keeper:"}
     for root in roots[:1]:
         yield {
             "say": ["pip install muniment; muniment verify evidence.zip --key ", root]

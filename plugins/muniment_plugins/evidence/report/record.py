@@ -17,7 +17,6 @@ Rules:
 
 from __future__ import annotations
 
-import base64
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -25,13 +24,14 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 from urllib.parse import unquote
 
-from muniment.encoding.canonical import parse
 from muniment.errors import ErasedError, UsageError
 from muniment.formats.evidence import NOTHING
 from muniment.formats.statement import BlobRef
 from muniment.keys.ed25519 import PublicKey
 from muniment.verification.page.quotes import (
+    MOST_CONTENT,
     Nowhere,
+    decoded,
     follow,
     plain,
     reference,
@@ -39,18 +39,26 @@ from muniment.verification.page.quotes import (
     total,
     valued,
 )
-from muniment.verification.page.wording import ABSENT, ERASED, WITHHELD, shown
-from muniment_plugins.evidence.bundle_reader import (
-    BundleReader,
+from muniment.verification.page.wording import (
+    IS_ABSENT,
+    IS_ERASED,
+    IS_LARGE,
+    IS_WITHHELD,
+    shown,
+)
+from muniment_plugins.evidence.bundle_contents import (
+    BundleContents,
     NotInBundle,
     WithheldFromBundle,
 )
+from muniment_plugins.evidence.bundle_reader import BundleReader
 
 if TYPE_CHECKING:
     from muniment.encoding.canonical import JsonValue
     from muniment.formats.statement import Event
     from muniment.ledger import Ledger
     from muniment.verification.report import Report
+    from muniment_plugins.evidence.bundle_preview import BundlePreview
 
 __all__ = [
     "Citation",
@@ -61,12 +69,16 @@ __all__ = [
     "pointer",
 ]
 
-Source: TypeAlias = "Ledger | BundleReader"
-"""What is read: both answer events, contents, series and tree heads alike."""
+Source: TypeAlias = "Ledger | BundleReader | BundlePreview"
+"""What is read: all answer events, contents, series and tree heads alike."""
 Citation: TypeAlias = "Mapping[str, JsonValue]"
 """``event`` with ``path`` or ``head``, or ``rule`` with what it is about; and ``as``."""
 
 _SELECTS = ("run", "type", "scope", "series")
+
+
+class TooLargeForPage(NotInBundle):
+    """A content of which a page cites nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,12 +180,10 @@ class RunReader:
         try:
             value = self._value(citation)
         except ErasedError:
-            return Quote("erased", ERASED, marks)
+            return Quote("erased", IS_ERASED, marks)
         except NotInBundle as error:
-            path = str(citation.get("path", ""))
-            if form == "path" and path.count("/") == 1 and "~" not in path:
-                return Quote(valued(path[1:]), shown(path[1:], form), marks)
-            told = WITHHELD if isinstance(error, WithheldFromBundle) else ABSENT
+            told = IS_WITHHELD if isinstance(error, WithheldFromBundle) else IS_ABSENT
+            told = IS_LARGE if isinstance(error, TooLargeForPage) else told
             return Quote(told, told, marks)
         return Quote(valued(value), shown(value, form, citation.get("event")), marks)
 
@@ -185,12 +195,21 @@ class RunReader:
             raise _nowhere(f"event {event}", "there is no such event")
         if "head" in citation:
             value = self._follow(self._head(event), str(citation["head"]))
+        elif self._is_named(citation):
+            return str(citation["path"])[1:]
         else:
             value = self.look(event, str(citation["path"]))
         path = str(citation.get("path") or citation.get("head"))
         if citation.get("as") == "name":
             return path.rpartition("/")[2].replace("~1", "/").replace("~0", "~")
         return path[1:] if citation.get("as") == "path" else value
+
+    def _is_named(self, citation: Citation) -> bool:
+        """Tell whether it cites the name of a member, whose content need not be here."""
+        path = str(citation["path"])
+        alone = path.count("/") == 1 and "~" not in path
+        data = self.event(cast("int", citation["event"])).raw
+        return citation.get("as") == "path" and alone and path[1:] in data
 
     def _event(self, seq: int) -> Event:
         return self.ledger.event(seq)
@@ -217,12 +236,14 @@ class RunReader:
         return self.content(BlobRef.from_json(dict(reference)))
 
     def _content(self, ref: BlobRef) -> JsonValue:
-        content = self.ledger.get_blob(ref)
-        if ref.media.startswith("application/json"):
-            return parse(content)
-        if ref.media.startswith("text/"):
-            return content.decode("utf-8", "replace")
-        return {"$bytes": base64.b64encode(content).decode()}
+        if ref.size > MOST_CONTENT:
+            raise TooLargeForPage(
+                f"a page cites nothing in a blob of {ref.size:,} bytes",
+                rule="report/large",
+                place=ref.digest,
+                remedy="`muniment events show --full` prints it",
+            )
+        return decoded(self.ledger.get_blob(ref), ref.media)
 
     def _computed(self, citation: Citation) -> JsonValue:
         """Return what a rule says of the record as a whole."""
@@ -272,6 +293,8 @@ class RunReader:
     def _verified(self) -> Report:
         if isinstance(self.ledger, BundleReader):
             return self.ledger.verified
+        if isinstance(self.ledger, BundleContents):
+            raise _nowhere("verify", "a page in a bundle does not judge it")
         from muniment_plugins.evidence.bundle import verified_record  # noqa: PLC0415 - reads and verifies the whole run
 
         return verified_record(self.ledger, self.run)

@@ -4,7 +4,7 @@
     write_report(bundle, bundle.run, Path("report.html"))
 
 Rules: the same run and checkpoint give the same bytes. Nothing is overwritten. Only a run
-that verifies gets a report.
+that verifies gets a report; the one in a bundle is judged with the bundle.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, cast
 from muniment.errors import CannotTellError, UsageError
 from muniment.files.folder import write_new
 from muniment.formats.evidence import NOTHING
-from muniment_plugins.evidence.bundle_reader import BundleReader
+from muniment_plugins.evidence.bundle_contents import BundleContents
+from muniment_plugins.evidence.bundle_preview import BundlePreview
 from muniment_plugins.evidence.report.facts import after, before
 from muniment_plugins.evidence.report.html import as_html
 from muniment_plugins.evidence.report.markdown import as_markdown
@@ -78,7 +79,8 @@ def report_text(ledger: Source, run: str, suffix: str = ".html") -> str:
 
 def page_of(record: RunReader, suffix: str) -> str:
     """Return the report about the run of *record*, up to its checkpoint."""
-    record.verified()
+    if not isinstance(record.ledger, BundlePreview):
+        record.verified()
     return "".join(_FORMS[suffix](record, _sections(record)))
 
 
@@ -96,7 +98,7 @@ def _record(ledger: Source, run: str) -> RunReader:
 
 
 def _sections(record: RunReader) -> Iterator[Section]:
-    if isinstance(record.ledger, BundleReader):
+    if isinstance(record.ledger, BundleContents):
         yield _of_bundle(record.ledger)
     yield from before(record)
     asked = record.ledger.plugins.ask(
@@ -108,7 +110,7 @@ def _sections(record: RunReader) -> Iterator[Section]:
     yield from proof(record)
 
 
-def _of_bundle(bundle: BundleReader) -> Section:
+def _of_bundle(bundle: BundleContents) -> Section:
     """Return what a page says first that was written from a bundle."""
     redacted: list[Block] = [
         {

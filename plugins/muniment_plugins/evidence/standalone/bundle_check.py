@@ -27,6 +27,7 @@ from muniment_plugins.evidence.standalone.formats import (
     FAULTS,
     Refused,
     SignedHead,
+    Unchecked,
     b64,
     canonical,
     grow,
@@ -37,8 +38,9 @@ from muniment_plugins.evidence.standalone.formats import (
     unbase64,
 )
 from muniment_plugins.evidence.standalone.other_runs import SERIES, OtherRuns
+from muniment_plugins.evidence.standalone.report_page import REPORT, compare_page
 
-__all__ = ["Unchecked", "main", "verify"]
+__all__ = ["main", "verify"]
 
 PROOFS, CLOSING = "proofs.jsonl", "evidence.sigstore.json"
 ALWAYS = {
@@ -50,19 +52,19 @@ UNLISTED = {
     *("MANIFEST", PROOFS, "checkpoint"),
     *(CLOSING, "closing.checkpoint", "consistency"),
 }
-GROWING = {"MANIFEST", EVENTS, SERIES, WITHHELD, PROOFS, "run.json", "bundle.json"}
+GROWING = {
+    *("MANIFEST", EVENTS, SERIES, WITHHELD, PROOFS),
+    *(REPORT, "run.json", "bundle.json"),
+}
 """The files that grow with the run."""
-HANDED_OVER = ("MANIFEST", EVENTS, "run.json", "bundle.json")
-
-
-class Unchecked(Exception):
-    """Something that is needed is missing: what, and why."""
+HANDED_OVER = ("MANIFEST", EVENTS, REPORT, "run.json", "bundle.json")
 
 
 def check_names(files: Files) -> bool:
     """Judge the names and MANIFEST; return whether the bundle is closed."""
-    closed = bool(files.keys() & {*CLOSED, SERIES, WITHHELD, "bundle.json"})
-    known = ALWAYS | CLOSED | {SERIES, WITHHELD, "bundle.json"}
+    optional = {REPORT, SERIES, WITHHELD, "bundle.json"}
+    closed = bool(files.keys() & {*CLOSED, *optional})
+    known = ALWAYS | CLOSED | optional
     for name in sorted(files):
         blob = BLOB.fullmatch(name)
         require(name in known or blob, name, "no bundle has this file")
@@ -229,6 +231,8 @@ def verify(path: Path, key: str | None) -> str:
         if closed:
             signer, head = check_closing(files, record, over)
             others.compare(signer, CLOSING)
+            if REPORT in files:
+                others.said.append(compare_page(files, record, others, over))
         check_given(files, signer.key, head)
     except (ValueError, *FAULTS) as error:
         raise Refused(f"{name}: of another form ({type(error).__name__})") from error

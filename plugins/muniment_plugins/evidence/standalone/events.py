@@ -63,7 +63,7 @@ class EnvelopedEvent:
             keys.ledger = f"sha256:{sha256(self.payload).hex()}"
         self.place = f"{name}, event {self.seq}"
         self.shape(keys)
-        self.key = self.signer(keys, one["keyid"])
+        self.keyid, self.key = one["keyid"], self.signer(keys, one["keyid"])
         pae = b"DSSEv1 28 application/vnd.in-toto+json %d " % len(self.payload)
         self.judge(keys, pae + self.payload)
         self.leaf = sha256(b"\0" + self.entry(pae + self.payload))

@@ -28,6 +28,7 @@ __all__ = [
     "LedgerKeys",
     "Refused",
     "SignedHead",
+    "Unchecked",
     "b64",
     "canonical",
     "grow",
@@ -52,6 +53,10 @@ FAULTS = (AttributeError, LookupError, OverflowError, RecursionError, TypeError)
 
 class Refused(Exception):
     """The bundle is wrong: the file, and why."""
+
+
+class Unchecked(Exception):
+    """Something that is needed is missing: what, and why."""
 
 
 def require(holds: object, name: str, what: str) -> None:

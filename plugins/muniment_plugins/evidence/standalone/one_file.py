@@ -13,7 +13,15 @@ from importlib.resources import files
 
 __all__ = ["one_file"]
 
-PARTS = ("formats", "bundle_files", "events", "other_runs", "bundle_check")
+HERE = "muniment_plugins.evidence.standalone"
+PAGE = "muniment.verification.page"
+PARTS = (
+    *((HERE, one) for one in ("formats", "bundle_files", "events", "other_runs")),
+    ("muniment.encoding", "visible"),
+    *((PAGE, one) for one in ("wording", "quotes", "frame", "comparison")),
+    *((HERE, one) for one in ("report_page", "bundle_check")),
+)
+"""Each after those that it imports; the report is compared by the same code everywhere."""
 HEAD = '''#!/usr/bin/env python3
 """Verifies an evidence bundle without muniment: one file, Python and cryptography.
 
@@ -26,9 +34,9 @@ Rules:
 - The key is the fingerprint of the ledger's root, or a file with its PEM, and comes from
   the keeper of the ledger. A copy of this program that came with a bundle proves nothing.
 - It checks bytes, digests, signatures, keys and their intervals, proofs, tree heads,
-  blobs, root and counts of the run's end, and the series that the closing event
-  counts. It does not check what `muniment verify`
-  checks beyond that: places of effects, decisions, the fields of kernel events.
+  blobs, root and counts of the run's end, the series that the closing event counts, and
+  each value on the report. It does not check what `muniment verify` checks beyond that:
+  places of effects, decisions, the fields of kernel events.
 - Exit codes: 0 holds, 1 wrong, 2 usage, 3 could not be checked.
 """
 
@@ -42,12 +50,8 @@ def one_file() -> str:
     """Return the program."""
     imports: dict[str, None] = {}
     bodies: list[str] = []
-    for part in PARTS:
-        text = (
-            files("muniment_plugins.evidence.standalone")
-            .joinpath(f"{part}.py")
-            .read_text()
-        )
+    for package, part in PARTS:
+        text = files(package).joinpath(f"{part}.py").read_text()
         lines, first = text.splitlines(keepends=True), 0
         for node in ast.parse(text).body:
             if isinstance(node, ast.Import | ast.ImportFrom):

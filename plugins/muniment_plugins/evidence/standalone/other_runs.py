@@ -24,7 +24,7 @@ class OtherRuns:
     """The events of other runs, and what the closing event says of their series."""
 
     def __init__(self, files: Files, record: BundleLines) -> None:
-        self.record, self.said = record, list[str]()
+        self.record, self.said, self.shown = record, list[str](), set[str]()
         self.events: list[EnvelopedEvent] = []
         lines = files.lines(SERIES) if SERIES in files else ()
         for at, line in enumerate(lines, 1):
@@ -64,6 +64,7 @@ class OtherRuns:
                 mine = [series_of(one)[key]["count"] for one in own if one in here]
                 self.said.append(f"number {max(mine)} of {count} in {key}, not shown")
                 continue
+            self.shown.add(key)
             self.follow(key, here)
             which = f"{key}: {count} are counted, and {numbers[-1]} are here"
             require(numbers[-1] == count, name, which)

@@ -1,0 +1,108 @@
+"""The report in a bundle: each value on it is compared with the event that it cites.
+
+    values of the report 212 of 212
+
+Rule: it is compared while the events are read, none of which is kept for it. A style sheet
+that is not known here may be one of a later muniment: then nobody can tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import TYPE_CHECKING, cast
+
+from muniment.encoding.canonical import JsonValue
+from muniment.errors import WrongError
+from muniment.formats.evidence import REPORT, blob_name
+from muniment.verification.counts import Count
+from muniment.verification.page.comparison import BundleEnd, Lacking, PageComparison
+from muniment.verification.page.quotes import MOST_CONTENT, decoded
+from muniment.verification.page.wording import IS_LARGE
+from muniment.verification.statements.blob_references import SALT
+
+if TYPE_CHECKING:
+    from muniment.verification.bundle.closing import TreeHead
+    from muniment.verification.bundle.members import Members
+    from muniment.verification.bundle.record import BundledEvent, BundleRecord
+    from muniment.verification.report import Findings
+
+__all__ = ["BundlePage"]
+
+_LARGEST = 32 << 20
+_ASK = "ask its sender for the bundle as `muniment bundle` wrote it"
+
+
+class BundlePage:
+    """Compares the report of a bundle."""
+
+    def __init__(self, members: Members, findings: Findings) -> None:
+        """Read the page.
+
+        Raises:
+            WrongError: it is no text, or larger than a page may be.
+
+        """
+        self._members, self._findings = members, findings
+        self._ledger = ""
+        self._read = lru_cache(maxsize=2)(self._blob)
+        try:
+            text = members.read(REPORT, _LARGEST).decode()
+        except UnicodeDecodeError:
+            what = "it is not UTF-8"
+            raise WrongError(what, rule="report/frame", place=REPORT) from None
+        self._check = PageComparison(text, self._content)
+
+    def take(self, event: BundledEvent) -> None:
+        """Compare whatever cites this event."""
+        leaf, signer = event.leaf.hex(), event.signer.keyid
+        self._check.take(event.statement, leaf, signer, self._ledger)
+
+    def of_ledger(self, ledger: str) -> None:
+        """Take the id of the ledger, which its first event gives."""
+        self._ledger = ledger
+
+    def finish(
+        self, record: BundleRecord, head: TreeHead, shown: frozenset[str]
+    ) -> None:
+        """Report what differs."""
+        check, tree = self._check, head.checkpoint
+        withheld = record.withheld
+        end = BundleEnd(
+            tree.size,
+            tree.root.hex(),
+            record.blobs.erased_tags,
+            withheld.blobs,
+            frozenset(one.seq for one in withheld.events),
+            shown,
+        )
+        check.finish(end, record.run)
+        if not check.page.known and check.page.run:
+            what = "its style sheet is not known here: a later muniment may have written it"
+            remedy = "verify it with the version that wrote it, or a later one"
+            self._findings.add(
+                "unreadable", "report/frame", what, place=REPORT, remedy=remedy
+            )
+        for line, what in check.faults:
+            place = f"{REPORT}:{line}"
+            self._findings.add("edited", "report/value", what, place=place, remedy=_ASK)
+
+    @property
+    def count(self) -> Count:
+        """How many values there are, and how many were compared."""
+        return Count("values of the report", self._check.compared, self._check.total)
+
+    def _content(self, reference: Mapping[str, JsonValue]) -> JsonValue:
+        if cast("int", reference["size"]) > MOST_CONTENT:
+            raise Lacking(IS_LARGE)
+        media = str(reference.get("media", ""))
+        return self._read(
+            str(reference["$blob"]), media, cast("int", reference["size"])
+        )
+
+    def _blob(self, tag: str, media: str, size: int) -> JsonValue:
+        name = blob_name(tag)
+        if self._members.sizes.get(name) != size + SALT:
+            raise Lacking(tag)
+        data = b"".join(self._members.pieces(name))[SALT:]
+        return decoded(data, media)
