@@ -66,7 +66,7 @@ _MARKS = r'((?: [a-z-]+="[^"<>]*")+)'
 _MARK = re.compile(r' ([a-z-]+)="([^"<>]*)"')
 _TOKEN = re.compile(
     rf"<data{_MARKS}>([^<]*)</data>"
-    rf'|<circle cx="([0-9.]{{1,8}})" cy="10" r="5"{_MARKS}><title>([^<]*)</title></circle>'
+    rf'|<circle cx="([0-9]{{1,5}}\.[0-9])" cy="10" r="5"{_MARKS}><title>([^<]*)</title></circle>'
     rf"|(<figure>)|</?(?:{_PLAIN})>|</figure>|{re.escape(WIDE)}"
     rf"|{re.escape(AXIS)}|</svg>|([^<]+)"
 )

@@ -662,7 +662,7 @@ const AXIS = '<svg viewBox="0 0 360 20" role="img" aria-label="one dot each">'
   + '<line x1="0" x2="360" y1="10" y2="10"/>';
 const literal = (told) => told.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 const MARKS = '((?: [a-z-]+="[^"<>]*")+)', TAGS = "section|h2|h3|p|dl|dt|dd|div|table|tr|th|td";
-const TOKEN = new RegExp(`<data${MARKS}>([^<]*)</data>|<circle cx="([0-9.]{1,8})" cy="10" r="5"`
+const TOKEN = new RegExp(`<data${MARKS}>([^<]*)</data>|<circle cx="([0-9]{1,5}\\.[0-9])" cy="10" r="5"`
   + `${MARKS}><title>([^<]*)</title></circle>|(<figure>)|</?(?:${TAGS}|figcaption|span)>|</figure>`
   + `|${literal(WIDE)}|${literal(AXIS)}|</svg>|([^<]+)`, "y");
 const ERASED = "erased", ABSENT = "not in this bundle", TOO_LARGE = "too large for a page";
@@ -775,7 +775,7 @@ function sixDigits(value) { // as C writes it with %.6g, rounding a tie to even
   const long = value.toExponential(60), tie = /^-?\d\.(\d{5})50*e/.exec(long);
   let [digits, power] = value.toExponential(5).split("e");
   if (tie && Number(tie[1].at(-1)) % 2 === 0) digits = long.slice(0, long.indexOf(".") + 6);
-  const at = Number(power), short = (told) => told.replace(/\.?0+$/, "");
+  const at = Number(power), short = (told) => told.replace(/(\.\d*?)0*$/, "$1").replace(/\.$/, "");
   if (at < -4 || at >= 6)
     return `${short(digits)}e${at < 0 ? "-" : "+"}${String(Math.abs(at)).padStart(2, "0")}`;
   const [sign, figures] = [digits.startsWith("-") ? "-" : "", digits.replace(/[-.]/g, "")];

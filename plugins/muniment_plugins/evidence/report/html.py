@@ -14,7 +14,7 @@ from html import escape
 from typing import TYPE_CHECKING, cast
 
 from muniment.encoding.visible import clean
-from muniment.errors import UsageError
+from muniment.errors import ErasedError, UsageError
 from muniment.verification.page.frame import (
     AXIS,
     EDGE,
@@ -26,6 +26,7 @@ from muniment.verification.page.frame import (
     says_a_number,
 )
 from muniment.verification.page.quotes import as_ascii, plain
+from muniment_plugins.evidence.bundle_contents import NotInBundle
 from muniment_plugins.evidence.report.style import STYLE
 
 if TYPE_CHECKING:
@@ -110,6 +111,8 @@ def _dots(record: RunReader, rows: list[Mapping[str, object]]) -> Iterator[str]:
     """Yield a line for each row, with a dot for each of its numbers, on one scale."""
     points = [list(_points(record, row)) for row in rows]
     numbers = [number for row in points for number, _ in row]
+    if sum(len(cast("list[Citation]", row["points"])) for row in rows) > len(numbers):
+        yield "<p>Some numbers have no dot: erased, withheld, or beyond the line.</p>\n"
     if not numbers:
         return
     low, high = min(numbers), max(numbers)
@@ -130,7 +133,10 @@ def _points(
 ) -> Iterator[tuple[float, Citation]]:
     """Yield the numbers of *row* that have a place on a line; others have none."""
     for one in cast("list[Citation]", row["points"]):
-        value = plain(record.look(cast("int", one["event"]), str(one["path"])))
+        try:
+            value = plain(record.look(cast("int", one["event"]), str(one["path"])))
+        except (ErasedError, NotInBundle):
+            continue
         if is_on_a_line(value):
             yield float(cast("float", value)), one
 
