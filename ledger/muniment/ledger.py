@@ -19,12 +19,17 @@ from pathlib import Path
 from types import TracebackType
 from typing import NoReturn, Self, TypeVar
 
-from muniment.encoding.canonical import JsonValue
+from muniment.encoding.canonical import JsonValue, parse_canonical
 from muniment.errors import UsageError
 from muniment.events.effect_kinds import EffectKind
 from muniment.events.types import EventType
-from muniment.formats.dsse import Signer
-from muniment.formats.statement import Event, SubjectLike, about
+from muniment.formats.dsse import Signer, encode_base64
+from muniment.formats.statement import (
+    Event,
+    SubjectLike,
+    about,
+    predicate_statement,
+)
 from muniment.gates import LedgerPort
 from muniment.ledger_runs import LedgerRuns
 from muniment.places import sqlite_path
@@ -32,7 +37,7 @@ from muniment.plugins import Plugins
 from muniment.programs.import_guard import refuse_importing
 from muniment.storage.create import Born, create_ledger
 from muniment.storage.open import Opened, create_path, open_store
-from muniment.storage.prove import cose_receipt
+from muniment.storage.prove import cose_receipt, sign_statement
 from muniment.trust.home import TrustHome
 
 __all__ = ["Ledger"]
@@ -238,6 +243,43 @@ class Ledger(LedgerRuns):
         """
         refuse_importing()
         return cose_receipt(self._store, seq, note)
+
+    def append_statement(
+        self,
+        type: str,  # noqa: A002 - as `Event.type`, which it becomes
+        predicate_type: str,
+        predicate: Mapping[str, JsonValue],
+        subject: Iterable[SubjectLike],
+    ) -> Event:
+        """Sign an in-toto statement in a predicate of others, and append it as an event.
+
+        The event has the data ``statement``, ``keyid`` and ``signature``, and is about
+        what the statement is about. Nobody gets the signature before it is recorded.
+        The member ``muniment`` of the predicate names this ledger, whatever it is given.
+
+        Args:
+            type: a registered type of event whose data are these three.
+            predicate_type: one of `muniment.formats.statement.PREDICATES`.
+            predicate: its members.
+            subject: names and ``sha256:`` digests of what the statement is about.
+
+        Raises:
+            UsageError: the predicate is none of these, or it is about nothing.
+            KeyRefused: no key here signs events, or none that may.
+
+        """
+        refuse_importing()
+        given, subjects = predicate.get("muniment"), about(subject)
+        own = {**(given if isinstance(given, dict) else {}), "ledger": self.id}
+        whole: dict[str, JsonValue] = {**predicate, "muniment": own}
+        payload = predicate_statement(predicate_type, whole, subjects)
+        signed = sign_statement(self._store, payload)
+        data = {
+            "statement": parse_canonical(payload),
+            "keyid": signed.keyid,
+            "signature": encode_base64(signed.signature),
+        }
+        return self.append(type, data, subject=subjects)
 
     def erase(
         self, what: str | Sequence[str], *, reason: str, legal_basis: str | None = None

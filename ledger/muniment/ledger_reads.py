@@ -101,7 +101,8 @@ class LedgerReads:
     @property
     def signer(self) -> PublicKey | None:
         """The key that signs what is appended here; None if nothing can be."""
-        return self._store.signer
+        signer = self._store.writer
+        return None if signer is None else signer.public
 
     @property
     def checkpoint_signer(self) -> PublicKey | None:

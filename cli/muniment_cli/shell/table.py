@@ -69,6 +69,7 @@ SECTIONS: tuple[tuple[str, tuple[Entry, ...]], ...] = (
         bundle="Write the evidence of a run, for people without the ledger.",
         report="Write a page about a run, for people to read.",
         export="Write a run for other tools: tables, traces, provenance.",
+        attest="Sign what a run proves, in the predicates of in-toto and SLSA.",
         checkpoint="Sign the tree head, and anchor it.",
         compare="Show that two ledgers agree, or prove a fork.",
     ),

@@ -38,12 +38,13 @@ import orjson
 
 from muniment.encoding.canonical import JsonValue, canonical
 from muniment.encoding.codec import decode
-from muniment.errors import RefusedError, WrongError
+from muniment.errors import RefusedError, UsageError, WrongError
 from muniment.formats.series import SeriesLink, read_series, series_json
 
 __all__ = [
     "MAX_NAME",
     "MAX_PAYLOAD",
+    "PREDICATES",
     "PREDICATE_PREFIX",
     "BlobRef",
     "Data",
@@ -55,6 +56,7 @@ __all__ = [
     "about",
     "is_name",
     "own_subject",
+    "predicate_statement",
     "read_event",
     "statement",
     "timestamp",
@@ -68,6 +70,16 @@ MAX_NAME = 256
 """The longest actor, tenant or name of a scope, in bytes of UTF-8."""
 
 PREDICATE_PREFIX = "urn:muniment:event:"
+
+PREDICATES = frozenset(
+    {
+        "https://in-toto.io/attestation/svr/v0.2",
+        "https://in-toto.io/attestation/test-result/v0.1",
+        "https://slsa.dev/provenance/v1",
+        "https://slsa.dev/verification_summary/v1",
+    }
+)
+"""The predicates of others in which a ledger signs statements that are no events."""
 
 _SHOWN = 400
 _OWN = "data.json"
@@ -240,6 +252,28 @@ def statement(
         version,
         subject,
     )
+
+
+def predicate_statement(
+    predicate_type: str, predicate: JsonValue, subjects: tuple[Subject, ...]
+) -> bytes:
+    """Return the canonical payload of a statement that is no event.
+
+    Raises:
+        UsageError: the predicate is none of `PREDICATES`, or it is about nothing.
+
+    """
+    if predicate_type not in PREDICATES or not subjects:
+        raise UsageError(
+            "a ledger signs statements about something, in the predicates that it knows",
+            rule="attestation/statement",
+            place=predicate_type[:200],
+            remedy=f"name a subject, and one of {', '.join(sorted(PREDICATES))}",
+        )
+    return (
+        b'{"_type":"https://in-toto.io/Statement/v1","predicate":%s,'
+        b'"predicateType":%s,"subject":%s}'
+    ) % (canonical(predicate), canonical(predicate_type), subjects_json(subjects))
 
 
 def is_name(text: object) -> bool:

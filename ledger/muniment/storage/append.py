@@ -120,12 +120,12 @@ class Store:
     @property
     def writable(self) -> bool:
         """Whether there is a key to write with."""
-        return self._writer is not None and not self.database.readonly
+        return self.writer is not None
 
     @property
-    def signer(self) -> PublicKey | None:
-        """The key that signs events here; None if nothing can be written."""
-        return self._writer.public if self._writer and self.writable else None
+    def writer(self) -> Signer | None:
+        """Signs events here; None if nothing can be written."""
+        return None if self.database.readonly else self._writer
 
     @property
     def checkpointer(self) -> Signer | None:

@@ -26,6 +26,7 @@ from muniment.formats.checkpoint import (
 )
 from muniment.formats.checkpoint import origin as origin_of
 from muniment.formats.cose_receipt import sign_receipt
+from muniment.formats.dsse import Envelope, sign_payload
 from muniment.formats.merkle import consistency_proof, inclusion_proof, subtree_root
 from muniment.formats.tlog_proof import Included, check_inclusion, with_event
 from muniment.keys.ed25519 import PublicKey
@@ -42,6 +43,7 @@ __all__ = [
     "prove",
     "prove_each",
     "root_of",
+    "sign_statement",
 ]
 
 _PAGE = 500
@@ -246,3 +248,22 @@ def consistency(store: Store, old: int, new: int) -> list[bytes]:
     """Return the proof that the first *old* of *new* events were never changed."""
     with store.database.reading() as driver:
         return consistency_proof(old, new, node_reader(driver.execute))
+
+
+def sign_statement(store: Store, payload: bytes) -> Envelope:
+    """Return *payload*, which is no event, signed by the key that signs events here.
+
+    Raises:
+        KeyRefused: no key here signs events, or none that may.
+
+    """
+    writer = store.writer
+    if writer is None or writer.public not in store.keyring().current("writer"):
+        raise KeyRefused(
+            "no key here may sign for the ledger",
+            rule="attestation/no-key",
+            place=store.place,
+            remedy="attest where the writer's key is: `muniment keys list` shows whose "
+            "keys the ledger has",
+        )
+    return sign_payload(payload, writer)

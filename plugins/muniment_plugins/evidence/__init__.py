@@ -2,6 +2,7 @@
 
     written = write_bundle(ledger, "01JD3", Path("evidence.zip"))
     write_report(ledger, "01JD3", Path("report.html"))
+    attest(ledger, "01JD3", ["test-result"])
 
 A report is a page about one run, for people to read. A bundle is the record of one run, in files, with proofs; `muniment verify` checks it
 offline, and so do other people's tools. The plugin manager loads this module: it offers
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from muniment.events.types import EventType
+    from muniment_plugins.evidence.attestations.attestation import Attestation
+    from muniment_plugins.evidence.attestations.issuance import attest
     from muniment_plugins.evidence.bundle import (
         Written,
         verified_record,
@@ -36,11 +39,13 @@ if TYPE_CHECKING:
     from muniment_plugins.evidence.report.write import Reported, write_report
 
 __all__ = [
+    "Attestation",
     "BundleReader",
     "ReportCheck",
     "Reported",
     "SigstoreProof",
     "Written",
+    "attest",
     "check_report",
     "event_entry",
     "event_types",
@@ -59,11 +64,13 @@ hookimpl = pluggy.HookimplMarker("muniment")
 __getattr__ = lazy(
     __name__,
     {
+        "Attestation": ".attestations.attestation",
         "BundleReader": ".bundle_reader",
         "ReportCheck": ".report.check",
         "Reported": ".report.write",
         "SigstoreProof": ".event_proof",
         "Written": ".bundle",
+        "attest": ".attestations.issuance",
         "check_report": ".report.check",
         "event_entry": ".event_proof",
         "open_bundle": ".bundle_reader",
@@ -77,7 +84,7 @@ __getattr__ = lazy(
 
 @hookimpl
 def event_types() -> Iterable[EventType]:
-    """Add the event that closes a bundle."""
+    """Add the events that close a bundle, and that record a signed statement."""
     from muniment_plugins.evidence.vocabulary import TYPES  # noqa: PLC0415 - lazy
 
     return TYPES

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from muniment.ledger import Ledger
     from muniment.verification.report import Report
 
-__all__ = ["Written", "verified_record", "write_bundle"]
+__all__ = ["Written", "root_of", "verified_record", "write_bundle"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ def write_bundle(
     else:
         closed = closed_files(selected, views(selected))
         files, closed_by = closed.files, closed.event.seq
-    root = _root_of(ledger)
+    root = root_of(ledger)
     write_files(files, path, lambda fresh: _check(fresh, root, ledger, passes))
     return Written(
         path,
@@ -134,14 +134,14 @@ def verified_record(ledger: Ledger, run: str) -> Report:
         WrongError: the record does not verify.
 
     """
-    root = _root_of(ledger)
+    root = root_of(ledger)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "raw"
         write_files(_raw_files(Selected.of(ledger, run)), path, lambda _: None)
         return _check(path, root, ledger)
 
 
-def _root_of(ledger: Ledger) -> str:
+def root_of(ledger: Ledger) -> str:
     """Return the id of the root key that signed the genesis."""
     return next(one.keyid for one in ledger.keys.entries if "root" in one.roles)
 

@@ -1,12 +1,15 @@
-"""The event type that the evidence plugin adds to the kernel's vocabulary.
+"""The event types that the evidence plugin adds to the kernel's vocabulary.
 
-    bundle.closed   {"manifest": "sha256:…", "run": "01JD…", "series": [{"count": 20, …}]}
+    bundle.closed        {"manifest": "sha256:…", "run": "01JD…", "series": [{"count": 20, …}]}
+    attestation.issued   {"statement": {…}, "keyid": "SHA256:…", "signature": "<b64>"}
 
 Rules:
 
-- The event is in no run, and its subjects are the files that people hand to tools
+- The events are in no run, and their subjects are the files that people hand to tools
   which look for the plain digest of one file.
-- It is written only while each series that it counts has so many events.
+- `bundle.closed` is written only while each series that it counts has so many events.
+- A statement in a standard predicate is signed by the ledger and recorded at once:
+  `Ledger.append_statement`.
 """
 
 from __future__ import annotations
@@ -17,7 +20,9 @@ from muniment.errors import RefusedError, WrongError
 from muniment.events.types import EventType, PlainData
 from muniment.formats.evidence import CLOSED, read_stated
 
-__all__ = ["TYPES"]
+__all__ = ["ATTESTED", "TYPES"]
+
+ATTESTED = "attestation.issued"
 
 
 class BundleClosed(PlainData):
@@ -28,6 +33,16 @@ class BundleClosed(PlainData):
     """SHA-256 of MANIFEST, which lists every file that proves nothing by itself."""
     series: list[dict[str, object]] | None = None
     """Every series that the run is in, with how many events each has."""
+
+
+class AttestationIssued(PlainData):
+    """The ledger signed a statement about a run, in a predicate that others read."""
+
+    statement: dict[str, object]
+    """The in-toto Statement; its canonical bytes are what was signed."""
+    keyid: str
+    signature: str
+    """Base64 of the signature over its pre-authentication encoding (DSSE)."""
 
 
 def _counts(data: Mapping[str, object]) -> dict[str, int]:
@@ -41,4 +56,7 @@ def _counts(data: Mapping[str, object]) -> dict[str, int]:
         raise RefusedError(what, rule=rule, place=CLOSED, remedy=remedy) from error
 
 
-TYPES: tuple[EventType, ...] = (EventType(CLOSED, BundleClosed, counts=_counts),)
+TYPES: tuple[EventType, ...] = (
+    EventType(CLOSED, BundleClosed, counts=_counts),
+    EventType(ATTESTED, AttestationIssued),
+)

@@ -33,7 +33,7 @@ __all__ = ["command"]
     "form",
     required=True,
     metavar="FORMAT",
-    help="csv, otlp, parquet, prov or ro-crate, and what plugins add.",
+    help="csv, in-toto, otlp, parquet, prov or ro-crate, and what plugins add.",
 )
 @click.option(
     "-o",
@@ -51,7 +51,8 @@ def command(
 
     An export says of how many events it has a place, and of which it has none. It is a
     view: it signs nothing, and whoever gets it cannot verify it. The evidence is the
-    bundle (`muniment bundle`), from which an export can be written, too.
+    bundle (`muniment bundle`), from which an export can be written, too. The format
+    in-toto has the signed statements of `muniment attest`, which the ledger alone holds.
     """
     from muniment_plugins.evidence import open_bundle
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from muniment_plugins.evidence.exports.in_toto import as_in_toto
 from muniment_plugins.evidence.exports.otlp import as_otlp
 from muniment_plugins.evidence.exports.prov import as_prov
 from muniment_plugins.evidence.exports.ro_crate import as_ro_crate
@@ -17,6 +18,7 @@ __all__ = ["FORMATS"]
 
 FORMATS: Mapping[str, Callable[[Source, str], bytes]] = {
     "csv": as_csv,
+    "in-toto": as_in_toto,
     "otlp": as_otlp,
     "parquet": as_parquet,
     "prov": as_prov,

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from muniment.formats.statement import Event, Subject
     from muniment_plugins.evidence.report.record import Source
 
-__all__ = ["ExportedEffect", "ExportedRun", "about", "needed", "pairs"]
+__all__ = ["ExportedEffect", "ExportedRun", "about", "coverage_of", "needed", "pairs"]
 
 _OUTCOMES = (".completed", ".failed")
 _REQUESTED = ".requested"
@@ -145,10 +145,14 @@ class ExportedRun:
         withheld = getattr(self.ledger, "withheld", NOTHING)
         if withheld.events:
             left["withheld"] = len(withheld.events)
-        total = len(self.events) + len(withheld.events)
-        named = ", ".join(f"{number} {kind}" for kind, number in sorted(left.items()))
-        placed = total - sum(left.values())
-        return f"{placed} of {total} events; without a place: {named or 'none'}"
+        return coverage_of(len(self.events) + len(withheld.events), left)
+
+
+def coverage_of(total: int, without: Mapping[str, int]) -> str:
+    """Say of *total* events how many have a place, and of which there is none."""
+    named = ", ".join(f"{number} {kind}" for kind, number in sorted(without.items()))
+    placed = total - sum(without.values())
+    return f"{placed} of {total} events; without a place: {named or 'none'}"
 
 
 def about(event: Event) -> list[Subject]:

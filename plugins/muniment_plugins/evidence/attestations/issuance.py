@@ -1,0 +1,141 @@
+"""Statements about runs are signed and recorded, each once.
+
+    attest(ledger, "01JD3", ["test-result", "svr"])
+
+Rules:
+
+- The record of the run is verified first; for decisions of people so is the whole
+  ledger, since their answers are in no run.
+- The same record gives the same statement: one that was issued before, and is true still,
+  is found again, and nothing is appended.
+- All that were asked for are derived before the first is signed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from muniment import verify
+from muniment.errors import CannotTellError, UsageError, WrongError
+from muniment.formats.statement import timestamp
+from muniment_plugins.evidence.attestations.attestation import (
+    Attestation,
+    attestations,
+)
+from muniment_plugins.evidence.attestations.predicates import (
+    PREDICATE_KINDS,
+    PlannedStatement,
+)
+from muniment_plugins.evidence.attestations.record import AttestedRun
+from muniment_plugins.evidence.bundle import root_of, verified_record
+from muniment_plugins.evidence.vocabulary import ATTESTED
+
+if TYPE_CHECKING:
+    from muniment.ledger import Ledger
+
+__all__ = ["attest", "true_attestations"]
+
+_OF_PEOPLE = "vsa"
+
+
+def attest(ledger: Ledger, run: str, kinds: Iterable[str]) -> list[Attestation]:
+    """Sign what the record of *run* says, in standard predicates, and record it.
+
+    Args:
+        ledger: open for writing, unless all of it was attested before.
+        run: the run's id, or a unique prefix.
+        kinds: of ``slsa``, ``svr``, ``test-result`` and ``vsa``.
+
+    Returns:
+        The statements, by kind in the order of *kinds*; there is one of each but ``vsa``,
+        of which there is one for each decision.
+
+    Raises:
+        UsageError: there is no such run, or kind.
+        RefusedError: the record has nothing to say in a predicate.
+        CannotTellError: what it says was erased, or no checkpoint covers the run.
+        KeyRefused: no key here signs events.
+        WrongError: the record does not verify.
+
+    """
+    asked = [*dict.fromkeys(kinds)]
+    for kind in asked:
+        if kind not in PREDICATE_KINDS:
+            raise UsageError(
+                "there is no such predicate",
+                rule="attestation/predicate",
+                place=kind,
+                remedy=f"known are: {', '.join(PREDICATE_KINDS)}",
+            )
+    record = AttestedRun.of(ledger, ledger.run_id(run))
+    verified_record(ledger, record.run)
+    if _OF_PEOPLE in asked:
+        _require_decisions(ledger)
+    made = timestamp(datetime.now(UTC))
+    plans = {kind: PREDICATE_KINDS[kind].derive(record, made) for kind in asked}
+    known = true_attestations(ledger, record.run)
+    found: list[Attestation] = []
+    for kind, planned in plans.items():
+        for index, plan in enumerate(planned):
+            same = _again(record, kind, index, known)
+            found.append(same or _issue(ledger, plan))
+    return found
+
+
+def true_attestations(ledger: Ledger, run: str) -> list[Attestation]:
+    """Return the statements about *run* as it is now, in the order of the log.
+
+    One that an erasure made incomparable is left out if there is a later one of its kind.
+
+    Raises:
+        WrongError: one is not signed, or does not follow from the record.
+        CannotTellError: one cannot be compared, and none of its kind came later.
+
+    """
+    record = AttestedRun.of(ledger, run)
+    found: list[Attestation] = []
+    for one in reversed([*attestations(ledger, run)]):
+        if one.last != record.last.seq:
+            continue  # the run went on since
+        try:
+            one.require_true(ledger)
+        except CannotTellError:
+            if all(later.kind != one.kind for later in found):
+                raise
+        else:
+            found.append(one)
+    return found[::-1]
+
+
+def _again(
+    record: AttestedRun, kind: str, index: int, known: Sequence[Attestation]
+) -> Attestation | None:
+    for one in known:
+        if one.kind == kind:
+            plan = PREDICATE_KINDS[kind].derive(record, one.made)[index]
+            if plan.payload(record.ledger.id) == one.envelope.payload:
+                return one
+    return None
+
+
+def _issue(ledger: Ledger, plan: PlannedStatement) -> Attestation:
+    return Attestation.of(
+        ledger.append_statement(
+            ATTESTED, plan.predicate_type, plan.predicate, plan.subject
+        )
+    )
+
+
+def _require_decisions(ledger: Ledger) -> None:
+    """Require the whole ledger to verify: whoever answered signed, and was enrolled."""
+    report = verify(ledger.path, keys=[root_of(ledger)], home=ledger.home)
+    for found in report.findings:
+        raise WrongError(
+            f"the ledger does not verify: {found.message}",
+            rule=found.rule,
+            seq=found.seq,
+            place=found.place,
+            remedy="`muniment verify` says more; nothing was signed",
+        )

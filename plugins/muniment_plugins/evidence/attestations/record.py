@@ -1,0 +1,187 @@
+"""The record of a run, as the statements about it read it.
+
+    record = AttestedRun.of(ledger, "01JD3…")
+    record.counted("verdict.reached")     those that no resume superseded
+    record.codes()                        each accepted program, with its real digest
+
+Rules:
+
+- It reads the signed data of the events, and the contents of accepted programs alone. So
+  an erasure changes what can be said about programs, and nothing else.
+- With *last*, it reads the run as it was after that event: what was stated then can be
+  derived again, whatever came later.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from muniment import RunSummaries
+from muniment.encoding.canonical import parse
+from muniment.errors import ErasedError, UsageError
+from muniment.formats.lifecycle import CONCLUDED, LIFE, RESUMED
+from muniment.formats.statement import BlobRef
+from muniment_plugins.evidence.exports.record import coverage_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from muniment import RunSummary
+    from muniment.formats.statement import Event
+    from muniment.ledger import Ledger
+
+__all__ = ["AcceptedCode", "AttestedRun"]
+
+_ACCEPTED = "synthesis.attempted"
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptedCode:
+    """A program that was accepted under its spec."""
+
+    event: Event
+    digest: str | None
+    """``sha256:<hex>`` of its text in UTF-8, as of a file; None if it was erased."""
+
+    @property
+    def subject(self) -> tuple[str, str]:
+        """Its name in a statement, and its digest."""
+        return f"event-{self.event.seq}/code", self.digest or ""
+
+    @property
+    def origin(self) -> str | None:
+        """Where it came from: ``llm`` and ``repair`` are models."""
+        told = self.event.raw.get("origin")
+        return told if isinstance(told, str) else None
+
+
+@dataclass(frozen=True, slots=True)
+class AttestedRun:
+    """The events of one run up to the last one that statements are about."""
+
+    ledger: Ledger
+    run: str
+    events: Sequence[Event]
+    summary: RunSummary
+    superseded: frozenset[int]
+    """The numbers of the facts that a resume superseded."""
+
+    @classmethod
+    def of(cls, ledger: Ledger, run: str, last: int | None = None) -> AttestedRun:
+        """Read the run, up to the event *last*.
+
+        Raises:
+            UsageError: it has no events.
+
+        """
+        fold = RunSummaries()
+        state = fold.initial()
+        events: list[Event] = []
+        for event in ledger.events(run=run):
+            if last is not None and event.seq > last:
+                break
+            events.append(event)
+            state = fold.apply(state, event)
+        if not events:
+            raise UsageError(
+                "the ledger has no such run",
+                rule="run/unknown",
+                place=run,
+                remedy="`muniment runs list` names all",
+            )
+        gone = frozenset(_superseded(events))
+        return cls(ledger, run, events, fold.view(state), gone)
+
+    @property
+    def last(self) -> Event:
+        """The last event of the run that is read."""
+        return self.events[-1]
+
+    @property
+    def concluded(self) -> bool:
+        """Whether an end states counts and root, so that no event can be missing."""
+        return self.last.type in CONCLUDED
+
+    @property
+    def derived(self) -> bool:
+        """Whether answers of the run came from another one: a fork, or a replay."""
+        return self.summary.fork is not None or self.summary.replay_of is not None
+
+    @property
+    def subject(self) -> tuple[str, str]:
+        """The run as a subject: the payload of its last event, as a file.
+
+        That payload names the event before it by its hash, and so all of the ledger
+        up to there.
+        """
+        digest = hashlib.sha256(self.last.payload).hexdigest()
+        return f"run-{self.run}/event-{self.last.seq}.json", f"sha256:{digest}"
+
+    def counted(self, *types: str) -> list[Event]:
+        """Return the events of these types, but for superseded ones."""
+        return [one for one in self._standing if one.type in types]
+
+    def left_open(self) -> list[Event]:
+        """Return the events that say of a hypothesis that it was not judged."""
+        return [one for one in self._standing if one.type.endswith(".unjudged")]
+
+    @property
+    def _standing(self) -> list[Event]:
+        return [one for one in self.events if one.seq not in self.superseded]
+
+    def codes(self) -> list[AcceptedCode]:
+        """Return the accepted programs, each content once."""
+        found: dict[str, AcceptedCode] = {}
+        for one in self.counted(_ACCEPTED):
+            if one.raw.get("accepted") is True:
+                digest = self._digest(one)
+                found.setdefault(digest or one.hash, AcceptedCode(one, digest))
+        return list(found.values())
+
+    def _digest(self, event: Event) -> str | None:
+        code = event.raw["code"]
+        if isinstance(code, dict):
+            try:
+                code = parse(self.ledger.get_blob(BlobRef.from_json(code)))
+            except ErasedError:
+                return None
+        return f"sha256:{hashlib.sha256(str(code).encode()).hexdigest()}"
+
+    def coverage(self, cited: Collection[int]) -> str:
+        """Say for how many events a statement that rests on *cited* has a place."""
+        left = Counter(one.type for one in self.events if one.seq not in cited)
+        return coverage_of(len(self.events), left)
+
+
+def _superseded(events: Sequence[Event]) -> set[int]:
+    """Return the facts after a failure that a resume performs again, and around it."""
+    gone: set[int] = set()
+    for resumed in events:
+        named = resumed.raw.get("supersedes") if resumed.type == RESUMED else None
+        for one in named if isinstance(named, list) else ():
+            place = tuple(one) if isinstance(one, list) else ()
+            ended = [
+                event.seq
+                for event in events
+                if event.seq < resumed.seq
+                and (event.scope, event.ordinal) == place
+                and event.type.endswith(".failed")
+            ]
+            if ended:
+                gone |= {
+                    event.seq
+                    for event in events
+                    if ended[-1] < event.seq < resumed.seq
+                    and event.type not in LIFE
+                    and _is_around(event.scope or "", str(place[0]))
+                }
+    return gone
+
+
+def _is_around(scope: str, other: str) -> bool:
+    """Tell whether *scope* is *other*, or around it."""
+    return not scope or f"{other}/".startswith(f"{scope}/")
