@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from muniment.encoding.canonical import canonical
-from muniment.errors import CannotTellError, MunimentError, RefusedError, WrongError
+from muniment.errors import MunimentError, RefusedError, WrongError
 from muniment.formats.dsse import Envelope, decode_base64
 from muniment.formats.statement import timestamp, when
 from muniment_plugins.evidence.attestations.predicates import PREDICATE_KINDS
@@ -98,7 +98,6 @@ class Attestation:
 
         Raises:
             WrongError: it is not signed by a key that could, or says something else.
-            CannotTellError: the text of a program that it is about was erased.
 
         """
         if not self._is_signed(ledger):
@@ -109,17 +108,9 @@ class Attestation:
             {"digest": {"sha256": one.digest.removeprefix("sha256:")}, "name": one.name}
             for one in self.event.subject
         ]
-        told = self.event.run is None and about == self.statement.get("subject")
-        if told and self._follows(record):
-            return
-        if told and any(one.digest is None for one in record.codes()):
-            raise CannotTellError(
-                "a program of the run was erased, and its statement cannot be compared",
-                rule="attestation/erased",
-                place=f"event {self.event.seq}",
-                remedy="attest again: `muniment attest` says what the record still gives",
-            )
-        raise _wrong(self.event, "says something else than the record", "differs")
+        told = about == self.statement.get("subject") and self.event.run is None
+        if not told or not self._follows(record):
+            raise _wrong(self.event, "says something else than the record", "differs")
 
     def _is_signed(self, ledger: Ledger) -> bool:
         return any(
@@ -133,7 +124,7 @@ class Attestation:
             return False
         try:
             plans = PREDICATE_KINDS[self.kind].derive(record, self.made)
-        except (CannotTellError, RefusedError):
+        except RefusedError:
             return False
         return self.envelope.payload in [one.payload(record.ledger.id) for one in plans]
 

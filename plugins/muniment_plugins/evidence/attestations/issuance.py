@@ -9,6 +9,8 @@ Rules:
 - The same record gives the same statement: one that was issued before, and is true still,
   is found again, and nothing is appended.
 - All that were asked for are derived before the first is signed.
+- A program whose text was erased gets no new statement: its digest is the writer's word,
+  and nobody can compare it. What was stated before holds.
 """
 
 from __future__ import annotations
@@ -55,7 +57,7 @@ def attest(ledger: Ledger, run: str, kinds: Iterable[str]) -> list[Attestation]:
     Raises:
         UsageError: there is no such run, or kind.
         RefusedError: the record has nothing to say in a predicate.
-        CannotTellError: what it says was erased, or no checkpoint covers the run.
+        CannotTellError: a program was erased, or no checkpoint covers the run.
         KeyRefused: no key here signs events.
         WrongError: the record does not verify.
 
@@ -76,37 +78,33 @@ def attest(ledger: Ledger, run: str, kinds: Iterable[str]) -> list[Attestation]:
     made = timestamp(datetime.now(UTC))
     plans = {kind: PREDICATE_KINDS[kind].derive(record, made) for kind in asked}
     known = true_attestations(ledger, record.run)
-    found: list[Attestation] = []
-    for kind, planned in plans.items():
-        for index, plan in enumerate(planned):
-            same = _again(record, kind, index, known)
-            found.append(same or _issue(ledger, plan))
-    return found
+    wanted = [
+        _again(record, kind, index, known) or plan
+        for kind, planned in plans.items()
+        for index, plan in enumerate(planned)
+    ]
+    for one in wanted:
+        if isinstance(one, PlannedStatement):
+            _require_texts(record, one)
+    return [
+        one if isinstance(one, Attestation) else _issue(ledger, one) for one in wanted
+    ]
 
 
 def true_attestations(ledger: Ledger, run: str) -> list[Attestation]:
     """Return the statements about *run* as it is now, in the order of the log.
 
-    One that an erasure made incomparable is left out if there is a later one of its kind.
-
     Raises:
         WrongError: one is not signed, or does not follow from the record.
-        CannotTellError: one cannot be compared, and none of its kind came later.
 
     """
     record = AttestedRun.of(ledger, run)
-    found: list[Attestation] = []
-    for one in reversed([*attestations(ledger, run)]):
-        if one.last != record.last.seq:
-            continue  # the run went on since
-        try:
-            one.require_true(ledger)
-        except CannotTellError:
-            if all(later.kind != one.kind for later in found):
-                raise
-        else:
-            found.append(one)
-    return found[::-1]
+    found = [
+        one for one in attestations(ledger, record.run) if one.last == record.last.seq
+    ]
+    for one in found:
+        one.require_true(ledger)
+    return found
 
 
 def _again(
@@ -118,6 +116,18 @@ def _again(
             if plan.payload(record.ledger.id) == one.envelope.payload:
                 return one
     return None
+
+
+def _require_texts(record: AttestedRun, plan: PlannedStatement) -> None:
+    """Require the text of each program that *plan* is about."""
+    for code in record.codes():
+        if code.subject in plan.subject and code.erased(record.ledger):
+            raise CannotTellError(
+                "the text of a program was erased, so its digest cannot be compared",
+                rule="attestation/erased",
+                place=f"event {code.event.seq}",
+                remedy="attest `svr`, which is about no program",
+            )
 
 
 def _issue(ledger: Ledger, plan: PlannedStatement) -> Attestation:

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from muniment.errors import CannotTellError, RefusedError
+from muniment.errors import RefusedError
 from muniment.formats.lifecycle import STARTED
 from muniment.formats.statement import about, predicate_statement
 from muniment_plugins.evidence.attestations.outcomes import TestOutcomes
@@ -68,7 +68,6 @@ class PredicateKind:
 
     Raises:
         RefusedError: the record has nothing to say in this predicate.
-        CannotTellError: it had, and it was erased.
     """
 
 
@@ -90,7 +89,7 @@ def _test_results(record: AttestedRun, made: str) -> list[PlannedStatement]:
         )
     codes = record.codes()
     # A verdict names no program: of several, nobody knows which one it is about.
-    tested = [codes[0].subject] if len(codes) == 1 and codes[0].digest else []
+    tested = [codes[0].subject] if len(codes) == 1 else []
     predicate: Members = {
         "configuration": _configuration(outcomes.events),
         "failedTests": [*outcomes.failed],
@@ -152,13 +151,6 @@ def _provenances(record: AttestedRun, made: str) -> list[PlannedStatement]:
             "no-synthesis",
             "the run accepted no program that a model wrote",
             "a program that was given to the run was made elsewhere: attest `test-result`",
-        )
-    if gone := [one for one in codes if one.digest is None]:
-        raise CannotTellError(
-            "the text of a program was erased, and with it the digest of its file",
-            rule="attestation/erased",
-            place=f"event {gone[0].event.seq}",
-            remedy="attest `svr`, which names no program",
         )
     calls = record.counted("llm.requested", "llm.completed")
     models = {

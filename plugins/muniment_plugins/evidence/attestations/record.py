@@ -6,8 +6,8 @@
 
 Rules:
 
-- It reads the signed data of the events, and the contents of accepted programs alone. So
-  an erasure changes what can be said about programs, and nothing else.
+- It reads the signed payloads of the events, and no contents: what an erasure takes away
+  changes nothing that was stated.
 - With *last*, it reads the run as it was after that event: what was stated then can be
   derived again, whatever came later.
 """
@@ -21,7 +21,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from muniment import RunSummaries
-from muniment.encoding.canonical import parse
 from muniment.errors import ErasedError, UsageError
 from muniment.formats.lifecycle import CONCLUDED, LIFE, RESUMED
 from muniment.formats.statement import BlobRef
@@ -44,19 +43,30 @@ class AcceptedCode:
     """A program that was accepted under its spec."""
 
     event: Event
-    digest: str | None
-    """``sha256:<hex>`` of its text in UTF-8, as of a file; None if it was erased."""
+    digest: str
+    """``sha256:<hex>`` of its text in UTF-8, as of a file."""
 
     @property
     def subject(self) -> tuple[str, str]:
         """Its name in a statement, and its digest."""
-        return f"event-{self.event.seq}/code", self.digest or ""
+        return f"event-{self.event.seq}/code", self.digest
 
     @property
     def origin(self) -> str | None:
         """Where it came from: ``llm`` and ``repair`` are models."""
         told = self.event.raw.get("origin")
         return told if isinstance(told, str) else None
+
+    def erased(self, ledger: Ledger) -> bool:
+        """Tell whether its text is gone, so that nobody can compare the digest."""
+        code = self.event.raw["code"]
+        if not isinstance(code, dict):
+            return False
+        try:
+            ledger.get_blob(BlobRef.from_json(code))
+        except ErasedError:
+            return True
+        return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,19 +147,11 @@ class AttestedRun:
         """Return the accepted programs, each content once."""
         found: dict[str, AcceptedCode] = {}
         for one in self.counted(_ACCEPTED):
-            if one.raw.get("accepted") is True:
-                digest = self._digest(one)
-                found.setdefault(digest or one.hash, AcceptedCode(one, digest))
+            # Verifiers compare the first subject with the text, as long as that is there.
+            if one.raw.get("accepted") is True and one.subject[0].name == "code":
+                digest = one.subject[0].digest
+                found.setdefault(digest, AcceptedCode(one, digest))
         return list(found.values())
-
-    def _digest(self, event: Event) -> str | None:
-        code = event.raw["code"]
-        if isinstance(code, dict):
-            try:
-                code = parse(self.ledger.get_blob(BlobRef.from_json(code)))
-            except ErasedError:
-                return None
-        return f"sha256:{hashlib.sha256(str(code).encode()).hexdigest()}"
 
     def coverage(self, cited: Collection[int]) -> str:
         """Say for how many events a statement that rests on *cited* has a place."""
