@@ -68,7 +68,7 @@ def test_to_a_file_and_to_stdout(user: Newcomer) -> None:
         (
             ["RUN", "--format", "cvs"],
             2,
-            "known are: csv, otlp, parquet, prov, ro-crate",
+            "known are: csv, in-toto, otlp, parquet, prov, ro-crate",
         ),
         (["RUN"], 2, "--format"),
         (["01ZZZ", "--format", "csv"], 2, "run"),

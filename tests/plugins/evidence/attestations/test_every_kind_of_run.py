@@ -71,7 +71,13 @@ def test_each_says_for_how_many_events_it_has_a_place(ledger: Ledger) -> None:
         own = one["predicate"]["muniment"]
         places = len(own["events"])
         assert own["coverage"].startswith(f"{places} of {len(events)} events; without")
-        assert sum(int(part.split()[0]) for part in own["coverage"].split(": ")[1].split(", ")) == len(events) - places  # fmt: skip
+        assert (
+            sum(
+                int(part.split()[0])
+                for part in own["coverage"].split(": ")[1].split(", ")
+            )
+            == len(events) - places
+        )
         assert set(own["events"]) <= events.keys()
         assert (own["ledger"], own["run"]) == (ledger.id, run)
         assert own["last"]["leaf"] == events[own["last"]["seq"]].hash
@@ -116,7 +122,9 @@ def test_a_run_that_failed(ledger: Ledger) -> None:
 def test_a_run_that_was_interrupted(ledger: Ledger) -> None:
     """Only that its record verifies is said; verdicts may follow."""
     with suppress(KeyboardInterrupt), ledger.run("stopped") as run:
-        run.record("verdict.reached", {"hypothesis": "h", "verifier": "v", "passed": True})  # fmt: skip
+        run.record(
+            "verdict.reached", {"hypothesis": "h", "verifier": "v", "passed": True}
+        )
         raise KeyboardInterrupt
     (simple,) = attest(ledger, run.id, ["svr"])
     assert simple.result == "MUNIMENT_RECORD_VERIFIED"
@@ -141,13 +149,19 @@ def test_a_run_that_was_resumed(ledger: Ledger) -> None:
     tries: list[object] = []
 
     def program(run: Run) -> str:
-        run.record("verdict.reached", {"hypothesis": "a", "verifier": "v", "passed": True})  # fmt: skip
+        run.record(
+            "verdict.reached", {"hypothesis": "a", "verifier": "v", "passed": True}
+        )
         try:
             run.effect("tool", {"name": "t"}, flaky)
         except Exception:
-            run.record("verdict.reached", {"hypothesis": "b", "verifier": "v", "passed": False})  # fmt: skip
+            run.record(
+                "verdict.reached", {"hypothesis": "b", "verifier": "v", "passed": False}
+            )
             raise
-        run.record("verdict.reached", {"hypothesis": "b", "verifier": "v", "passed": True})  # fmt: skip
+        run.record(
+            "verdict.reached", {"hypothesis": "b", "verifier": "v", "passed": True}
+        )
         return "done"
 
     def flaky(request: object) -> object:
