@@ -101,7 +101,10 @@ HARMLESS = {
 ON_A_LEDGER: dict[str, Callable[[Ledger], object]] = {
     "append": lambda ledger: ledger.append("note.added", NOTE),
     "append_statement": lambda ledger: ledger.append_statement(
-        "note.added", next(iter(PREDICATES)), {}, [("a", "sha256:" + "0" * 64)]
+        "attestation.issued",
+        "https://slsa.dev/provenance/v1",
+        {},
+        [("a", "sha256:" + "0" * 64)],
     ),
     "append_many": lambda ledger: ledger.append_many([("note.added", NOTE)] * 3),
     "aexecute": lambda ledger: asyncio.run(ledger.aexecute(_program)),
