@@ -196,7 +196,7 @@ def _summaries(record: AttestedRun, made: str) -> list[PlannedStatement]:
     reached = [
         one
         for one in record.counted("decision.reached")
-        if one.raw.get("asked") in asked
+        if str(one.raw.get("asked")) in asked
     ]
     if not reached:
         raise _refused(

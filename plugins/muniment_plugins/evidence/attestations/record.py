@@ -165,23 +165,31 @@ def _superseded(events: Sequence[Event]) -> set[int]:
     for resumed in events:
         named = resumed.raw.get("supersedes") if resumed.type == RESUMED else None
         for one in named if isinstance(named, list) else ():
-            place = tuple(one) if isinstance(one, list) else ()
-            ended = [
-                event.seq
-                for event in events
-                if event.seq < resumed.seq
-                and (event.scope, event.ordinal) == place
-                and event.type.endswith(".failed")
-            ]
-            if ended:
-                gone |= {
-                    event.seq
-                    for event in events
-                    if ended[-1] < event.seq < resumed.seq
-                    and event.type not in LIFE
-                    and _is_around(event.scope or "", str(place[0]))
-                }
+            match one:
+                case [str(scope), int(ordinal)]:
+                    gone |= _after(events, scope, ordinal, resumed.seq)
+                case _:
+                    pass  # it names no effect, and `verify` says so
     return gone
+
+
+def _after(events: Sequence[Event], scope: str, ordinal: int, until: int) -> set[int]:
+    """Return the facts between the last failure of an effect and the event *until*."""
+    ended = [
+        one.seq
+        for one in events
+        if one.seq < until
+        and (one.scope, one.ordinal) == (scope, ordinal)
+        and one.type.endswith(".failed")
+    ]
+    return {
+        one.seq
+        for one in events
+        if ended
+        and ended[-1] < one.seq < until
+        and one.type not in LIFE
+        and _is_around(one.scope or "", scope)
+    }
 
 
 def _is_around(scope: str, other: str) -> bool:

@@ -27,7 +27,7 @@ def test_what_people_decided(
     """The policy is the question, the subject what was decided on; words are left out."""
     ann = approver(ledger, "ann")
     run = ledger.execute(asks).run_id
-    answer(ledger, ann, outcome, "between us")
+    given = answer(ledger, ann, outcome, "between us")
     assert ledger.resume(run, asks).ok
     (summary,) = attest(ledger, run, ["vsa"])
     assert summary.result == result
@@ -42,7 +42,7 @@ def test_what_people_decided(
     assert told["timeVerified"] == reached.time
     assert told["muniment"]["answers"] == [
         {
-            "event": reached.raw["answers"][0]["event"],
+            "event": given.hash,
             "key": ann.public.keyid,
             "outcome": outcome,
         }

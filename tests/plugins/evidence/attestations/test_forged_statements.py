@@ -105,15 +105,16 @@ def test_a_statement_that_nobody_signed(ledger: Ledger) -> None:
     """Another key, another signature, another subject of the event."""
     run, honest = issued(ledger)
     stranger = sign_payload(honest.envelope.payload, PrivateKey.generate())
-    data = dict(honest.event.raw)
+    data: dict[str, Any] = dict(honest.event.raw)
     signature = b64encode(stranger.signature).decode()
-    for changed, about in (
+    changes: list[tuple[dict[str, str], list[tuple[str, str]]]] = [
         ({"signature": signature}, honest.subjects),
         ({"signature": signature, "keyid": stranger.keyid}, honest.subjects),
         ({"keyid": stranger.keyid}, honest.subjects),
         ({}, honest.subjects[:1]),
         ({}, []),
-    ):
+    ]
+    for changed, about in changes:
         one = Attestation.of(ledger.append(ATTESTED, data | changed, subject=about))
         with pytest.raises(WrongError):
             one.require_true(ledger)
@@ -125,7 +126,7 @@ def test_what_holds_no_statement_is_about_no_run(ledger: Ledger) -> None:
     """Other data under the type is read by nobody, and hides nothing."""
     run, honest = issued(ledger)
     written = ledger.export(run, "in-toto")
-    data = dict(honest.event.raw)
+    data: dict[str, Any] = dict(honest.event.raw)
     for changed in (
         {"statement": {}},
         {"statement": {"predicate": {"muniment": {"run": run}}}},

@@ -208,7 +208,13 @@ def accepts(envelope: Told, pem: str, file: bytes, kind: str, folder: Path) -> b
     (folder / "key.pem").write_text(pem)
     (folder / "file").write_bytes(file)
     (folder / "envelope").write_text(json.dumps(envelope))
-    line = [COSIGN, "verify-blob-attestation", "--key", "key.pem", "--signature"]
+    line: list[str | Path] = [
+        COSIGN,
+        "verify-blob-attestation",
+        "--key",
+        "key.pem",
+        "--signature",
+    ]
     line += ["envelope", "--type", kind, "--insecure-ignore-tlog", "file"]
     done = subprocess.run(line, cwd=folder, capture_output=True, check=False)
     return done.returncode == 0
