@@ -127,12 +127,13 @@ def test_what_holds_no_statement_is_about_no_run(ledger: Ledger) -> None:
     run, honest = issued(ledger)
     written = ledger.export(run, "in-toto")
     data: dict[str, Any] = dict(honest.event.raw)
-    for changed in (
+    changes: list[dict[str, Any]] = [
         {"statement": {}},
         {"statement": {"predicate": {"muniment": {"run": run}}}},
         {"statement": {**honest.statement, "predicateType": "urn:x"}},
         {"signature": "!"},
-    ):
+    ]
+    for changed in changes:
         ledger.append(ATTESTED, data | changed)
     assert ledger.export(run, "in-toto") == written
 
