@@ -62,7 +62,7 @@ class TestOutcomes:
             outcome: tuple(name for name, said in found.items() if said == outcome)
             for outcome in _WORST
         }
-        completed = record.last.type == COMPLETED
+        completed = record.end == COMPLETED
         return cls(**by, completed=completed, events=[*reached, *unjudged])
 
     @property

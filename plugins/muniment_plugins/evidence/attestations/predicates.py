@@ -160,7 +160,7 @@ def _provenances(record: AttestedRun, made: str) -> list[PlannedStatement]:
         and isinstance(name := told.get("model"), str)
     }
     specs = record.counted("spec.issued")
-    ended = {"finishedOn": record.last.time} if record.concluded else {}
+    ended = {} if record.summary.ended is None else {"finishedOn": record.summary.ended}
     predicate: Members = {
         "buildDefinition": {
             "buildType": BUILD,

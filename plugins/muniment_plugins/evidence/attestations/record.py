@@ -112,9 +112,14 @@ class AttestedRun:
         return self.events[-1]
 
     @property
+    def end(self) -> str:
+        """The type of the last event of the run's life: how it ended, if it did."""
+        return next(one.type for one in reversed(self.events) if one.type in LIFE)
+
+    @property
     def concluded(self) -> bool:
         """Whether an end states counts and root, so that no event can be missing."""
-        return self.last.type in CONCLUDED
+        return self.end in CONCLUDED
 
     @property
     def derived(self) -> bool:

@@ -10,8 +10,10 @@ import pytest
 
 from attested import CODE, predicates, verdicts
 from bundled import evidence_plugins
-from muniment import Run, verify
+from deciding import root_of
+from muniment import Run, key_management, verify
 from muniment.errors import CannotTellError, MunimentError, RefusedError, UsageError
+from muniment.keys.ed25519 import PrivateKey
 from muniment.ledger import Ledger
 from muniment_plugins.evidence import attest, open_bundle, write_bundle
 
@@ -287,3 +289,18 @@ def test_each_is_issued_once(ledger: Ledger) -> None:
     root = next(one.keyid for one in ledger.keys.entries if "root" in one.roles)
     ledger.checkpoint()
     assert verify(ledger.path, keys=[root], home=ledger.home).ok
+
+
+def test_after_a_rotation_of_the_key(ledger: Ledger) -> None:
+    """What the key that is gone signed in its time is found, and given out."""
+    run = ledger.execute(verdicts(True)).run_id
+    first = attest(ledger, run, ["svr"])
+    (old,) = ledger.keys.current("writer")
+    key_management.rotate(
+        ledger,
+        key_management.find_key(ledger.keys, old.keyid),
+        key_management.request(PrivateKey.generate(), ledger.id, ["writer"], "new"),
+        root_of(ledger),
+    )
+    assert attest(ledger, run, ["svr"]) == first
+    assert len(ledger.export(run, "in-toto").splitlines()) == 1
