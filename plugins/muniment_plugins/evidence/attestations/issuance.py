@@ -20,8 +20,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from muniment import verify
-from muniment.errors import CannotTellError, UsageError, WrongError
-from muniment.formats.statement import timestamp
+from muniment.errors import CannotTellError, RefusedError, UsageError, WrongError
+from muniment.formats.statement import MAX_PAYLOAD, timestamp
 from muniment_plugins.evidence.attestations.attestation import (
     Attestation,
     attestations,
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 __all__ = ["attest", "true_attestations"]
 
 _OF_PEOPLE = "vsa"
+_SUBJECT, _HEAD = 100, 3000
+"""More bytes than a subject takes beside its name, and an event beside its data."""
 
 
 def attest(ledger: Ledger, run: str, kinds: Iterable[str]) -> list[Attestation]:
@@ -86,6 +88,7 @@ def attest(ledger: Ledger, run: str, kinds: Iterable[str]) -> list[Attestation]:
     for one in wanted:
         if isinstance(one, PlannedStatement):
             _require_texts(record, one)
+            _require_room(record, one)
     return [
         one if isinstance(one, Attestation) else _issue(ledger, one) for one in wanted
     ]
@@ -128,6 +131,19 @@ def _require_texts(record: AttestedRun, plan: PlannedStatement) -> None:
                 place=f"event {code.event.seq}",
                 remedy="attest `svr`, which is about no program",
             )
+
+
+def _require_room(record: AttestedRun, plan: PlannedStatement) -> None:
+    """Require that an event can hold *plan*, beside what it is about."""
+    about = sum(len(name.encode()) + _SUBJECT for name, _ in plan.subject)
+    size = len(plan.payload(record.ledger.id)) + about + _HEAD
+    if size > MAX_PAYLOAD:
+        raise RefusedError(
+            f"the statement takes {size} bytes, and an event has {MAX_PAYLOAD} at most",
+            rule="attestation/size",
+            place=f"run {record.run}",
+            remedy="attest `svr`, which lists neither tests nor programs",
+        )
 
 
 def _issue(ledger: Ledger, plan: PlannedStatement) -> Attestation:

@@ -17,6 +17,7 @@ Specifications: in-toto test-result v0.1, SVR v0.2; SLSA provenance v1, VSA v1.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -38,6 +39,7 @@ Members = dict[str, "JsonValue"]
 BUILD = "urn:muniment:build:synthesis:v1"
 _BY_MODELS = ("llm", "repair")
 _OF_ANSWERS = ("event", "key", "outcome")
+_TAG = re.compile(r"sha256:([0-9a-f]{64})")
 _ORIGIN = ("fork", "parent", "replay_of")
 
 
@@ -118,11 +120,12 @@ def _configuration(events: Sequence[Event]) -> list[JsonValue]:
     for event in events:
         name, source = event.raw.get("verifier"), event.raw.get("source")
         if isinstance(name, str):
-            digest = source if isinstance(source, str) else ""
-            about: Members = {"name": name}
-            if digest.startswith("sha256:"):
-                about["digest"] = {"sha256": digest.removeprefix("sha256:")}
-            found.setdefault((name, digest), about)
+            told = _TAG.fullmatch(source) if isinstance(source, str) else None
+            digest = told[1] if told else ""
+            judge: Members = {"name": name}
+            if digest:
+                judge["digest"] = {"sha256": digest}
+            found.setdefault((name, digest), judge)
     return [*found.values()]
 
 

@@ -229,6 +229,38 @@ def test_a_run_that_says_nothing(ledger: Ledger, kind: str, rule: str) -> None:
     assert error.rule == rule
 
 
+def test_too_much_for_an_event(ledger: Ledger) -> None:
+    """A statement that no event can hold is refused before anything is signed."""
+
+    def program(run: Run) -> None:
+        with run.scope("é" * 100) as lane:
+            for number in range(600):
+                told = {"hypothesis": f"h{number}", "verifier": "v", "passed": True}
+                lane.record("verdict.reached", told)
+
+    run = ledger.execute(program).run_id
+    size = ledger.head.size
+    with pytest.raises(RefusedError) as raised:
+        attest(ledger, run, ["svr", TESTS])
+    assert raised.value.rule == "attestation/size"
+    assert ledger.head.size == size
+    assert attest(ledger, run, ["svr"])
+
+
+def test_a_digest_is_one(ledger: Ledger) -> None:
+    """What a verdict calls the digest of its verifier is left out if it is none."""
+
+    def program(run: Run) -> None:
+        for source in ("sha256:zz", "sha256:" + "A" * 64, "", None):
+            told = {"hypothesis": "h", "verifier": "v", "passed": True}
+            run.record("verdict.reached", told | {"source": source})
+
+    run = ledger.execute(program).run_id
+    attest(ledger, run, [TESTS])
+    told = predicates(ledger, run)["test-result"]["predicate"]
+    assert told["configuration"] == [{"name": "v"}]
+
+
 def test_mistakes(ledger: Ledger) -> None:
     """An unknown run, and an unknown predicate."""
     run = ledger.execute(verdicts(True)).run_id
