@@ -1,4 +1,4 @@
-"""What became of the hypotheses of a run, in the words of a test result.
+"""What became of the tests of a run, in the words of a test result.
 
     outcomes = TestOutcomes.of(record)
     outcomes.result      PASSED, WARNED or FAILED
@@ -6,11 +6,13 @@
 
 Rules:
 
-- A hypothesis has one outcome, the worst that any of its verdicts gives it: failed, then
-  undecided, then warned, then passed.
+- Hypotheses are tests, under their scope; so are properties, over all executions.
+- A test has one outcome, the worst that the record gives it: failed, then undecided, then
+  warned, then passed.
 - Whoever changed the question after a look at the data passed with a warning; so did a
-  fork or a replay, whose answers came from another run.
-- The run passed if it completed and each hypothesis passed. The standard has no word for
+  fork or a replay, whose answers came from another run; and so did whatever had not passed
+  before a resume, which superseded that. What was never judged again is undecided.
+- The run passed if it completed and each test passed. The standard has no word for
   *undecided*: such a run did not pass, so its result is FAILED.
 """
 
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TestOutcomes"]
 
+_VERDICT, _PROPERTY = "verdict.reached", "property.tested"
 _WORST = ("failed", "undecided", "warned", "passed")
 _VALID = (None, "valid")
 """What a verdict says of its integrity, if nothing is wrong with it."""
@@ -36,7 +39,7 @@ _VALID = (None, "valid")
 
 @dataclass(frozen=True, slots=True)
 class TestOutcomes:
-    """The names of the hypotheses of a run, each under its outcome, in their order."""
+    """The names of the tests of a run, each under its outcome, in their order."""
 
     __test__ = False  # of no interest to pytest, whatever its name
 
@@ -46,24 +49,28 @@ class TestOutcomes:
     undecided: Sequence[str]
     completed: bool
     events: Sequence[Event]
-    """The verdicts, and what says that there is none."""
+    """What says so: verdicts, tests of properties, and what was not judged."""
 
     @classmethod
     def of(cls, record: AttestedRun) -> TestOutcomes:
         """Read the verdicts of the run."""
-        reached = record.counted("verdict.reached")
-        unjudged = record.left_open()
+        events = [one for one in record.events if _is_test(one)]
         found: dict[str, str] = {}
-        for event in sorted([*reached, *unjudged], key=lambda one: one.seq):
-            name = _name(event)
-            said = _outcome(event, derived=record.derived)
-            found[name] = min(said, found.get(name, said), key=_WORST.index)
+        for event in events:
+            if event.seq not in record.superseded:
+                _add(found, _name(event), _outcome(event, derived=record.derived))
+        for event in events:
+            if event.seq in record.superseded:
+                name, before = _name(event), _outcome(event, derived=False)
+                if name not in found:
+                    found[name] = "undecided"
+                elif before != "passed":
+                    _add(found, name, "warned")
         by = {
             outcome: tuple(name for name, said in found.items() if said == outcome)
             for outcome in _WORST
         }
-        completed = record.end == COMPLETED
-        return cls(**by, completed=completed, events=[*reached, *unjudged])
+        return cls(**by, completed=record.end == COMPLETED, events=events)
 
     @property
     def result(self) -> str:
@@ -73,14 +80,25 @@ class TestOutcomes:
         return "WARNED" if self.warned else "PASSED"
 
 
+def _is_test(event: Event) -> bool:
+    return event.type in (_VERDICT, _PROPERTY) or event.type.endswith(".unjudged")
+
+
+def _add(found: dict[str, str], name: str, outcome: str) -> None:
+    """Give a test the worse of what it has and *outcome*."""
+    found[name] = min(outcome, found.get(name, outcome), key=_WORST.index)
+
+
 def _name(event: Event) -> str:
+    if event.type == _PROPERTY:
+        return f"property {event.raw.get('name')}"
     name = str(event.raw.get("hypothesis"))
     return f"{name} under {event.scope}" if event.scope else name
 
 
 def _outcome(event: Event, *, derived: bool) -> str:
     passed = event.raw.get("passed")
-    if event.type != "verdict.reached" or not isinstance(passed, bool):
+    if event.type not in (_VERDICT, _PROPERTY) or not isinstance(passed, bool):
         return "undecided"
     if not passed:
         return "failed"

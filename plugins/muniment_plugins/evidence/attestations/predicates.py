@@ -86,7 +86,7 @@ def _test_results(record: AttestedRun, made: str) -> list[PlannedStatement]:
         raise _refused(
             record,
             "no-verdict",
-            "the run reached no verdict, so nothing was tested",
+            "the run reached no verdict and tested no property",
             "attest `svr`, or judge a hypothesis: see docs/how-to/verdicts.md",
         )
     codes = record.codes()
@@ -100,7 +100,12 @@ def _test_results(record: AttestedRun, made: str) -> list[PlannedStatement]:
         "warnedTests": [*outcomes.warned],
     }
     cited = [*outcomes.events, *(one.event for one in codes)]
-    more: Members = {"undecided": [*outcomes.undecided]}
+    more: Members = {
+        "superseded": [
+            one.seq for one in outcomes.events if one.seq in record.superseded
+        ],
+        "undecided": [*outcomes.undecided],
+    }
     return [
         _planned(
             record,

@@ -138,15 +138,11 @@ class AttestedRun:
 
     def counted(self, *types: str) -> list[Event]:
         """Return the events of these types, but for superseded ones."""
-        return [one for one in self._standing if one.type in types]
-
-    def left_open(self) -> list[Event]:
-        """Return the events that say of a hypothesis that it was not judged."""
-        return [one for one in self._standing if one.type.endswith(".unjudged")]
-
-    @property
-    def _standing(self) -> list[Event]:
-        return [one for one in self.events if one.seq not in self.superseded]
+        return [
+            one
+            for one in self.events
+            if one.type in types and one.seq not in self.superseded
+        ]
 
     def codes(self) -> list[AcceptedCode]:
         """Return the accepted programs, each content once."""

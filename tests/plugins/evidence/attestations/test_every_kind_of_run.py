@@ -12,7 +12,13 @@ from attested import CODE, predicates, verdicts
 from bundled import evidence_plugins
 from deciding import root_of
 from muniment import Run, key_management, verify
-from muniment.errors import CannotTellError, MunimentError, RefusedError, UsageError
+from muniment.errors import (
+    CannotTellError,
+    EffectFailed,
+    MunimentError,
+    RefusedError,
+    UsageError,
+)
 from muniment.keys.ed25519 import PrivateKey
 from muniment.ledger import Ledger
 from muniment_plugins.evidence import attest, open_bundle, write_bundle
@@ -146,25 +152,9 @@ def test_a_run_that_is_open(ledger: Ledger) -> None:
     assert raised.value.rule == "attestation/none"
 
 
-def test_a_run_that_was_resumed(ledger: Ledger) -> None:
-    """A verdict that a resume superseded counts no more, and the old result is gone."""
+def resumed(ledger: Ledger, before: bool | None, after: bool | None) -> str:
+    """Return a run whose effect failed after a verdict on b, and was performed again."""
     tries: list[object] = []
-
-    def program(run: Run) -> str:
-        run.record(
-            "verdict.reached", {"hypothesis": "a", "verifier": "v", "passed": True}
-        )
-        try:
-            run.effect("tool", {"name": "t"}, flaky)
-        except Exception:
-            run.record(
-                "verdict.reached", {"hypothesis": "b", "verifier": "v", "passed": False}
-            )
-            raise
-        run.record(
-            "verdict.reached", {"hypothesis": "b", "verifier": "v", "passed": True}
-        )
-        return "done"
 
     def flaky(request: object) -> object:
         tries.append(request)
@@ -172,15 +162,74 @@ def test_a_run_that_was_resumed(ledger: Ledger) -> None:
             raise OSError("not yet")
         return 3
 
+    def judge(run: Run, name: str, passed: bool | None) -> None:
+        if passed is not None:
+            told = {"hypothesis": name, "verifier": "v", "passed": passed}
+            run.record("verdict.reached", told)
+
+    def program(run: Run) -> str:
+        judge(run, "a", passed=True)
+        try:
+            run.effect("tool", {"name": "t"}, flaky)
+        except EffectFailed:
+            judge(run, "b", before)
+            raise
+        judge(run, "b", after)
+        return "done"
+
     run = ledger.execute(program).run_id
     (first,) = attest(ledger, run, [TESTS])
     assert first.result == "FAILED"
     assert ledger.resume(run, program).ok
+    return run
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "result", "place"),
+    [
+        (True, True, "PASSED", "passedTests"),
+        (False, True, "WARNED", "warnedTests"),
+        (True, False, "FAILED", "failedTests"),
+        (True, None, "FAILED", ""),
+        (False, None, "FAILED", ""),
+        (None, True, "PASSED", "passedTests"),
+    ],
+)
+def test_a_run_that_was_resumed(
+    ledger: Ledger, before: bool | None, after: bool | None, result: str, place: str
+) -> None:
+    """A resume hides no verdict that it superseded; what was said before is outdated."""
+    run = resumed(ledger, before, after)
     (second,) = attest(ledger, run, [TESTS])
-    assert second.result == "PASSED"
+    assert second.result == result
     told = predicates(ledger, run)["test-result"]["predicate"]
-    assert (told["passedTests"], told["failedTests"]) == (["a", "b"], [])
+    names = ("passedTests", "warnedTests", "failedTests")
+    assert {name for name in names if "b" in told[name]} == ({place} - {""})
+    own = told["muniment"]
+    assert own["undecided"] == ([] if place else ["b"])
+    assert len(own["superseded"]) == (before is not None)
+    assert {*own["superseded"]} <= {*own["events"]}
     assert len(ledger.export(run, "in-toto").splitlines()) == 1
+
+
+@pytest.mark.parametrize(("passed", "result"), [(True, "PASSED"), (False, "FAILED")])
+def test_properties_are_tests(ledger: Ledger, passed: bool, result: str) -> None:
+    """One that failed in any execution failed, whatever the hypotheses say."""
+
+    def program(run: Run) -> None:
+        for scope, one in (("a", True), ("b", passed), ("c", True)):
+            with run.scope(scope) as lane:
+                told = {"name": "even", "transform": "t", "passed": one}
+                lane.record("property.tested", told)
+        told = {"hypothesis": "h", "verifier": "v", "passed": True}
+        run.record("verdict.reached", told)
+
+    run = ledger.execute(program).run_id
+    (tested,) = attest(ledger, run, [TESTS])
+    assert tested.result == result
+    told = predicates(ledger, run)["test-result"]["predicate"]
+    assert ("property even" in told["passedTests"]) == passed
+    assert ("property even" in told["failedTests"]) != passed
 
 
 def test_a_fork_passes_with_a_warning(ledger: Ledger) -> None:
