@@ -145,5 +145,6 @@ def _wrong(event: Event, what: str, rule: str) -> WrongError:
         f"the statement {what}",
         rule=f"attestation/{rule}",
         seq=event.seq,
+        place=f"event {event.seq}",
         remedy="`muniment verify` judges the whole ledger; ask who wrote this event",
     )

@@ -213,13 +213,17 @@ def _summaries(record: AttestedRun, made: str) -> list[PlannedStatement]:
             "no decision of people was reached in the run, so no policy was applied",
             "see docs/how-to/decisions.md",
         )
-    return [
-        _summary(record, made, asked[str(one.raw["asked"])], one) for one in reached
-    ]
+    found: list[PlannedStatement] = []
+    for number, one in enumerate(reached, 1):
+        # Each says how many there are: whoever is shown one knows what to ask for.
+        counted: Members = {"decision": {"number": number, "of": len(reached)}}
+        question = asked[str(one.raw["asked"])]
+        found.append(_summary(record, made, question, one, counted))
+    return found
 
 
 def _summary(
-    record: AttestedRun, made: str, asked: Event, reached: Event
+    record: AttestedRun, made: str, asked: Event, reached: Event, counted: Members
 ) -> PlannedStatement:
     approved = reached.raw.get("outcome") == "approved"
     subject = asked.raw["subject"]
@@ -244,7 +248,8 @@ def _summary(
         "verifier": {"id": _ledger_uri(record)},
     }
     subjects = [(f"event-{asked.seq}/subject", commitment)]
-    cited, more = [asked, reached], {"answers": said}
+    more: Members = {"answers": said, **counted}
+    cited = [asked, reached]
     return _planned(record, made, "vsa", predicate, subjects, cited, more)
 
 

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from muniment import Ledger
 from muniment.errors import CannotTellError
 from muniment_plugins.evidence.attestations.issuance import true_attestations
-from muniment_plugins.evidence.bundle_reader import BundleReader
 
 if TYPE_CHECKING:
     from muniment_plugins.evidence.report.record import Source
@@ -32,11 +32,11 @@ def as_in_toto(ledger: Source, run: str) -> bytes:
         WrongError: one is not signed, or does not follow from the record.
 
     """
-    if isinstance(ledger, BundleReader):
+    if not isinstance(ledger, Ledger):
         raise CannotTellError(
             "statements are recorded outside of runs, and a bundle holds one run",
             rule="attestation/bundle",
-            place=str(ledger.path),
+            place=f"run {run}",
             remedy="export them from the ledger, and hand them over beside the bundle",
         )
     found = true_attestations(ledger, run)

@@ -75,4 +75,6 @@ def test_each_decision_has_its_own(ledger: Ledger) -> None:
     first = attest(ledger, run, ["vsa"])
     assert [one.result for one in first] == ["PASSED", "FAILED"]
     assert attest(ledger, run, ["vsa"]) == first
+    counts = [one.statement["predicate"]["muniment"]["decision"] for one in first]
+    assert counts == [{"number": 1, "of": 2}, {"number": 2, "of": 2}]
     assert len(ledger.export(run, "in-toto").splitlines()) == 2
