@@ -126,6 +126,10 @@ MODULES = [
     "verification.bundle.members",
     "verification.bundle.verify",
     "verification.memory",
+    "verification.page.comparison",
+    "verification.page.frame",
+    "verification.page.quotes",
+    "verification.page.wording",
     "verification.report",
     "verification.verify",
 ]

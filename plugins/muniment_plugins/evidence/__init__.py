@@ -23,17 +23,14 @@ if TYPE_CHECKING:
     from muniment.events.types import EventType
     from muniment_plugins.evidence.attestations.attestation import Attestation
     from muniment_plugins.evidence.attestations.issuance import attest
-    from muniment_plugins.evidence.bundle import (
-        Written,
-        verified_record,
-        write_bundle,
-    )
+    from muniment_plugins.evidence.bundle import Written, write_bundle
     from muniment_plugins.evidence.bundle_reader import BundleReader, open_bundle
     from muniment_plugins.evidence.event_proof import (
         SigstoreProof,
         event_entry,
         sigstore_proof,
     )
+    from muniment_plugins.evidence.raw_record import verified_record
     from muniment_plugins.evidence.report.check import ReportCheck, check_report
     from muniment_plugins.evidence.report.record import Source
     from muniment_plugins.evidence.report.write import Reported, write_report
@@ -75,7 +72,7 @@ __getattr__ = lazy(
         "event_entry": ".event_proof",
         "open_bundle": ".bundle_reader",
         "sigstore_proof": ".event_proof",
-        "verified_record": ".bundle",
+        "verified_record": ".raw_record",
         "write_bundle": ".bundle",
         "write_report": ".report.write",
     },

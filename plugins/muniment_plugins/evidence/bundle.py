@@ -14,35 +14,28 @@ Rules:
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from muniment import verify_bundle
-from muniment.errors import UsageError, WrongError
+from muniment.errors import UsageError
 from muniment.formats.evidence import MANIFEST
 from muniment_plugins.evidence.closing import closed_files
 from muniment_plugins.evidence.containers import write_files
 from muniment_plugins.evidence.disclosure import Disclosure
 from muniment_plugins.evidence.files import (
-    Files,
     digest_of,
-    listed_files,
-    own_line,
-    tree_files,
     views,
 )
 from muniment_plugins.evidence.progress import Advance, Passes
-from muniment_plugins.evidence.selection import Selected, size_of
+from muniment_plugins.evidence.raw_record import check_written, raw_files, root_of
+from muniment_plugins.evidence.selection import Selected
 
 if TYPE_CHECKING:
     from muniment.ledger import Ledger
-    from muniment.verification.report import Report
 
-__all__ = ["Written", "root_of", "verified_record", "write_bundle"]
+__all__ = ["Written", "write_bundle"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,12 +97,12 @@ def write_bundle(
     passes = Passes(progress, selected.count, packed=path.suffix == ".zip")
     selected = replace(selected, on_read=passes.read)
     if raw:
-        files, closed_by = _raw_files(selected), None
+        files, closed_by = raw_files(selected), None
     else:
         closed = closed_files(selected, views(selected))
         files, closed_by = closed.files, closed.event.seq
     root = root_of(ledger)
-    write_files(files, path, lambda fresh: _check(fresh, root, ledger, passes))
+    write_files(files, path, lambda fresh: check_written(fresh, root, ledger, passes))
     return Written(
         path,
         selected.run,
@@ -122,50 +115,3 @@ def write_bundle(
         len(selected.withheld.blobs),
         root,
     )
-
-
-def verified_record(ledger: Ledger, run: str) -> Report:
-    """Return what `muniment verify` says of the raw bundle of *run*.
-
-    The root of the ledger counts as given: that it is the right one is for others to say.
-
-    Raises:
-        CannotTellError: a blob is gone, or no checkpoint covers the events.
-        WrongError: the record does not verify.
-
-    """
-    root = root_of(ledger)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "raw"
-        write_files(_raw_files(Selected.of(ledger, run)), path, lambda _: None)
-        return _check(path, root, ledger)
-
-
-def root_of(ledger: Ledger) -> str:
-    """Return the id of the root key that signed the genesis."""
-    return next(one.keyid for one in ledger.keys.entries if "root" in one.roles)
-
-
-def _raw_files(selected: Selected) -> Files:
-    ledger = selected.ledger
-    note, log = own_line(ledger.first_checkpoint_over(selected.last), ledger)
-    events = partial(selected.with_keys, size_of(note))
-    files = listed_files(selected, events, (), (selected.signer, log), {})
-    return {**files, **tree_files(ledger, events, selected.withheld, note)}
-
-
-def _check(
-    path: Path, root: str, ledger: Ledger, passes: Passes | None = None
-) -> Report:
-    """Return the verdict on a bundle; refuse one that its receiver would refuse."""
-    advance = None if passes is None else passes.verified
-    report = verify_bundle(path, keys=[root], home=ledger.home, progress=advance)
-    for found in report.findings:
-        raise WrongError(
-            f"the record of the run does not verify: {found.message}",
-            rule=found.rule,
-            seq=found.seq,
-            place=found.place,
-            remedy="`muniment verify` judges the whole ledger; nothing was written",
-        )
-    return report

@@ -35,7 +35,6 @@ from muniment.formats.evidence import (
 )
 from muniment.formats.sigstore import SigstoreBundle
 from muniment.keys.ed25519 import PublicKey
-from muniment_plugins.evidence.bundle_preview import BundlePreview
 from muniment_plugins.evidence.files import (
     Files,
     digest_of,
@@ -43,6 +42,7 @@ from muniment_plugins.evidence.files import (
     own_line,
     tree_files,
 )
+from muniment_plugins.evidence.report.preview import BundlePreview
 from muniment_plugins.evidence.report.record import RunReader
 from muniment_plugins.evidence.report.write import page_of
 from muniment_plugins.evidence.selection import Selected, size_of

@@ -28,6 +28,7 @@ from orjson import loads
 
 from muniment.encoding.canonical import sha256_tag
 from muniment.errors import KeyRefused, WrongError
+from muniment.formats.checkpoint import Checkpoint
 from muniment.formats.decisions import ASKED, GIVEN
 from muniment.formats.dsse import Envelope, decode_base64, entry_hash, spki_base64
 from muniment.formats.evidence import EVENTS, blob_name
@@ -40,6 +41,7 @@ from muniment.verification.bundle.elsewhere import Elsewhere
 from muniment.verification.bundle.members import Members
 from muniment.verification.bundle.report_page import BundlePage
 from muniment.verification.bundle.withheld_events import WithheldEvents
+from muniment.verification.page.comparison import BundleEnd
 from muniment.verification.public_digests import FIELDS as PUBLIC
 from muniment.verification.public_digests import misstated
 from muniment.verification.report import MALFORMED, Findings
@@ -122,7 +124,7 @@ class BundleRecord:
         """One for each line; None if it could not be read."""
         self.key_rows: list[Row] = []
         """The events about keys."""
-        self.page: BundlePage | None = None
+        self.page = BundlePage.of(members, findings)
         """The report, which is told of each event."""
 
     @property
@@ -227,7 +229,16 @@ class BundleRecord:
     def show(self, event: BundledEvent) -> None:
         """Let the report compare what it cites of *event*."""
         if self.page is not None:
-            self.page.take(event)
+            leaf, signer = event.leaf, event.signer.keyid
+            self.page.take(event.statement, leaf, signer, self.ledger)
+
+    def compare_page(self, tree: Checkpoint, shown: frozenset[str]) -> None:
+        """Report what differs on the page; of the series *shown* every event is here."""
+        hidden = frozenset(one.seq for one in self.withheld.events)
+        blobs = self.blobs.erased_tags, self.withheld.blobs
+        end = BundleEnd(tree.size, tree.root.hex(), *blobs, hidden, shown)
+        if self.page is not None:
+            self.page.finish(end, self.run, self._findings)
 
     def read_event(self, envelope: Envelope, place: str) -> BundledEvent | None:
         """Return the event with its signer; None if either cannot be read."""
@@ -247,8 +258,6 @@ class BundleRecord:
             return None
         if not self.ledger:
             self.ledger = sha256_tag(envelope.payload)
-            if self.page is not None:
-                self.page.of_ledger(self.ledger)
         signer = self._publics.get(envelope.keyid)
         if signer is None:
             what = f"no event up to here enrols {envelope.keyid}"

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from muniment.encoding.canonical import JsonValue
-from muniment.errors import WrongError
+from muniment.errors import MunimentError
 from muniment.formats.evidence import REPORT, blob_name
 from muniment.verification.counts import Count
 from muniment.verification.page.comparison import BundleEnd, Lacking, PageComparison
@@ -22,9 +22,7 @@ from muniment.verification.page.wording import IS_LARGE
 from muniment.verification.statements.blob_references import SALT
 
 if TYPE_CHECKING:
-    from muniment.verification.bundle.closing import TreeHead
     from muniment.verification.bundle.members import Members
-    from muniment.verification.bundle.record import BundledEvent, BundleRecord
     from muniment.verification.report import Findings
 
 __all__ = ["BundlePage"]
@@ -36,56 +34,43 @@ _ASK = "ask its sender for the bundle as `muniment bundle` wrote it"
 class BundlePage:
     """Compares the report of a bundle."""
 
-    def __init__(self, members: Members, findings: Findings) -> None:
-        """Read the page.
-
-        Raises:
-            WrongError: it is no text, or larger than a page may be.
-
-        """
-        self._members, self._findings = members, findings
-        self._ledger = ""
+    def __init__(self, members: Members, text: str) -> None:
+        """Read the page *text*."""
+        self._members = members
         self._read = lru_cache(maxsize=2)(self._blob)
-        try:
-            text = members.read(REPORT, _LARGEST).decode()
-        except UnicodeDecodeError:
-            what = "it is not UTF-8"
-            raise WrongError(what, rule="report/frame", place=REPORT) from None
         self._check = PageComparison(text, self._content)
 
-    def take(self, event: BundledEvent) -> None:
+    @classmethod
+    def of(cls, members: Members, findings: Findings) -> BundlePage | None:
+        """Return the page of a bundle; None if it has none that can be read."""
+        if REPORT not in members.sizes:
+            return None
+        try:
+            return cls(members, members.read(REPORT, _LARGEST).decode())
+        except MunimentError as error:
+            findings.add_error("edited", error)
+        except UnicodeDecodeError:
+            what = "it is not UTF-8"
+            findings.add("edited", "report/frame", what, place=REPORT, remedy=_ASK)
+        return None
+
+    def take(self, statement: Any, leaf: bytes, keyid: str, ledger: str) -> None:
         """Compare whatever cites this event."""
-        leaf, signer = event.leaf.hex(), event.signer.keyid
-        self._check.take(event.statement, leaf, signer, self._ledger)
+        self._check.take(statement, leaf.hex(), keyid, ledger)
 
-    def of_ledger(self, ledger: str) -> None:
-        """Take the id of the ledger, which its first event gives."""
-        self._ledger = ledger
-
-    def finish(
-        self, record: BundleRecord, head: TreeHead, shown: frozenset[str]
-    ) -> None:
+    def finish(self, end: BundleEnd, run: str, findings: Findings) -> None:
         """Report what differs."""
-        check, tree = self._check, head.checkpoint
-        withheld = record.withheld
-        end = BundleEnd(
-            tree.size,
-            tree.root.hex(),
-            record.blobs.erased_tags,
-            withheld.blobs,
-            frozenset(one.seq for one in withheld.events),
-            shown,
-        )
-        check.finish(end, record.run)
+        check = self._check
+        check.finish(end, run)
         if not check.page.known and check.page.run:
-            what = "its style sheet is not known here: a later muniment may have written it"
+            what = "its style sheet is not known here: a later muniment may have it"
             remedy = "verify it with the version that wrote it, or a later one"
-            self._findings.add(
+            findings.add(
                 "unreadable", "report/frame", what, place=REPORT, remedy=remedy
             )
         for line, what in check.faults:
             place = f"{REPORT}:{line}"
-            self._findings.add("edited", "report/value", what, place=place, remedy=_ASK)
+            findings.add("edited", "report/value", what, place=place, remedy=_ASK)
 
     @property
     def count(self) -> Count:

@@ -9,7 +9,7 @@ from muniment.verification.bundle.record import BundleRecord
 from muniment.verification.bundle.shown_series import ShownSeries
 from muniment.verification.counts import Count
 
-__all__ = ["tally"]
+__all__ = ["covered", "tally"]
 
 
 def tally(
@@ -51,3 +51,13 @@ def tally(
         *([] if record.page is None else [record.page.count]),
         *record.elsewhere.counts,
     )
+
+
+def covered(record: BundleRecord | None, *, proven: bool) -> str:
+    """Say what the verdict over completeness is about."""
+    if record is None or record.record is None:
+        return "no run"
+    events, run = record.record.rows, record.run
+    if proven:
+        return f"the end of run {run} covers its {events} events"
+    return f"run {run} has no end that covers its {events} events"

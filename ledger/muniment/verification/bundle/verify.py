@@ -15,8 +15,8 @@ Rules:
   given root signed the genesis that the bundle begins with.
 - *Completeness* is that of the run: *checked* if its end states root and counts of all
   events before it. Nothing is said about events that follow the last one here, and of
-  other runs only how many share a series with this one, and what became of them. What the run says of its origin, its parent and its children is counted
-  as unchecked.
+  other runs only how many share a series with this one, and what became of them. What the
+  run says of its origin, its parent and its children is counted as unchecked.
 - Pinned keys, anchors and remembered states of the same ledger are compared where they
   are of a size that the bundle has a tree head for.
 """
@@ -44,7 +44,6 @@ from muniment.formats.evidence import (
     OF_CLOSED,
     POLICY,
     PROOFS,
-    REPORT,
     SELF_PROVING,
     SERIES,
     TRUSTED_ROOT,
@@ -64,9 +63,8 @@ from muniment.verification.bundle.closing import (
 from muniment.verification.bundle.members import Members, opened
 from muniment.verification.bundle.record import BundledEvent, BundleRecord
 from muniment.verification.bundle.remembered import compare_memory
-from muniment.verification.bundle.report_page import BundlePage
 from muniment.verification.bundle.shown_series import ShownSeries
-from muniment.verification.bundle.tally import tally
+from muniment.verification.bundle.tally import covered, tally
 from muniment.verification.counts import Count
 from muniment.verification.memory import GivenKey, Memory, recall
 from muniment.verification.report import Findings, Report, judge
@@ -205,9 +203,6 @@ class _State:
     ) -> None:
         record = self.record = BundleRecord(members, self.findings, signatures)
         series = self.series = ShownSeries(members, record, self.findings)
-        if REPORT in members.sizes:
-            with self.tried():
-                record.page = BundlePage(members, self.findings)
         with self.tried():
             record.read(self.progress)
         with self.tried():
@@ -218,8 +213,8 @@ class _State:
         if self.heads and CLOSING in members.sizes:
             with self.tried():
                 self._compare_closing(members, record)
-        if record.page is not None and self.heads:
-            record.page.finish(record, self.heads[0], series.shown)
+        if self.heads:
+            record.compare_page(self.heads[0].checkpoint, series.shown)
         record.finish()
         with self.tried():
             self._compare_given(members, record)
@@ -393,15 +388,6 @@ class _State:
             signatures_checked=0 if record is None else record.signatures,
             erased=0 if record is None else record.blobs.erased,
             open_runs=(run,) if judged is not None and judged.open else (),
-            anchored=self._covered(proven=proven),
+            anchored=covered(record, proven=proven),
             seconds=seconds,
         )
-
-    def _covered(self, *, proven: bool) -> str:
-        """Say what the verdict over completeness is about."""
-        if self.record is None or self.record.record is None:
-            return "no run"
-        events, run = self.record.record.rows, self.record.run
-        if proven:
-            return f"the end of run {run} covers its {events} events"
-        return f"run {run} has no end that covers its {events} events"

@@ -26,9 +26,8 @@ from base64 import b64encode
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html import escape, unescape
-from urllib.parse import unquote
 
-from muniment.verification.page.quotes import as_ascii
+from muniment.verification.page.quotes import as_ascii, from_ascii
 
 __all__ = [
     "AXIS",
@@ -197,8 +196,8 @@ def _attributes(text: str) -> dict[str, str]:
     """Return the attributes; none, if one is there twice, or not in its one spelling."""
     found = [(name, unescape(one)) for name, one in _MARK.findall(text)]
     try:
-        told = {name: unquote(one, errors="surrogatepass") for name, one in found}
-    except UnicodeDecodeError:
+        told = {name: from_ascii(one) for name, one in found}
+    except UnicodeError:
         return {}
     good = all(as_ascii(told[name]) == one for name, one in found)
     return told if good and len(told) == len(found) else {}

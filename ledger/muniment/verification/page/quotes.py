@@ -18,21 +18,23 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
+import string
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import TypeAlias, cast
-from urllib.parse import quote as url_quote
 
 from muniment.encoding.canonical import JsonValue, canonical
 
 __all__ = [
     "MOST_CONTENT",
-    "Nowhere",
+    "NoSuchPath",
     "as_ascii",
     "decoded",
     "follow",
+    "from_ascii",
     "is_reference",
     "plain",
     "reference",
@@ -48,14 +50,15 @@ DIGITS = 300
 SAFE_INTEGER = 2**53
 MOST_CONTENT = 16 << 20
 """A page cites nothing in a blob of more bytes."""
-KEPT = "".join(chr(one) for one in range(32, 127) if chr(one) != "%")
-IN_QUERY = '/:,*.[]"{}'
+KEPT = frozenset(chr(one) for one in range(32, 127)) - {"%"}
+IN_QUERY = frozenset(f'{string.ascii_letters}{string.digits}_.-~/:,*.[]"{{}}')
+PERCENT = re.compile(rb"%([0-9A-F]{2})")
 
 Content: TypeAlias = "Callable[[Mapping[str, JsonValue]], JsonValue]"
 """Gives the content of a blob, of which it gets the reference."""
 
 
-class Nowhere(ValueError):
+class NoSuchPath(ValueError):
     """A path that leads nowhere, or a rule that there is not."""
 
 
@@ -63,7 +66,7 @@ def follow(document: JsonValue, path: str, content: Content) -> JsonValue:
     """Return what the RFC 6901 pointer *path* leads to in the data *document*.
 
     Raises:
-        Nowhere: it leads nowhere. *content* may raise errors of its own.
+        NoSuchPath: it leads nowhere. *content* may raise errors of its own.
 
     """
     if not path:
@@ -75,7 +78,7 @@ def follow(document: JsonValue, path: str, content: Content) -> JsonValue:
             for name, one in members
         }
     if not path.startswith("/"):
-        raise Nowhere("this is no JSON pointer")
+        raise NoSuchPath("this is no JSON pointer")
     value = document
     for depth, part in enumerate(path.split("/")[1:]):
         name = part.replace("~1", "/").replace("~0", "~")
@@ -84,7 +87,7 @@ def follow(document: JsonValue, path: str, content: Content) -> JsonValue:
         elif isinstance(value, list) and is_index(name, len(value)):
             value = value[int(name)]
         else:
-            raise Nowhere("the path leads nowhere")
+            raise NoSuchPath("the path leads nowhere")
         if not depth and is_reference(value):
             value = content(cast("dict[str, JsonValue]", value))
     return value
@@ -121,14 +124,38 @@ def valued(value: JsonValue) -> str:
 
 def as_ascii(text: str) -> str:
     """Return *text* with all but printable ASCII as in a URI (RFC 6901, section 6)."""
-    return url_quote(text, safe=KEPT, errors="surrogatepass")
+    return percent_encoded(text, KEPT)
+
+
+def from_ascii(text: str) -> str:
+    """Return what `as_ascii` was given.
+
+    Raises:
+        UnicodeError: the bytes are no text.
+
+    """
+    data = text.encode("utf-8", "surrogatepass")
+    plainly = PERCENT.sub(lambda found: bytes([int(found[1], 16)]), data)
+    return plainly.decode("utf-8", "surrogatepass")
+
+
+def percent_encoded(text: str, kept: frozenset[str]) -> str:
+    """Return *text* with every other character in the bytes of its UTF-8 (RFC 3986, 2.1)."""
+    if kept.issuperset(text):
+        return text
+    return "".join(
+        one
+        if one in kept
+        else "".join(f"%{byte:02X}" for byte in one.encode("utf-8", "surrogatepass"))
+        for one in text
+    )
 
 
 def reference(marks: Mapping[str, str]) -> str:
     """Return a citation as one text: ``45/result``, ``45#/time``, ``count?type=x.y``."""
     if "data-rule" in marks:
         about = [
-            f"{name[5:]}={url_quote(one, IN_QUERY, errors='surrogatepass')}"
+            f"{name[5:]}={percent_encoded(one, IN_QUERY)}"
             for name, one in marks.items()
             if name.startswith("data-")
             and name not in ("data-rule", "data-as", "data-value")

@@ -31,7 +31,7 @@ from muniment_plugins.evidence.attestations.predicates import (
     PlannedStatement,
 )
 from muniment_plugins.evidence.attestations.record import AttestedRun
-from muniment_plugins.evidence.bundle import root_of, verified_record
+from muniment_plugins.evidence.raw_record import root_of, verified_record
 from muniment_plugins.evidence.vocabulary import ATTESTED
 
 if TYPE_CHECKING:

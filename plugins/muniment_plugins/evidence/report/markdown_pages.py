@@ -14,10 +14,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from muniment.verification.page.quotes import from_ascii
 from muniment.verification.page.wording import MISSING, VERDICTS, shown
 from muniment_plugins.evidence.report.markdown import ACTS, PLAIN, opening, quoted
 from muniment_plugins.evidence.report.pages import MOST_STRAYS, Cited, Page, Stray
-from muniment_plugins.evidence.report.record import as_written
 
 if TYPE_CHECKING:
     from muniment.encoding.canonical import JsonValue
@@ -168,11 +168,11 @@ def _citation(reference: str, form: str) -> dict[str, JsonValue]:
     found = _EVENT.fullmatch(reference)
     if found is not None:
         kind = "head" if found[2] else "path"
-        place = as_written(found[3] or "")
+        place = _as_written(found[3] or "")
         return {"event": int(found[1]), kind: place, **marks}
     rule, _, about = reference.partition("?")
     members = [one.partition("=") for one in about.split("&")] if about else []
-    cited = {name: as_written(value) for name, _, value in members}
+    cited = {name: _as_written(value) for name, _, value in members}
     if not rule or not cited.keys() <= set(_OF_RULE):
         return {}
     return {"rule": rule, **cited, **marks}
@@ -184,3 +184,10 @@ def _names(citation: dict[str, JsonValue], told: str) -> set[str]:
     last = path.rpartition("/")[2].replace("~1", "/").replace("~0", "~")
     names = {shown(one, "line", event) for one in (path[1:], last)}
     return names | ({told} if told in MISSING else set())
+
+
+def _as_written(text: str) -> str:
+    try:
+        return from_ascii(text)
+    except UnicodeError:
+        return text  # which no report writes

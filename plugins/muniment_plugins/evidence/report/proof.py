@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from hashlib import sha256
 from typing import TYPE_CHECKING, cast
 
-from muniment_plugins.evidence.bundle_preview import BundlePreview
 from muniment_plugins.evidence.javascript import program
 from muniment_plugins.evidence.report.blocks import Block, Piece, Row, Section, at, head
+from muniment_plugins.evidence.report.preview import BundlePreview
 from muniment_plugins.evidence.standalone.one_file import one_file
 
 if TYPE_CHECKING:

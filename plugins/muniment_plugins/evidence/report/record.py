@@ -22,7 +22,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
-from urllib.parse import unquote
 
 from muniment.errors import ErasedError, UsageError
 from muniment.formats.evidence import NOTHING
@@ -30,7 +29,7 @@ from muniment.formats.statement import BlobRef
 from muniment.keys.ed25519 import PublicKey
 from muniment.verification.page.quotes import (
     MOST_CONTENT,
-    Nowhere,
+    NoSuchPath,
     decoded,
     follow,
     plain,
@@ -58,14 +57,13 @@ if TYPE_CHECKING:
     from muniment.formats.statement import Event
     from muniment.ledger import Ledger
     from muniment.verification.report import Report
-    from muniment_plugins.evidence.bundle_preview import BundlePreview
+    from muniment_plugins.evidence.report.preview import BundlePreview
 
 __all__ = [
     "Citation",
     "Quote",
     "RunReader",
     "Source",
-    "as_written",
     "pointer",
 ]
 
@@ -96,11 +94,6 @@ class Quote:
     def reference(self) -> str:
         """The citation as one text: ``45/result``, ``45#/time``, ``count?type=x.y``."""
         return reference(self.marks)
-
-
-def as_written(text: str) -> str:
-    """Return what `as_ascii` was given."""
-    return unquote(text, errors="surrogatepass")
 
 
 def pointer(*names: str | int) -> str:
@@ -168,7 +161,7 @@ class RunReader:
     def _follow(self, document: Mapping[str, JsonValue], path: str) -> JsonValue:
         try:
             return follow(dict(document), path, self._read)
-        except Nowhere as error:
+        except NoSuchPath as error:
             raise _nowhere(path, str(error)) from None
 
     def quote(self, citation: Citation) -> Quote:
@@ -295,7 +288,7 @@ class RunReader:
             return self.ledger.verified
         if isinstance(self.ledger, BundleContents):
             raise _nowhere("verify", "a page in a bundle does not judge it")
-        from muniment_plugins.evidence.bundle import verified_record  # noqa: PLC0415 - reads and verifies the whole run
+        from muniment_plugins.evidence.raw_record import verified_record  # noqa: PLC0415 - reads and verifies the whole run
 
         return verified_record(self.ledger, self.run)
 

@@ -18,10 +18,10 @@ from muniment.errors import CannotTellError, UsageError
 from muniment.files.folder import write_new
 from muniment.formats.evidence import NOTHING
 from muniment_plugins.evidence.bundle_contents import BundleContents
-from muniment_plugins.evidence.bundle_preview import BundlePreview
 from muniment_plugins.evidence.report.facts import after, before
 from muniment_plugins.evidence.report.html import as_html
 from muniment_plugins.evidence.report.markdown import as_markdown
+from muniment_plugins.evidence.report.preview import BundlePreview
 from muniment_plugins.evidence.report.proof import proof
 from muniment_plugins.evidence.report.record import RunReader, Source
 
