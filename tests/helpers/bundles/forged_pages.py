@@ -111,7 +111,7 @@ def written_with(
     with (
         patch.object(closing._Page, "written", written),
         patch.object(closing, "_earlier", lambda _: ()),
-        patch.object(bundle, "_check"),
+        patch.object(bundle, "check_written"),
     ):
         return write_bundle(ledger, run, place, **how).path
 

@@ -27,7 +27,7 @@ from muniment.encoding.canonical import JsonValue
 from muniment.verification.page.frame import EDGE, WIDTH, CitedValue, read_page
 from muniment.verification.page.quotes import (
     Content,
-    NoSuchPath,
+    LeadsNowhere,
     follow,
     plain,
     reference,
@@ -140,7 +140,7 @@ class ComputedValue:
                 self.numbers.append(value)
 
     def value(self, end: BundleEnd) -> JsonValue:
-        """Return what follows; raise `NoSuchPath` if no rule says how."""
+        """Return what follows; raise `LeadsNowhere` if no rule says how."""
         rule, of = self.marks["data-rule"], self.marks.get("data-of")
         if rule == "checkpoint" and of in ("size", "root"):
             return end.size if of == "size" else end.root
@@ -155,7 +155,7 @@ class ComputedValue:
             return tagged(total(self.numbers))
         if rule == "mean" and self.numbers:
             return tagged(total(self.numbers) / len(self.numbers))
-        raise NoSuchPath("there is no such rule, or nothing to apply it to")
+        raise LeadsNowhere("there is no such rule, or nothing to apply it to")
 
 
 class PageComparison:
@@ -227,7 +227,7 @@ class PageComparison:
             value = follow(dict(head), path, self._content)
         elif form == "path" and path.count("/") == 1 and "~" not in path:
             if path[1:] not in cast("dict[str, JsonValue]", data):
-                raise NoSuchPath(path)
+                raise LeadsNowhere(path)
             return path[1:]  # a name is shown, whether its content is here or not
         else:
             value = follow(data, path, self._content)

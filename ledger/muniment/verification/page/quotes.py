@@ -30,7 +30,7 @@ from muniment.encoding.canonical import JsonValue, canonical
 
 __all__ = [
     "MOST_CONTENT",
-    "NoSuchPath",
+    "LeadsNowhere",
     "as_ascii",
     "decoded",
     "follow",
@@ -48,7 +48,7 @@ LONGEST = 200
 DIGITS = 300
 """An integer with more of them is not counted with exactly."""
 SAFE_INTEGER = 2**53
-MOST_CONTENT = 16 << 20
+MOST_CONTENT = 64 << 20
 """A page cites nothing in a blob of more bytes."""
 KEPT = frozenset(chr(one) for one in range(32, 127)) - {"%"}
 IN_QUERY = frozenset(f'{string.ascii_letters}{string.digits}_.-~/:,*.[]"{{}}')
@@ -58,7 +58,7 @@ Content: TypeAlias = "Callable[[Mapping[str, JsonValue]], JsonValue]"
 """Gives the content of a blob, of which it gets the reference."""
 
 
-class NoSuchPath(ValueError):
+class LeadsNowhere(ValueError):
     """A path that leads nowhere, or a rule that there is not."""
 
 
@@ -66,7 +66,7 @@ def follow(document: JsonValue, path: str, content: Content) -> JsonValue:
     """Return what the RFC 6901 pointer *path* leads to in the data *document*.
 
     Raises:
-        NoSuchPath: it leads nowhere. *content* may raise errors of its own.
+        LeadsNowhere: it leads nowhere. *content* may raise errors of its own.
 
     """
     if not path:
@@ -78,7 +78,7 @@ def follow(document: JsonValue, path: str, content: Content) -> JsonValue:
             for name, one in members
         }
     if not path.startswith("/"):
-        raise NoSuchPath("this is no JSON pointer")
+        raise LeadsNowhere("this is no JSON pointer")
     value = document
     for depth, part in enumerate(path.split("/")[1:]):
         name = part.replace("~1", "/").replace("~0", "~")
@@ -87,7 +87,7 @@ def follow(document: JsonValue, path: str, content: Content) -> JsonValue:
         elif isinstance(value, list) and is_index(name, len(value)):
             value = value[int(name)]
         else:
-            raise NoSuchPath("the path leads nowhere")
+            raise LeadsNowhere("the path leads nowhere")
         if not depth and is_reference(value):
             value = content(cast("dict[str, JsonValue]", value))
     return value

@@ -655,7 +655,7 @@ function compareCodePoints(one, other) {
 
 // -- the report: each value on it (docs/spec/report.md) --------------------------------------------
 
-const TITLE = "Evidence report", PAGE_END = "</main>\n</body>\n</html>\n", LARGEST = 16 * 2 ** 20;
+const TITLE = "Evidence report", PAGE_END = "</main>\n</body>\n</html>\n", LARGEST = 64 * 2 ** 20;
 const STYLES = ["UOGyDMFA1AXbWK5QsNp6+oLrOoJr2KQhi7xyty4oadM="];
 const WIDE = '<div class="wide" role="group" aria-label="Table" tabindex="0">';
 const AXIS = '<svg viewBox="0 0 360 20" role="img" aria-label="one dot each">'

@@ -29,7 +29,7 @@ from muniment.formats.statement import BlobRef
 from muniment.keys.ed25519 import PublicKey
 from muniment.verification.page.quotes import (
     MOST_CONTENT,
-    NoSuchPath,
+    LeadsNowhere,
     decoded,
     follow,
     plain,
@@ -161,7 +161,7 @@ class RunReader:
     def _follow(self, document: Mapping[str, JsonValue], path: str) -> JsonValue:
         try:
             return follow(dict(document), path, self._read)
-        except NoSuchPath as error:
+        except LeadsNowhere as error:
             raise _nowhere(path, str(error)) from None
 
     def quote(self, citation: Citation) -> Quote:

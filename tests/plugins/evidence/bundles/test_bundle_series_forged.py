@@ -67,7 +67,7 @@ def lied(
         with pytest.raises(MunimentError):
             write_bundle(ledger, best(ledger), tmp_path / "refused")
         assert not (tmp_path / "refused").exists()
-        patch.setattr(bundle_module, "_check", lambda *_: None)
+        patch.setattr(bundle_module, "check_written", lambda *_: None)
         patch.setattr(sealing, "_refuse_miscounted", lambda *_: None)
         written = write_bundle(ledger, best(ledger), tmp_path / "lie")
     return written.path, written.root

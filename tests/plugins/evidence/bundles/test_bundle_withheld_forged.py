@@ -133,7 +133,7 @@ def written(ledger: Ledger, path: Path, lie: Lie | None) -> str:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Selected, "of", of)
-        patch.setattr(bundle_module, "_check", lambda *_: None)
+        patch.setattr(bundle_module, "check_written", lambda *_: None)
         shown = ["llm.*", "llm.completed/*"]
         return write_bundle(ledger, run, path, disclose=shown).root
 

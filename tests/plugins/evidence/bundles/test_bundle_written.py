@@ -50,7 +50,7 @@ def test_the_files(bundles: Bundles) -> None:
 
     assert raw == evidence | trust
     others = {"series.intoto.jsonl"}
-    assert closed == evidence | trust | closers | {"run.json"} | others
+    assert closed == evidence | trust | closers | {"report.html", "run.json"} | others
     record = json.loads((bundles.folder / "run.json").read_text())
     assert (record["id"], record["status"]) == (bundles.run, "completed")
 
