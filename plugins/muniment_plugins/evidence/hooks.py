@@ -31,7 +31,8 @@ class EvidenceHooks:
 
         A section is ``{"title": …, "blocks": […]}``; a block is one of ``title``,
         ``say``, ``facts``, ``table`` and ``dots``. Whatever the record says is cited,
-        never copied: ``{"event": 45, "path": "/metrics/total"}``. Nothing from event
+        never copied: ``{"event": 45, "path": "/metrics/total"}``. Words that say a number
+        are refused: nobody could compare them. Nothing from event
         *size* on is used, so that the page stays the same while the ledger grows.
 
         *ledger* may be a bundle, which answers ``events``, ``event``, ``get_blob``, ``value``

@@ -151,6 +151,12 @@ TRUST_HOME = {
 _LIES = "plugins/evidence/bundles/test_bundle_withheld_forged::test_each_lie"
 
 EVIDENCE = {
+    "and MUST say how many it": (
+        "plugins/evidence/pages/test_page_in_bundle::test_every_value_is_compared"
+    ),
+    "A verifier MUST compare each": (
+        "plugins/evidence/pages/test_page_in_bundle::test_every_value_is_compared"
+    ),
     "Each line of `withheld.jsonl` MUST be canonical": (
         "plugins/evidence/bundles/test_bundle_spoiled::test_each_file_alone"
     ),
@@ -169,10 +175,36 @@ EVIDENCE = {
     ),
 }
 
+_FORGED = (
+    "plugins/evidence/pages/test_page_in_bundle::test_each_forgery_is_refused_by_all"
+)
+_HONEST = "plugins/evidence/pages/test_page_in_bundle::test_every_value_is_compared"
+_STYLE = (
+    "plugins/evidence/pages/test_page_in_bundle::test_a_style_sheet_that_nobody_knows"
+)
+
+REPORT = {
+    "A page MUST be UTF-8 without a byte order mark": (
+        "plugins/evidence/pages/test_page_in_bundle::test_a_page_that_is_no_text"
+    ),
+    "RUN MUST be the run of the": _FORGED,
+    "a page MUST NOT have any other": _FORGED,
+    "The style sheet MUST be one whose SHA-256": _STYLE,
+    "A verifier that does not know it MUST say": _STYLE,
+    "It MUST NOT have a number": _FORGED,
+    "The attribute MUST be the canonical JSON": _FORGED,
+    "attribute and text MUST both be `erased`": _HONEST,
+    "The text of a value MUST be this": _FORGED,
+    "A rule MUST be one of these": _FORGED,
+    "MUST be where their numbers are": _FORGED,
+    "A dot MUST have a number": _FORGED,
+}
+
 TRIED = {
     "checkpoint": {},
     "event": EVENT,
     "evidence": EVIDENCE,
+    "report": REPORT,
     "trust-home": TRUST_HOME,
     "values": VALUES,
 }
