@@ -7,10 +7,15 @@ Rules:
 - The exit code is the worse of both: 1 if the ledger contradicts itself or the page, 3
   if either cannot be told.
 - A page is a regular file of limited size; what is no page of this form is not guessed.
+- A page that carries its bundle needs no ledger: the bundle is verified, with the report
+  in it, and the page must show that.
 """
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = [
     "PageFile",
     "PageVerdict",
+    "carried",
     "compared",
     "is_bundle",
     "is_page",
@@ -34,7 +40,7 @@ __all__ = [
 ]
 
 _ENDINGS = (".html", ".md")
-_MOST = 16 << 20
+_MOST = 128 << 20
 _SHOWN = 20
 _STYLES = {"agrees": "green", "wrong": "bold red", "cannot tell": "bold yellow"}
 _CODES = {"agrees": 0, "wrong": 1, "cannot tell": 3}
@@ -46,6 +52,20 @@ class PageFile:
 
     path: Path
     text: str
+
+    @contextmanager
+    def evidence(self) -> Generator[Path | None]:
+        """Lend the bundle that the page carries, as a file; None if it carries none."""
+        from muniment_plugins.evidence import carried_evidence
+
+        data = carried_evidence(self.text) if self.path.suffix == ".html" else None
+        if data is None:
+            yield None
+            return
+        with tempfile.TemporaryDirectory() as folder:
+            place = Path(folder) / "evidence.zip"
+            place.write_bytes(data)
+            yield place
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +189,17 @@ def compared(
             return PageVerdict(page.path, ledger, check_report(reader, page.text))
     with session.open() as opened:
         return PageVerdict(page.path, ledger, check_report(opened, page.text))
+
+
+def carried(page: PageFile, report: Report, bundle: Path) -> PageVerdict:
+    """Compare *page* with the report in the *bundle* that it carries."""
+    from muniment_plugins.evidence import check_carried, open_bundle
+
+    if report.findings:
+        return PageVerdict(page.path, report, None)
+    with open_bundle(bundle) as reader:
+        told = b"".join(reader.files.get("report.html", tuple)()).decode()
+    return PageVerdict(page.path, report, check_carried(page.text, told))
 
 
 def page_at(path: Path) -> PageFile:

@@ -31,6 +31,11 @@ if TYPE_CHECKING:
         sigstore_proof,
     )
     from muniment_plugins.evidence.raw_record import verified_record
+    from muniment_plugins.evidence.report.carried import (
+        carried_evidence,
+        check_carried,
+        write_carrying,
+    )
     from muniment_plugins.evidence.report.check import ReportCheck, check_report
     from muniment_plugins.evidence.report.record import Source
     from muniment_plugins.evidence.report.write import Reported, write_report
@@ -43,6 +48,8 @@ __all__ = [
     "SigstoreProof",
     "Written",
     "attest",
+    "carried_evidence",
+    "check_carried",
     "check_report",
     "event_entry",
     "event_types",
@@ -52,6 +59,7 @@ __all__ = [
     "sigstore_proof",
     "verified_record",
     "write_bundle",
+    "write_carrying",
     "write_report",
 ]
 
@@ -68,12 +76,15 @@ __getattr__ = lazy(
         "SigstoreProof": ".event_proof",
         "Written": ".bundle",
         "attest": ".attestations.issuance",
+        "carried_evidence": ".report.carried",
+        "check_carried": ".report.carried",
         "check_report": ".report.check",
         "event_entry": ".event_proof",
         "open_bundle": ".bundle_reader",
         "sigstore_proof": ".event_proof",
         "verified_record": ".raw_record",
         "write_bundle": ".bundle",
+        "write_carrying": ".report.carried",
         "write_report": ".report.write",
     },
 )

@@ -14,9 +14,10 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, cast
@@ -90,6 +91,13 @@ class BundleReader(BundleContents):
     @property
     def _head(self) -> Checkpoint:
         return Checkpoint.parse(Note.parse(self._note).text)
+
+    @property
+    def files(self) -> dict[str, Callable[[], Iterator[bytes]]]:
+        """The files of the bundle, as they are: name → what gives the content."""
+        return {
+            name: partial(self._members.pieces, name) for name in self._members.sizes
+        }
 
     def first_checkpoint_over(self, seq: int) -> bytes:
         """Return the one tree head over the events.

@@ -182,6 +182,10 @@ _HONEST = "plugins/evidence/pages/test_page_in_bundle::test_every_value_is_compa
 _STYLE = (
     "plugins/evidence/pages/test_page_in_bundle::test_a_style_sheet_that_nobody_knows"
 )
+_CARRIES = (
+    "plugins/evidence/pages/test_page_carries_evidence"
+    "::test_the_command_refuses_each_lie"
+)
 
 REPORT = {
     "A page MUST be UTF-8 without a byte order mark": (
@@ -198,6 +202,12 @@ REPORT = {
     "A rule MUST be one of these": _FORGED,
     "MUST be where their numbers are": _FORGED,
     "A dot MUST have a number": _FORGED,
+    "A verifier MUST verify the bundle, and": _CARRIES,
+    "MUST refuse a page that shows another run": _CARRIES,
+    "It MUST NOT call": (
+        "plugins/evidence/pages/test_page_carries_evidence"
+        "::test_the_command_verifies_it_without_a_ledger"
+    ),
 }
 
 TRIED = {

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from contextlib import nullcontext
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +13,7 @@ import click
 
 from muniment.errors import MunimentError, UsageError
 from muniment_cli.keys.report_pages import (
+    carried,
     compared,
     is_bundle,
     is_page,
@@ -115,6 +118,7 @@ def command(  # noqa: PLR0913 - click hands over one for each option
 
     A page is from `muniment report`. The ledger at hand, or the bundle that --ledger names,
     is verified, and then each value of the page that names an event is compared with it.
+    A page that carries its evidence needs neither.
     """
     keys += () if pin is None else (_whole(pin),)
     if target is not None and _is_proof(Path(target)):
@@ -128,21 +132,28 @@ def command(  # noqa: PLR0913 - click hands over one for each option
             trust_on_first_use=trust_on_first_use,
         )
     page = page_at(Path(target)) if target is not None and is_page(target) else None
-    place = str(session.place()) if target is None or page is not None else target
-    bundle = target is not None and is_bundle(Path(place))
-    verify = _of_bundles(session, fast=fast) if bundle else _of_ledgers(fast=fast)
-    with progress("verifying") as advance:
-        report = verify(
-            place if bundle else ledger_in(place),
-            keys=keys or None,
-            anchor=anchor,
-            trust_on_first_use=trust_on_first_use,
-            require_complete=require == "complete",
-            progress=advance,
-        )
+    with page.evidence() if page is not None else nullcontext() as evidence:
+        ours = target is None or page is not None
+        place = str(evidence or (session.place() if ours else target))
+        bundle = target is not None and is_bundle(Path(place))
+        verify = _of_bundles(session, fast=fast) if bundle else _of_ledgers(fast=fast)
+        with progress("verifying") as advance:
+            report = verify(
+                place if bundle else ledger_in(place),
+                keys=keys or None,
+                anchor=anchor,
+                trust_on_first_use=trust_on_first_use,
+                require_complete=require == "complete",
+                progress=advance,
+            )
+        checked = None
+        if page is not None and evidence is not None:
+            report = replace(report, target=f"{target}, the evidence in it")
+            checked = carried(page, report, evidence)
+        elif page is not None:
+            source = Path(place) if bundle else None
+            checked = compared(session, page, report, source)
     _remember(session, report, pin)
-    source = Path(place) if bundle else None
-    checked = None if page is None else compared(session, page, report, source)
     if as_json:
         more = {} if checked is None else checked.to_json()
         show_json({**report.to_json(), **more})

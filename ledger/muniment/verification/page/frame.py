@@ -103,11 +103,11 @@ class ReportPage:
     faults: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
 
 
-def page_head(style: str) -> str:
-    """Return everything before the body of a page with this style sheet."""
-    digest = b64encode(hashlib.sha256(style.encode()).digest()).decode()
+def page_head(style: str, script: str = "") -> str:
+    """Return everything before the body of a page with this style sheet, and a script."""
+    allowed = f"; script-src 'sha256-{digest_of_text(script)}'" if script else ""
     policy = (
-        f"default-src 'none'; style-src 'sha256-{digest}'; "
+        f"default-src 'none'; style-src 'sha256-{digest_of_text(style)}'{allowed}; "
         "base-uri 'none'; form-action 'none'"
     )
     return (
@@ -118,6 +118,11 @@ def page_head(style: str) -> str:
         '<meta name="color-scheme" content="light dark">\n'
         f"<title>{TITLE}</title>\n<style>{style}</style>\n</head>\n"
     )
+
+
+def digest_of_text(text: str) -> str:
+    """Return the SHA-256 of *text*, as a content security policy has it."""
+    return b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
 def opening(run: str, size: int | str) -> str:
@@ -145,8 +150,7 @@ def read_page(text: str) -> ReportPage:
         page.faults.append((1, "it does not begin and end as a report does"))
         return page
     page.run, page.size = about[1], int(about[2])
-    sheet = hashlib.sha256((style[1] if style else "").encode()).digest()
-    page.known = b64encode(sheet).decode() in STYLES
+    page.known = digest_of_text(style[1] if style else "") in STYLES
     figures = 0
     for line, found in _tokens(text, about.end(), len(text) - len(PAGE_END)):
         if isinstance(found, str):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["STYLE"]
+__all__ = ["CHECK_STYLE", "STYLE"]
 
 STYLE = """
 :root{color-scheme:light dark;--ink:#1b1f24;--soft:#59636e;--line:#d6dbe1;--page:#fff;
@@ -49,3 +49,16 @@ table{min-width:44rem}}
 body{font-size:10.5pt}main{max-width:none;padding:0}h2,h3{break-after:avoid}
 figure,tr{break-inside:avoid}.wide{overflow:visible}}
 """
+CHECK_STYLE = """
+aside{max-width:52rem;margin:1rem auto 0;padding:.6rem 1rem;border:1px solid var(--line);
+border-radius:6px;background:var(--box);font-size:.92rem}
+#said{font-weight:600;overflow-wrap:anywhere}
+#said[data-code="1"]{color:#b3261e}
+aside input{font:inherit;max-width:100%;padding:.25rem .4rem;color:inherit;
+background:var(--page);border:1px solid var(--soft);border-radius:4px}
+aside button{font:inherit;padding:.25rem .8rem;color:var(--page);background:var(--mark);
+border:0;border-radius:4px}
+@media(prefers-color-scheme:dark){#said[data-code="1"]{color:#ff9d94}}
+@media print{aside{display:none}}
+"""
+"""For the part of a page that verifies the evidence that the page carries."""

@@ -28,7 +28,7 @@ from muniment_plugins.evidence.report.record import RunReader, Source
 if TYPE_CHECKING:
     from muniment_plugins.evidence.report.blocks import Block, Section
 
-__all__ = ["Reported", "page_of", "report_text", "write_report"]
+__all__ = ["Reported", "page_of", "report_text", "write_page", "write_report"]
 
 Render = Callable[[RunReader, "Iterable[Section]"], Iterator[str]]
 
@@ -60,16 +60,31 @@ def write_report(ledger: Source, run: str, path: Path) -> Reported:
     """
     if path.suffix not in _FORMS:
         raise _usage("a report is .html or .md", path, "choose a name that ends so")
-    if path.is_symlink() or path.exists():
-        raise _usage("there is something already", path, "choose another name")
+    _refuse_taken(path)
     record = _record(ledger, run)
-    data = page_of(record, path.suffix).encode()
+    return write_page(page_of(record, path.suffix), path, record.run, record.size)
+
+
+def write_page(text: str, path: Path, run: str, size: int) -> Reported:
+    """Write the page *text* about *run*, in the first *size* events, to *path*.
+
+    Raises:
+        UsageError: the name is taken, or nothing can be written there.
+
+    """
+    _refuse_taken(path)
+    data = text.encode()
     try:
         write_new(path, [data])
     except OSError as error:
         what = f"the report cannot be written ({error.strerror or error})"
         raise _usage(what, path, "choose another place") from error
-    return Reported(path, record.run, record.size, len(data))
+    return Reported(path, run, size, len(data))
+
+
+def _refuse_taken(path: Path) -> None:
+    if path.is_symlink() or path.exists():
+        raise _usage("there is something already", path, "choose another name")
 
 
 def report_text(ledger: Source, run: str, suffix: str = ".html") -> str:

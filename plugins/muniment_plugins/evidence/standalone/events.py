@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import sys
 from typing import Any, NamedTuple, cast
 
 from muniment_plugins.evidence.standalone.bundle_files import Files
@@ -63,7 +64,8 @@ class EnvelopedEvent:
             keys.ledger = f"sha256:{sha256(self.payload).hex()}"
         self.place = f"{name}, event {self.seq}"
         self.shape(keys)
-        self.keyid, self.key = one["keyid"], self.signer(keys, one["keyid"])
+        self.keyid = sys.intern(one["keyid"])
+        self.key = self.signer(keys, self.keyid)
         pae = b"DSSEv1 28 application/vnd.in-toto+json %d " % len(self.payload)
         self.judge(keys, pae + self.payload)
         self.leaf = sha256(b"\0" + self.entry(pae + self.payload))

@@ -50,13 +50,12 @@ def compare_page(
         return decoded(data, reference.get("media", ""))
 
     check = PageComparison(text, content)
-    leaves = {one.seq: (one.leaf.hex(), one.keyid) for one in others.all}
-    for name in (EVENTS, SERIES):
-        for line in files.lines(name) if name in files else ():
+    for name, events in ((EVENTS, record.events), (SERIES, others.events)):
+        lines = files.lines(name) if name in files else iter(())
+        for event, line in zip(events, lines, strict=True):
             payload = unbase64(json.loads(line)["payload"], None, name)
-            statement = parse(payload, name)
-            leaf, signer = leaves[statement["predicate"]["muniment"]["seq"]]
-            check.take(statement, leaf, signer, record.keys.ledger)
+            leaf, ledger = event.leaf.hex(), record.keys.ledger
+            check.take(parse(payload, name), leaf, event.keyid, ledger)
     hidden = {one.seq for one in record.hidden}
     root, gone = head.root.hex(), record.erased
     end = BundleEnd(head.size, root, gone, record.kept, hidden, others.shown)

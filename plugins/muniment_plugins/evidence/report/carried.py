@@ -1,0 +1,138 @@
+"""A report that carries the bundle whose report it is: a browser verifies it, offline.
+
+    page = carrying(report, bundle)     one HTML file
+    check_carried(page, report)         what of it is not the report in the bundle
+
+Rules:
+
+- It shows the report of the bundle, letter by letter; the bundle is in it, deflated, and
+  so is the verifier in JavaScript, which runs when the page is opened.
+- Its policy allows the one style sheet and the one script inside, and nothing else.
+- A verifier that came with the evidence proves nothing against its sender: the page says
+  so, and `muniment verify page.html` verifies it with the reader's own.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+import tempfile
+import zlib
+from functools import cache
+from pathlib import Path
+
+from muniment.errors import UsageError
+from muniment.formats.evidence import REPORT
+from muniment.verification.page.frame import PAGE_END, page_head, read_page
+from muniment_plugins.evidence.bundle_reader import open_bundle
+from muniment_plugins.evidence.containers import write_files
+from muniment_plugins.evidence.javascript import in_page
+from muniment_plugins.evidence.report.check import Difference, ReportCheck
+from muniment_plugins.evidence.report.style import CHECK_STYLE, STYLE
+from muniment_plugins.evidence.report.write import Reported, write_page
+
+__all__ = ["MOST", "carried_evidence", "carrying", "check_carried", "write_carrying"]
+
+MOST = 64 << 20
+"""How many bytes the bundle may have that a page carries, as a zip file."""
+_OPEN, _CLOSE = '<script type="application/zip" id="evidence">', "</script>\n"
+_CARRIED = re.compile(f"{re.escape(_OPEN)}([A-Za-z0-9+/=]*){re.escape(_CLOSE)}")
+_MAIN = re.compile(r"(<body [^\n]*>\n)(<main>.*</main>\n)", re.DOTALL)
+_ASIDE = (
+    '<aside id="check" aria-label="Verification">\n'
+    "<p>This page carries its evidence. The program in it has compared them:</p>\n"
+    '<p id="said" role="status">The program did not run: this browser runs no scripts, or is '
+    "too old. Verify the page with muniment.</p>\n"
+    '<p><label for="root">Fingerprint of the root, from its keeper</label> '
+    '<input id="root" size="52" placeholder="SHA256:" autocomplete="off" spellcheck="false">'
+    ' <button id="verify" type="button">Verify</button></p>\n'
+    "<p>A verifier that came with the evidence proves nothing against its sender. Save this "
+    "page, and verify it with your own: muniment verify page.html --key FINGERPRINT</p>\n"
+    "</aside>\n"
+)
+
+
+@cache
+def _head() -> str:
+    return page_head(STYLE + CHECK_STYLE, in_page())
+
+
+def carrying(report: str, bundle: bytes) -> str:
+    """Return the page that shows *report* and carries *bundle*, a zip file.
+
+    Raises:
+        UsageError: the bundle is too large.
+
+    """
+    if len(bundle) > MOST:
+        raise UsageError(
+            f"a page carries at most {MOST >> 20} MiB, and the bundle has "
+            f"{len(bundle) >> 20}",
+            rule="report/carried",
+            place="the bundle",
+            remedy="write the page without --evidence, and hand over the bundle beside it",
+        )
+    packer = zlib.compressobj(9, wbits=-15)
+    packed = base64.b64encode(packer.compress(bundle) + packer.flush()).decode()
+    found = _MAIN.search(report)
+    body, main = ("", "") if found is None else found.groups()
+    script = f'<script type="module">{in_page()}</script>\n'
+    evidence = f"{_OPEN}{packed}{_CLOSE}"
+    end = PAGE_END.removeprefix("</main>\n")
+    return f"{_head()}{body}{_ASIDE}{main}{evidence}{script}{end}"
+
+
+def write_carrying(bundle: Path, path: Path) -> Reported:
+    """Write the page that shows the report of *bundle*, and carries it, to *path*.
+
+    Raises:
+        UsageError: the bundle has no report or is too large, or the name is taken.
+        WrongError: it does not verify.
+        CannotTellError: it cannot be read.
+
+    """
+    with open_bundle(bundle) as reader, tempfile.TemporaryDirectory() as folder:
+        files = reader.files
+        if REPORT not in files:
+            raise UsageError(
+                "the bundle has no report that the page could show",
+                rule="report/carried",
+                place=str(bundle),
+                remedy="write it again, with a closing event: muniment bundle RUN -o OUT",
+            )
+        packed = Path(folder) / "evidence.zip"
+        write_files(files, packed, lambda _: None)
+        report = b"".join(files[REPORT]()).decode()
+        text = carrying(report, packed.read_bytes())
+        return write_page(text, path, reader.run, reader.checkpointed)
+
+
+def carried_evidence(page: str) -> bytes | None:
+    """Return the zip file that *page* carries; None if it carries none that can be read."""
+    found = _CARRIED.search(page)
+    if found is None:
+        return None
+    unpacker = zlib.decompressobj(-15)
+    try:
+        data = unpacker.decompress(base64.b64decode(found[1], validate=True), MOST)
+    except (ValueError, zlib.error):
+        return b""
+    return data if unpacker.eof and not unpacker.unused_data else b""
+
+
+def check_carried(page: str, report: str) -> ReportCheck:
+    """Compare *page* with the *report* in the bundle that it carries, which was verified.
+
+    What it shows must be that. Another frame or script may be that of another muniment:
+    nobody can tell.
+    """
+    told, shown = _MAIN.search(report), _MAIN.search(page.replace(_ASIDE, "", 1))
+    inside = read_page(report)
+    found: list[Difference] = []
+    if told is None or shown is None or told.groups() != shown.groups():
+        what = "it does not show the report of the bundle that it carries"
+        found.append(Difference(1, "page", what))
+    elif _CARRIED.sub("", page) != _CARRIED.sub("", carrying(report, b"")):
+        what = "its frame or its script is not that of this muniment: open it nowhere"
+        found.append(Difference(1, "page", what, "cannot tell"))
+    return ReportCheck(len(inside.cited), tuple(found), inside.run, max(inside.size, 0))
