@@ -9,8 +9,9 @@ import muniment_plugins.evidence
 from muniment.ledger import Ledger
 from muniment.plugins import Plugins
 from muniment.runs.run import Run
+from muniment_plugins.evidence import write_bundle
 
-__all__ = ["Bundles", "evidence_plugins", "program"]
+__all__ = ["Bundles", "bundle_on_p256", "evidence_plugins", "program"]
 
 
 @dataclass(frozen=True)
@@ -44,3 +45,19 @@ def program(run: Run, name: str = "a") -> str:
 def evidence_plugins() -> Plugins:
     """Return the evidence plugin alone."""
     return Plugins([], {"evidence": muniment_plugins.evidence})
+
+
+def bundle_on_p256(base: Path) -> str:
+    """Write ``bundle`` below *base*, of a ledger on P-256; return the id of its root."""
+    with Ledger.create(
+        base / "ledger.db",
+        home=base / "home",
+        plugins=evidence_plugins(),
+        algorithm="p256",
+    ) as ledger:
+        run = ledger.execute(program).run_id
+        ledger.checkpoint()
+        write_bundle(ledger, run, base / "bundle")
+        (root,) = ledger.keys.current("root")
+        assert root.algorithm == "p256"
+        return root.keyid

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bundled import Bundles
+from bundled import Bundles, bundle_on_p256
 from muniment import verify_bundle
 from muniment.errors import WorkerDied
 from muniment.verification import signatures
@@ -43,17 +43,24 @@ def test_workers_say_the_same(
     assert by_workers.counts == by_itself.counts
 
 
-def test_each_wrong_signature_is_found(bundles: Bundles, tmp_path: Path) -> None:
+@pytest.mark.parametrize("algorithm", ["ed25519", "p256"])
+def test_each_wrong_signature_is_found(
+    bundles: Bundles, tmp_path: Path, algorithm: str
+) -> None:
     """Whichever worker got it; the signature of another event stands in its place."""
-    events = (bundles.folder / "events.intoto.jsonl").read_bytes().splitlines()
+    honest, root = bundles.folder, bundles.root
+    if algorithm == "p256":
+        honest, root = tmp_path / "bundle", bundle_on_p256(tmp_path)
+    assert verify_bundle(honest, keys=[root], home=bundles.home).exit_code == 0
+    events = (honest / "events.intoto.jsonl").read_bytes().splitlines()
     for number, line in enumerate(events):
         envelope, other = json.loads(line), json.loads(events[number - 1])
         envelope["signatures"][0]["sig"] = other["signatures"][0]["sig"]
-        folder = copy(bundles.folder, tmp_path / str(number))
+        folder = copy(honest, tmp_path / str(number))
         spoiled = json.dumps(envelope, separators=(",", ":"), sort_keys=True).encode()
         lines = [*events[:number], spoiled, *events[number + 1 :]]
         (folder / "events.intoto.jsonl").write_bytes(b"\n".join([*lines, b""]))
-        report = verify_bundle(folder, keys=[bundles.root], home=bundles.home)
+        report = verify_bundle(folder, keys=[root], home=bundles.home)
         seq = json.loads(payload_of(line))["predicate"]["muniment"]["seq"]
         assert ("event/signature", seq) in {(f.rule, f.seq) for f in report.findings}
 

@@ -11,7 +11,7 @@ from random import Random
 
 import pytest
 
-from bundled import Bundles, evidence_plugins
+from bundled import Bundles, bundle_on_p256, evidence_plugins
 from every_kind import make
 from muniment.ledger import Ledger
 from muniment_plugins.evidence import write_bundle
@@ -24,13 +24,16 @@ NUMBER = int(os.environ.get("MUNIMENT_FUZZ", "500"))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["folder", "raw", "redacted"])
+@pytest.mark.parametrize("kind", ["folder", "raw", "redacted", "p256"])
 def test_each_change(kind: str, bundles: Bundles, tmp_path: Path) -> None:
     """Files, lines, bytes, JSON leaves, payloads: refused by all, or by none."""
-    folder = copy(getattr(bundles, kind), tmp_path / "bundle")
+    root, made = bundles.root, getattr(bundles, kind, tmp_path / "bundle")
+    if kind == "p256":
+        root = bundle_on_p256(tmp_path)
+    folder = copy(made, tmp_path / "copy")
     files = read(folder)
     refused = 0
-    with verifiers(bundles.root, bundles.home) as three:
+    with verifiers(root, bundles.home) as three:
         codes, said = three.codes(folder)
         assert codes == (0, 0, 0), said
         for what, changed in islice(mutations(files, Random(7)), NUMBER):  # noqa: S311 - no secret

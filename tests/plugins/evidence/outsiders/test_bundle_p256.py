@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,12 +15,10 @@ from cryptography.hazmat.primitives.asymmetric.utils import (
     encode_dss_signature,
 )
 
-from bundled import evidence_plugins, program
+from bundled import bundle_on_p256
 from muniment.encoding.canonical import canonical
-from muniment.ledger import Ledger
 from muniment.trust.home import TrustHome
 from muniment.verification.bundle.verify import verify_bundle
-from muniment_plugins.evidence import write_bundle
 from spoiled_bundles import copy, read, sealed, write
 from standalone_program import exit_code_of
 from three_verifiers import NODE, PROGRAM
@@ -39,19 +37,11 @@ class Made:
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Made]:
+def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     """Make a ledger with P-256 keys, a run, and its bundle."""
     base = tmp_path_factory.mktemp("p256")
-    home = TrustHome(base / "home")
-    with Ledger.create(
-        base / "ledger.db", home=home, plugins=evidence_plugins(), algorithm="p256"
-    ) as ledger:
-        run = ledger.execute(program).run_id
-        ledger.checkpoint()
-        write_bundle(ledger, run, base / "bundle")
-        (root,) = ledger.keys.current("root")
-        assert root.algorithm == "p256"
-        yield Made(base / "bundle", base / "none", root.keyid)
+    root = bundle_on_p256(base)
+    return Made(base / "bundle", base / "none", root)
 
 
 def verdicts(folder: Path, made: Made) -> set[int]:
