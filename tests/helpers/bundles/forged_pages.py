@@ -58,7 +58,10 @@ class _Sections:
                 ["head", {"event": one.seq, "head": "/hash"}],
                 ["series", {"event": one.seq, "head": "/series"}],
             ]
-        blocks = [{"facts": facts}, {"dots": [{"name": "all", "points": points}]}]
+        blocks: list[dict[str, Any]] = [
+            {"facts": facts},
+            {"dots": [{"name": "all", "points": points}]},
+        ]
         rows = [points[:2]] if points else []
         blocks.append({"table": {"head": ["é", "so"], "rows": rows}})
         return [{"title": "Every way", "blocks": blocks}]

@@ -6,6 +6,7 @@ import base64
 import json
 import zipfile
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -66,7 +67,7 @@ def _with_a_byte_changed(text: str) -> str:
     return _packed(text, bytes(data))
 
 
-LIES = {
+LIES: dict[str, Callable[[str], str]] = {
     "another word": lambda text: text.replace("Verdicts</h2>", "Proven</h2>", 1),
     "another value": lambda text: text.replace(">it holds<", ">it held<", 1),
     "a section less": lambda text: text.replace("<section>", "<p>", 1),

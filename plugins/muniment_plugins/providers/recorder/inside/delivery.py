@@ -26,7 +26,7 @@ else:
     except ImportError:  # in the recorder's own process
         from muniment_plugins.providers.recorder.inside import bodies, stops
 
-__all__ = ["Delivery", "NoSuchPath", "is_wanted"]
+__all__ = ["Delivery", "Nowhere", "is_wanted"]
 
 _UNREAD = 0.1
 """Seconds after which we look what was read, where nobody told."""
@@ -121,7 +121,7 @@ class Delivery:
             self._body.end(error)
 
 
-class NoSuchPath(asyncio.Transport):
+class Nowhere(asyncio.Transport):
     """Takes the request, which was sent already."""
 
     def __init__(self, told: Delivery, lost: Callable[[], object]) -> None:

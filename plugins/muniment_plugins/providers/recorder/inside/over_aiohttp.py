@@ -223,7 +223,7 @@ def _handler(module: Any) -> Any:
             self._muniment = req, came
             self._muniment_late = late
             self.muniment_delivery = delivery.Delivery(came.more)
-            self._muniment_at = delivery.NoSuchPath(
+            self._muniment_at = delivery.Nowhere(
                 self.muniment_delivery, lambda: self.connection_lost(None)
             )
             self.connection_made(self._muniment_at)
@@ -257,7 +257,7 @@ def _handler(module: Any) -> Any:
     return Answered
 
 
-async def _feed(protocol: Any, at: delivery.NoSuchPath, req: Any, came: Came) -> None:
+async def _feed(protocol: Any, at: delivery.Nowhere, req: Any, came: Came) -> None:
     """Give *protocol* the answer that *came*, one piece at a time."""
     body, told = came.more, protocol.muniment_delivery
     begin, fed, chunked = _begun(came, req.method)
