@@ -100,11 +100,12 @@ class ComputedValue:
         if self.marks["data-rule"] != "runs":
             return True
         try:
-            told = json.loads(self.marks.get("data-of", ""))
+            told: object = json.loads(self.marks.get("data-of", ""))
         except ODD:
             return False
-        self.keys = tuple(told) if isinstance(told, list) else ()
-        return bool(self.keys) and all(isinstance(one, str) for one in self.keys)
+        named = cast("list[object]", told) if isinstance(told, list) else []
+        self.keys = tuple(one for one in named if isinstance(one, str))
+        return 0 < len(self.keys) == len(named)
 
     def take(self, chain: Mapping[str, Any], data: JsonValue, content: Content) -> None:
         """Count the event, if it is one of those that are selected."""
