@@ -191,8 +191,15 @@ def _set(value: Any, told: object) -> None:
         value.bool_value = told
     elif isinstance(told, int):
         value.int_value = told
+    elif isinstance(told, float):
+        value.double_value = told
+    elif isinstance(told, str):
+        value.string_value = told
     elif isinstance(told, list):
         for one in cast("list[object]", told):
             _set(value.array_value.values.add(), one)
-    else:
-        value.string_value = str(told)
+    else:  # as an object of its own: a text that looks like it is another value
+        for name, one in sorted(cast("Mapping[str, object]", told or {}).items()):
+            member = value.kvlist_value.values.add()
+            member.key = name
+            _set(member.value, one)

@@ -9,9 +9,11 @@ Rules:
 
 - Every event of the run is in `steps` or in `facts`, once. An export says of how many it
   has a place, and of which it has none, inside what it writes.
-- A content that was erased, or that a bundle does not hold, is an object that says so:
-  ``{"erased": "sha256:…"}``, ``{"absent": "sha256:…"}``, ``{"withheld": "sha256:…"}``. It is
-  never left out.
+- A content is never left out: it is among those that are held, or among those that are
+  missing, with why and its commitment. The two are kept apart, since a content may look
+  like whatever would stand in its place.
+- How a content is written is said beside it, never inside it. It leads back to the bytes
+  that the commitment is over, whatever its media type claims.
 - Contents are read once, when they are asked for.
 """
 
@@ -20,11 +22,11 @@ from __future__ import annotations
 import base64
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from muniment.encoding.canonical import parse
-from muniment.errors import CannotTellError, ErasedError, UsageError
+from muniment.encoding.canonical import canonical, parse_canonical
+from muniment.errors import CannotTellError, ErasedError, MunimentError, UsageError
 from muniment.formats.evidence import NOTHING
 from muniment.formats.statement import BlobRef
 
@@ -33,7 +35,15 @@ if TYPE_CHECKING:
     from muniment.formats.statement import Event, Subject
     from muniment_plugins.evidence.report.record import Source
 
-__all__ = ["ExportedEffect", "ExportedRun", "about", "coverage_of", "needed", "pairs"]
+__all__ = [
+    "ExportedContents",
+    "ExportedEffect",
+    "ExportedRun",
+    "about",
+    "coverage_of",
+    "needed",
+    "pairs",
+]
 
 _OUTCOMES = (".completed", ".failed")
 _REQUESTED = ".requested"
@@ -61,6 +71,18 @@ class ExportedEffect:
     def failed(self) -> bool:
         """Whether its outcome is a failure."""
         return self.outcome is not None and self.outcome.type.endswith(".failed")
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedContents:
+    """The blobs to which one event refers: field → what is known of each."""
+
+    held: dict[str, JsonValue] = field(default_factory=dict[str, "JsonValue"])
+    """As JSON."""
+    encoding: dict[str, JsonValue] = field(default_factory=dict[str, "JsonValue"])
+    """How each that is held is written: ``json``, ``text`` or ``base64``."""
+    missing: dict[str, JsonValue] = field(default_factory=dict[str, "JsonValue"])
+    """Each that is not: its ``state`` (erased, withheld, absent), and its ``digest``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,28 +138,26 @@ class ExportedRun:
         """What the run is called."""
         return str(self.started.raw.get("name") or self.run)
 
-    def contents(self, event: Event) -> dict[str, JsonValue]:
-        """Return field → content, of each blob to which *event* refers."""
-        found: dict[str, JsonValue] = {}
+    def contents(self, event: Event) -> ExportedContents:
+        """Return what is known of each blob to which *event* refers."""
+        found = ExportedContents()
         for name, value in event.raw.items():
             if isinstance(value, dict) and "$blob" in value:
-                found[name] = self._content(BlobRef.from_json(value))
+                self._read(found, name, BlobRef.from_json(value))
         return found
 
-    def _content(self, ref: BlobRef) -> JsonValue:
+    def _read(self, found: ExportedContents, name: str, ref: BlobRef) -> None:
         try:
             data = self.ledger.get_blob(ref)
         except ErasedError:
-            return {"erased": ref.digest}
+            found.missing[name] = {"state": "erased", "digest": ref.digest}
         except CannotTellError as error:
             if error.rule not in ("bundle/absent", "bundle/withheld"):
                 raise
-            return {error.rule.removeprefix("bundle/"): ref.digest}
-        if ref.media.startswith("application/json"):
-            return parse(data)
-        if ref.media.startswith("text/plain"):
-            return data.decode()
-        return {"base64": base64.b64encode(data).decode(), "media": ref.media}
+            state = error.rule.removeprefix("bundle/")
+            found.missing[name] = {"state": state, "digest": ref.digest}
+        else:
+            found.encoding[name], found.held[name] = _written(data, ref.media)
 
     def coverage(self, without: Mapping[str, int] | None = None) -> str:
         """Say of how many events an export has a place, and of which it has none."""
@@ -158,6 +178,24 @@ def coverage_of(total: int, without: Mapping[str, int]) -> str:
 def about(event: Event) -> list[Subject]:
     """Return what an event is about, but for its own data: blobs, code, files."""
     return [one for one in event.subject if one.name != "data.json"]
+
+
+def _written(data: bytes, media: str) -> tuple[str, JsonValue]:
+    """Return how a content is written, and the content; both together give its bytes."""
+    if media.startswith("application/json"):
+        try:
+            value = parse_canonical(data)
+            canonical([value])  # it has to fit one level deeper, too
+        except MunimentError:
+            pass
+        else:
+            return "json", value
+    if media.startswith(("application/json", "text/")):
+        try:
+            return "text", data.decode()
+        except UnicodeDecodeError:
+            pass
+    return "base64", base64.b64encode(data).decode()
 
 
 def _effect(event: Event) -> str:

@@ -142,8 +142,8 @@ class _Crate:
         }
         if outcome is not None:
             action["endTime"] = outcome.time
-        if outcome is not None and step.failed:
-            action["error"] = str(outcome.raw.get("error_type"))
+        if outcome is not None and step.failed and "error_type" in outcome.raw:
+            action["error"] = str(outcome.raw["error_type"])
         return self._add(f"#event-{request.seq}", action)
 
     def _event(self, event: Event) -> dict[str, str]:

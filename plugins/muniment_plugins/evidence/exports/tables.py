@@ -4,8 +4,13 @@ Rules:
 
 - ``data`` is the data of the event as it was signed (canonical JSON, RFC 8785), ``contents``
   an object with the content of each blob in it. So no event is without a place.
-- The last row has the type ``export.coverage`` and says how many events there are: a table
-  that was cut off lacks it. Parquet has that in its metadata, under ``muniment``.
+- ``encoding`` says how each of the contents is written, and has the same fields: ``json``
+  is the value of canonical JSON, ``text`` the text of UTF-8, ``base64`` any bytes.
+- ``missing`` has each blob that ``contents`` has not: why, and its commitment. Nothing in
+  ``contents`` stands for anything else, whatever it looks like.
+- The last row has the type ``export.coverage`` and no ``seq``, and says how many events
+  there are: a table that was cut off lacks it. Parquet has that in its metadata, under
+  ``muniment``.
 - In CSV (RFC 4180), a text that a spreadsheet would take for a formula, and one that
   begins with an apostrophe, gets an apostrophe before it. Take the first one away to have
   what was recorded.
@@ -33,6 +38,7 @@ __all__ = ["COLUMNS", "COVERAGE", "as_csv", "as_parquet", "plain_cell"]
 COLUMNS = (
     *("seq", "time", "type", "version", "run", "scope", "ordinal", "effect"),
     *("actor", "tenant", "leaf_hash", "key_id", "data", "contents"),
+    *("encoding", "missing"),
 )
 COVERAGE = "export.coverage"
 _NUMBERS = {"seq", "version", "ordinal"}
@@ -44,6 +50,7 @@ Row = dict[str, object]
 def rows(record: ExportedRun) -> Iterator[Row]:
     """Yield the row of each event."""
     for event, effect in pairs(record):
+        contents = record.contents(event)
         yield {
             "seq": event.seq,
             "time": event.time,
@@ -58,7 +65,9 @@ def rows(record: ExportedRun) -> Iterator[Row]:
             "leaf_hash": event.hash,
             "key_id": PublicKey(event.key).keyid,
             "data": canonical(event.raw).decode(),
-            "contents": canonical(record.contents(event)).decode(),
+            "contents": canonical(contents.held).decode(),
+            "encoding": canonical(contents.encoding).decode(),
+            "missing": canonical(contents.missing).decode(),
         }
 
 
@@ -71,7 +80,8 @@ def as_csv(ledger: Source, run: str) -> bytes:
     for row in rows(record):
         table.writerow({name: _cell(value) for name, value in row.items()})
     said = canonical({"coverage": record.coverage(), "ledger": ledger.id}).decode()
-    table.writerow({"type": COVERAGE, "run": run, "data": said, "contents": "{}"})
+    empty = dict.fromkeys(("contents", "encoding", "missing"), "{}")
+    table.writerow({"type": COVERAGE, "run": run, "data": said, **empty})
     return text.getvalue().encode()
 
 

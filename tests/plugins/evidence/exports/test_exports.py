@@ -9,7 +9,7 @@ import subprocess
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pandas as pd  # type: ignore[import-untyped]
 import pytest
@@ -22,7 +22,7 @@ from prov.model import ProvDocument
 from pyarrow import parquet
 
 from exported import Exported
-from muniment.encoding.canonical import canonical, parse
+from muniment.encoding.canonical import parse
 from muniment.errors import UsageError
 from muniment.formats.statement import Event
 from muniment_plugins.evidence.exports import tables
@@ -57,7 +57,10 @@ def same_row(row: dict[str, Any], event: Event) -> None:
     )
     assert parse(row["data"].encode()) == event.raw
     blobs = {name for name, one in event.raw.items() if is_blob(one)}
-    assert json.loads(row["contents"]).keys() == blobs
+    contents, missing = json.loads(row["contents"]), json.loads(row["missing"])
+    assert json.loads(row["encoding"]).keys() == contents.keys()
+    assert contents.keys() | missing.keys() == blobs
+    assert not contents.keys() & missing.keys()
 
 
 def is_blob(value: object) -> bool:
@@ -116,20 +119,16 @@ def test_parquet(exported: Exported) -> None:
     assert told["coverage"].startswith(f"{len(events)} of {len(events)} events")
 
 
-def test_contents_and_what_is_gone(exported: Exported) -> None:
-    """Contents are those of the blobs; the erased one is named by its commitment."""
+def test_what_is_gone(exported: Exported) -> None:
+    """The erased content is named by its commitment, and nothing stands in its place."""
     rows = parquet.read_table(io.BytesIO(exported.written("parquet"))).to_pylist()
-    erased = 0
-    for row, event in zip(rows, events_of(exported), strict=True):
-        for name, content in json.loads(row["contents"]).items():
-            ref = event.data[name]
-            if isinstance(content, dict) and "erased" in content:
-                assert content == {"erased": event.raw[name]["$blob"]}  # type: ignore[index, call-overload]
-                erased += 1
-                continue
-            stored = exported.ledger.get_blob(cast("Any", ref))
-            assert canonical(content) == stored or content == stored.decode()
-    assert erased == 1
+    gone = [
+        (event.raw[name], one)
+        for row, event in zip(rows, events_of(exported), strict=True)
+        for name, one in json.loads(row["missing"]).items()
+    ]
+    ((ref, one),) = gone
+    assert one == {"state": "erased", "digest": ref["$blob"]}  # type: ignore[index, call-overload]
 
 
 def trace_of(exported: Exported) -> Any:
