@@ -128,6 +128,7 @@ MODULES = [
     "verification.memory",
     "verification.page.comparison",
     "verification.page.frame",
+    "verification.page.marks",
     "verification.page.quotes",
     "verification.page.wording",
     "verification.report",

@@ -30,7 +30,7 @@ class EvidenceHooks:
         """Return the sections that this plugin adds to the report about *run*, or None.
 
         A section is ``{"title": …, "blocks": […]}``; a block is one of ``title``,
-        ``say``, ``facts``, ``table`` and ``dots``. Whatever the record says is cited,
+        ``say``, ``facts``, ``table``, ``dots``, ``graph``. Whatever the record says is cited,
         never copied: ``{"event": 45, "path": "/metrics/total"}``. Words that say a number
         are refused: nobody could compare them. Nothing from event
         *size* on is used, so that the page stays the same while the ledger grows.

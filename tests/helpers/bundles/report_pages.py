@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from html.parser import HTMLParser
 from typing import Any
 
@@ -12,6 +13,8 @@ __all__ = ["HOSTILE", "MARK", "Page", "hostile", "spoiled"]
 
 MARK = "Mallory"
 """Is in every hostile text, so that each can be found again."""
+
+_CITING = ("data", "circle", "line")
 
 HOSTILE = {
     "script": "</data></pre><script>alert('Mallory')</script>",
@@ -86,13 +89,18 @@ class Page(HTMLParser):
         marks = {name: value or "" for name, value in attrs}
         self.tags.add(tag)
         self.names |= marks.keys()
-        if tag in ("data", "circle"):
+        if tag in _CITING:
             self._inside += 1
             self.cited.append(marks)
 
     def handle_endtag(self, tag: str) -> None:
         """Leave it."""
-        self._inside -= tag in ("data", "circle")
+        self._inside -= tag in _CITING
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Keep what has no inside: the axis of a picture, which cites nothing."""
+        self.tags.add(tag)
+        self.names |= {name for name, _ in attrs}
 
     def handle_data(self, data: str) -> None:
         """Keep the text."""
@@ -102,15 +110,23 @@ class Page(HTMLParser):
             self.own += data
 
 
+def _aside(place: str) -> str:
+    """Return another place on a picture; nothing for none."""
+    return place and f"{352.1 - float(place):.1f}"
+
+
 def spoiled(html: str, what: str) -> str:
     """Return the page with the same thing done to each of its citations."""
-    spoilings = {
+    spoilings: dict[str, tuple[str, str | Callable[[re.Match[str]], str]]] = {
         "value": (r'(<data| data)(-value| value)="([^"]*)"', r'\1\2="\g<3>1"'),
         "text": (r"(<data [^>]*>)", r"\g<1>1"),
         "event": (r'data-event="(\d+)"', r'data-event="9\g<1>99"'),
         "path": (r'data-(path|head)="([^"]*)"', r'data-\1="\2/x"'),
         "rule": (r'data-rule="([^"]*)"', r'data-rule="\1s"'),
-        "dot": (r'cx="([^"]*)"', r'cx="\g<1>1"'),
+        "place": (
+            r'(class="\w+" x1="|cx=")([^"]*)("(?: x2=")?)([0-9.]*)',
+            lambda found: found[1] + _aside(found[2]) + found[3] + _aside(found[4]),
+        ),
     }
     pattern, by = spoilings[what]
     return re.sub(pattern, by, html)

@@ -8,9 +8,9 @@
 Rules:
 
 - What the page shows is compared with what is to be in its place: the value in the
-  attribute, the text beside it, the reference and, for a dot of a picture, where it is.
+  attribute, the text beside it, the reference and, for a mark of a picture, where it is.
 - What follows from several events is counted again: how many there are, their sum, their
-  mean, how many runs they are of.
+  mean, how many runs they are of, how far apart two of them are.
 - The page is believed in nothing. Its words are its writer's; they say no number.
 
 Specification: ``docs/spec/report.md``.
@@ -24,10 +24,13 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from muniment.encoding.canonical import JsonValue
-from muniment.verification.page.frame import EDGE, WIDTH, CitedValue, read_page
+from muniment.verification.page.frame import CitedValue, read_page
+from muniment.verification.page.marks import GraphScale, numbers_of
 from muniment.verification.page.quotes import (
+    CONSTANTS,
     Content,
     LeadsNowhere,
+    change,
     follow,
     plain,
     reference,
@@ -48,7 +51,7 @@ __all__ = ["BundleEnd", "Lacking", "PageComparison"]
 MOST_RULES = 1_000
 """How many values of a page may each follow from many events."""
 HALF = 0.0501
-"""How far a dot may be from its place: it is written with one digit."""
+"""How far a mark may be from its place: it is written with one digit."""
 ODD = (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError)
 SELECTING = ("run", "type", "scope", "series")
 FORMS = {"block", "verdict", "name", "path"}
@@ -89,14 +92,21 @@ class ComputedValue:
     count: int = 0
     numbers: list[float] = field(default_factory=list[float])
     runs: set[str] = field(default_factory=set[str])
+    events: tuple[str, ...] = ()
+    """The events that it names, one or two."""
+    named: dict[str, float] = field(default_factory=dict[str, float])
+    """Number of an event that it names → the number there."""
     lacking: str = ""
     """The first blob that would be needed, and is not here."""
 
     keys: tuple[str, ...] = ()
     """The series whose runs it counts."""
 
-    def names_series(self) -> bool:
-        """Take the keys of series; return False if they are none."""
+    def names_all(self) -> bool:
+        """Take the series or events that it names; return False if they are none."""
+        if self.marks["data-rule"] in ("change", "minus"):
+            self.events = tuple(self.marks.get("data-of", "").split(",", 2))
+            return len(self.events) == (2 if self.marks["data-rule"] == "change" else 1)
         if self.marks["data-rule"] != "runs":
             return True
         try:
@@ -114,10 +124,13 @@ class ComputedValue:
             series = chain.get("series", {})
             if chain.get("run") is not None and any(key in series for key in self.keys):
                 self.runs.add(chain["run"])
-        elif self._selects(chain):
+            return
+        if rule in ("change", "minus") and str(chain["seq"]) in self.events:
+            self.named |= {str(chain["seq"]): one for one in self._of(data, content)}
+        if rule != "minus" and self._selects(chain):
             self.count += 1
-            if rule in ("sum", "mean") and not self.lacking:
-                self._add(data, content)
+            if rule in ("sum", "mean", "change"):
+                self.numbers += self._of(data, content)
 
     def _selects(self, chain: Mapping[str, Any]) -> bool:
         for name in SELECTING:
@@ -128,17 +141,20 @@ class ComputedValue:
                 return False
         return True
 
-    def _add(self, data: JsonValue, content: Content) -> None:
-        """Take the number to which the path leads, if it leads to one."""
+    def _of(self, data: JsonValue, content: Content) -> list[float]:
+        """Return the number to which the path leads, if it leads to one."""
+        if self.lacking:
+            return []
         try:
             value = plain(follow(data, self.marks.get("data-path", "/"), content))
         except Lacking as missing:
             self.lacking = str(missing)
         except ODD:
-            return
+            pass
         else:
             if isinstance(value, int | float) and not isinstance(value, bool):
-                self.numbers.append(value)
+                return [value]
+        return []
 
     def value(self, end: BundleEnd) -> JsonValue:
         """Return what follows; raise `LeadsNowhere` if no rule says how."""
@@ -148,14 +164,26 @@ class ComputedValue:
         if rule == "withheld" and of in ("events", "blobs"):
             blobs = of == "blobs"
             return len(end.withheld_blobs if blobs else end.withheld_events)
+        if rule in CONSTANTS:
+            return CONSTANTS[rule]
         if rule == "runs":
             return len(self.runs)
         if rule == "count":
             return self.count
+        return tagged(self._computed(rule))
+
+    def _computed(self, rule: str) -> float:
+        """Return what follows from the numbers that were found."""
         if rule == "sum":
-            return tagged(total(self.numbers))
+            return total(self.numbers)
+        mean = total(self.numbers) / len(self.numbers) if self.numbers else 0
         if rule == "mean" and self.numbers:
-            return tagged(total(self.numbers) / len(self.numbers))
+            return mean
+        named = [self.named[one] for one in self.events if one in self.named]
+        if (rule, len(named)) == ("minus", 1):
+            return -named[0]
+        if (rule, len(named)) == ("change", 2):
+            return change(named[0], named[1], mean)
         raise LeadsNowhere("there is no such rule, or nothing to apply it to")
 
 
@@ -171,7 +199,7 @@ class PageComparison:
         self._events: dict[int, list[CitedValue]] = {}
         self._computed: dict[str, tuple[ComputedValue, list[CitedValue]]] = {}
         self._late: list[tuple[CitedValue, str]] = []
-        self._dots: dict[int, list[tuple[float | None, CitedValue]]] = {}
+        self._marks: dict[int, list[tuple[tuple[float, ...], CitedValue]]] = {}
         for one in self.page.cited:
             self._sort(one)
         if not self.page.faults and not self.page.cited:
@@ -180,16 +208,21 @@ class PageComparison:
     def _sort(self, one: CitedValue) -> None:
         marks = one.marks
         named = {name[5:] for name in marks if name.startswith("data-")} - {"value"}
-        others = {"value", "title"} if not one.left else {"data-value"}
+        others = {"value", "title"} if one.mark is None else {"data-value"}
         odd = {name for name in marks if not name.startswith("data-")} - others
+        full = one.mark is not None and one.mark.kind == "full"
+        if full is not (marks.get("data-rule") in CONSTANTS and one.mark is not None):
+            self._fault(
+                one, "a full line stands for zero or one, and nothing else does"
+            )
         odd |= others - marks.keys() or ({"data-value"} & marks.keys()) - others
         number = marks.get("data-event", "")
         if odd or marks.get("data-as", "block") not in FORMS:
             self._fault(one, "it does not cite as a report does")
         elif "rule" in named and named <= {*SELECTING, "rule", "path", "of", "as"}:
             computed = ComputedValue(marks)
-            if not computed.names_series():
-                self._fault(one, "it does not name series as a report does")
+            if not computed.names_all():
+                self._fault(one, "it does not name what it follows from")
                 return
             self._computed.setdefault(reference(marks), (computed, []))[1].append(one)
             if len(self._computed) > MOST_RULES:
@@ -252,8 +285,8 @@ class PageComparison:
         for computed, cited in self._computed.values():
             for one in cited:
                 self._finish(computed, one, end)
-        for dots in self._dots.values():
-            self._place(dots)
+        for marks in self._marks.values():
+            self._place(marks)
         self.faults.sort()
 
     def _finish(self, computed: ComputedValue, one: CitedValue, end: BundleEnd) -> None:
@@ -271,41 +304,40 @@ class PageComparison:
     def _compare(self, one: CitedValue, value: JsonValue) -> None:
         form, event = one.marks.get("data-as", "line"), one.marks.get("data-event")
         self._judge(one, valued(value), shown(value, form, event))
-        if one.left:
-            number = plain(value)
-            good = isinstance(number, int | float) and not isinstance(number, bool)
-            told = float(cast("float", number)) if good else None
-            self._dots.setdefault(one.figure, []).append((told, one))
+        if one.mark is not None:
+            numbers = numbers_of(value, one.mark.kind, log=one.log)
+            self._marks.setdefault(one.figure, []).append((numbers, one))
 
     def _lacks(self, one: CitedValue, state: str) -> None:
         self._judge(one, state, state)
-        if one.left:
-            self._fault(one, "a dot without a number")
+        if one.mark is not None:
+            self._fault(one, "a mark without a number")
 
     def _judge(self, one: CitedValue, value: str, text: str) -> None:
-        told = one.marks.get("data-value" if one.left else "value")
+        told = one.marks.get("value" if one.mark is None else "data-value")
         if told != value:
             self._fault(one, f"the record has {value:.80}, the page {told!a:.80}")
         elif one.text != text:
             self._fault(
                 one, f"the record is shown as {text!a:.80}, not {one.text!a:.80}"
             )
-        elif not one.left and one.marks.get("title") != reference(one.marks):
+        elif one.mark is None and one.marks.get("title") != reference(one.marks):
             self._fault(one, "its title is not its citation")
         else:
             self.compared += 1
 
-    def _place(self, dots: list[tuple[float | None, CitedValue]]) -> None:
-        """Require the dots of a picture to be where their numbers are on its line."""
-        numbers = [number for number, _ in dots if number is not None]
-        for number, one in dots:
-            if number is None or not abs(number) < 1e300:  # noqa: PLR2004 - a difference of two is finite
-                self._fault(one, "a dot without a number")
+    def _place(self, marks: list[tuple[tuple[float, ...], CitedValue]]) -> None:
+        """Require the marks of a picture to be where their numbers are on its scale."""
+        every = [number for numbers, _ in marks for number in numbers]
+        for numbers, one in marks:
+            places = () if one.mark is None else one.mark.places
+            if len(numbers) != len(places):
+                self._fault(one, "a mark without a number")
                 continue
-            low, high = min(numbers), max(numbers)
-            share = 0.5 if high <= low else (number - low) / (high - low)
-            if not abs(float(one.left) - EDGE - share * (WIDTH - 2 * EDGE)) <= HALF:
-                self._fault(one, "the dot is not where its number belongs")
+            scale = GraphScale.of(every, log=one.log)
+            for number, place in zip(numbers, places, strict=True):
+                if not abs(float(place) - scale.at(number)) <= HALF:
+                    self._fault(one, "the mark is not where its number belongs")
 
     def _fault(self, one: CitedValue, what: str) -> None:
         self.faults.append((one.line, what))

@@ -27,17 +27,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html import escape, unescape
 
+from muniment.verification.page.marks import (
+    AXIS,
+    DRAWN,
+    FIGURES,
+    GraphMark,
+    read_mark,
+)
 from muniment.verification.page.quotes import as_ascii, from_ascii
 
 __all__ = [
-    "AXIS",
-    "EDGE",
     "MOST_FAULTS",
     "PAGE_END",
     "STYLES",
     "TITLE",
     "WIDE",
-    "WIDTH",
     "CitedValue",
     "ReportPage",
     "opening",
@@ -47,14 +51,8 @@ __all__ = [
 ]
 
 TITLE = "Evidence report"
-WIDTH, EDGE = 360, 8
-"""Of a picture, and how far its outermost dots are from its edges."""
-STYLES = frozenset({"UOGyDMFA1AXbWK5QsNp6+oLrOoJr2KQhi7xyty4oadM="})
+STYLES = frozenset({"NChcVY2Mh8jx+alwleQHUT5nX3+WhI73fyfoOJUQ/wQ="})
 """The SHA-256 of every style sheet that a report may have."""
-AXIS = (
-    f'<svg viewBox="0 0 {WIDTH} 20" role="img" aria-label="one dot each">'
-    f'<line x1="0" x2="{WIDTH}" y1="10" y2="10"/>'
-)
 WIDE = '<div class="wide" role="group" aria-label="Table" tabindex="0">'
 """Around a table: on a phone it scrolls, by keyboard, too."""
 PAGE_END = "</main>\n</body>\n</html>\n"
@@ -64,10 +62,8 @@ _PLAIN = "section|h2|h3|p|dl|dt|dd|div|table|tr|th|td|figcaption|span"
 _MARKS = r'((?: [a-z-]+="[^"<>]*")+)'
 _MARK = re.compile(r' ([a-z-]+)="([^"<>]*)"')
 _TOKEN = re.compile(
-    rf"<data{_MARKS}>([^<]*)</data>"
-    rf'|<circle cx="([0-9]{{1,5}}\.[0-9])" cy="10" r="5"{_MARKS}><title>([^<]*)</title></circle>'
-    rf"|(<figure>)|</?(?:{_PLAIN})>|</figure>|{re.escape(WIDE)}"
-    rf"|{re.escape(AXIS)}|</svg>|([^<]+)"
+    rf"<data{_MARKS}>([^<]*)</data>|({DRAWN})|({'|'.join(FIGURES)})"
+    rf"|</?(?:{_PLAIN})>|</figure>|{re.escape(WIDE)}|{re.escape(AXIS)}|</svg>|([^<]+)"
 )
 _STYLE = re.compile(r"<style>([^<]*)</style>")
 _ODD_REFERENCE = re.compile("&(?!(?:amp|lt|gt|quot|#x27);)")
@@ -87,8 +83,10 @@ class CitedValue:
     written: str
     """All of it, as it is on the page."""
     figure: int = 0
-    left: str = ""
-    """How far from the left edge of a picture it is, if it is a dot."""
+    log: bool = False
+    """Whether the picture is on a scale of powers of ten."""
+    mark: GraphMark | None = None
+    """What is drawn, if it is a mark of a picture."""
 
 
 @dataclass(slots=True)
@@ -151,7 +149,7 @@ def read_page(text: str) -> ReportPage:
         return page
     page.run, page.size = about[1], int(about[2])
     page.known = digest_of_text(style[1] if style else "") in STYLES
-    figures = 0
+    figures, log = 0, False
     for line, found in _tokens(text, about.end(), len(text) - len(PAGE_END)):
         if isinstance(found, str):
             page.faults.append((line, f"no report has {found!a:.80} there"))
@@ -159,12 +157,16 @@ def read_page(text: str) -> ReportPage:
             told = unescape(found[2])
             page.cited.append(CitedValue(line, _attributes(found[1]), told, found[0]))
         elif found[3] is not None:
-            marks, told = _attributes(found[4]), unescape(found[5])
-            dot = CitedValue(line, marks, told, found[0], figures, found[3])
-            page.cited.append(dot)
-        elif found[6] is not None:
-            figures += 1
-        elif found[7] is not None and says_a_number(unescape(found[7])):
+            mark = read_mark(found[3])
+            if mark is None:
+                page.faults.append((line, "no report has such a mark there"))
+                continue
+            marks, told = _attributes(mark.attributes), unescape(mark.title)
+            drawn = CitedValue(line, marks, told, found[0], figures, log, mark)
+            page.cited.append(drawn)
+        elif found[4] is not None:
+            figures, log = figures + 1, found[4] == FIGURES[1]
+        elif found[5] is not None and says_a_number(unescape(found[5])):
             page.faults.append((line, "its words say a number, and cite nothing"))
         if len(page.faults) >= MOST_FAULTS:
             break

@@ -8,6 +8,9 @@ Rules:
 
 - A pointer goes into the data of an event, each blob in the place of its reference.
 - JSON of more than 200 characters is stated by its SHA-256.
+- A *change* is the first number less the second, in percent of a mean without its sign;
+  each step is one of IEEE 754 doubles. *zero* and *one* are the only numbers that cite
+  nothing: the ends of scales.
 - A computed number that JSON has not, or not exactly, is tagged: ``{"$int": "9007…"}``.
 
 Specification: ``docs/spec/report.md``, RFC 6901, RFC 8785.
@@ -29,9 +32,11 @@ from typing import TypeAlias, cast
 from muniment.encoding.canonical import JsonValue, canonical
 
 __all__ = [
+    "CONSTANTS",
     "MOST_CONTENT",
     "LeadsNowhere",
     "as_ascii",
+    "change",
     "decoded",
     "follow",
     "from_ascii",
@@ -50,6 +55,8 @@ DIGITS = 300
 SAFE_INTEGER = 2**53
 MOST_CONTENT = 64 << 20
 """A page cites nothing in a blob of more bytes."""
+CONSTANTS = {"zero": 0, "one": 1}
+"""Rule → the number that it stands for."""
 KEPT = frozenset(chr(one) for one in range(32, 127)) - {"%"}
 IN_QUERY = frozenset(f'{string.ascii_letters}{string.digits}_.-~/:,*.[]"{{}}')
 PERCENT = re.compile(rb"%([0-9A-F]{2})")
@@ -196,6 +203,19 @@ def total(numbers: Sequence[float]) -> float:
         return float(exact)
     except OverflowError:
         return math.inf if exact > 0 else -math.inf
+
+
+def change(first: float, second: float, mean: float) -> float:
+    """Return *first* less *second*, in percent of *mean* without its sign.
+
+    Raises:
+        LeadsNowhere: they are no finite numbers, or the mean is zero.
+
+    """
+    numbers = float(first), float(second), abs(float(mean))
+    if not all(map(math.isfinite, numbers)) or not numbers[2]:
+        raise LeadsNowhere("there is nothing to apply the rule to")
+    return 100 * (numbers[0] - numbers[1]) / numbers[2]
 
 
 def tagged(number: float) -> JsonValue:

@@ -656,15 +656,20 @@ function compareCodePoints(one, other) {
 // -- the report: each value on it (docs/spec/report.md) --------------------------------------------
 
 const TITLE = "Evidence report", PAGE_END = "</main>\n</body>\n</html>\n", LARGEST = 64 * 2 ** 20;
-const STYLES = ["UOGyDMFA1AXbWK5QsNp6+oLrOoJr2KQhi7xyty4oadM="];
+const STYLES = ["NChcVY2Mh8jx+alwleQHUT5nX3+WhI73fyfoOJUQ/wQ="];
 const WIDE = '<div class="wide" role="group" aria-label="Table" tabindex="0">';
-const AXIS = '<svg viewBox="0 0 360 20" role="img" aria-label="one dot each">'
+const AXIS = '<svg viewBox="0 0 360 20" role="img" aria-label="one mark each">'
   + '<line x1="0" x2="360" y1="10" y2="10"/>';
 const literal = (told) => told.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 const MARKS = '((?: [a-z-]+="[^"<>]*")+)', TAGS = "section|h2|h3|p|dl|dt|dd|div|table|tr|th|td";
-const TOKEN = new RegExp(`<data${MARKS}>([^<]*)</data>|<circle cx="([0-9]{1,5}\\.[0-9])" cy="10" r="5"`
-  + `${MARKS}><title>([^<]*)</title></circle>|(<figure>)|</?(?:${TAGS}|figcaption|span)>|</figure>`
+const PLACE = "([0-9]{1,4}\\.[0-9])", TITLED = "<title>([^<]*)</title>";
+const DOT = `<circle cx="${PLACE}" cy="10" r="5"${MARKS}>${TITLED}</circle>`;
+const SPAN = `<line class="span" x1="${PLACE}" x2="${PLACE}" y1="10" y2="10"${MARKS}>${TITLED}</line>`;
+const LINE = `<line class="(full|dashed)" x1="${PLACE}" x2="${PLACE}" y1="1" y2="19"${MARKS}>${TITLED}</line>`;
+const TOKEN = new RegExp(`<data${MARKS}>([^<]*)</data>|${DOT}|${SPAN}|${LINE}`
+  + `|(<figure>|<figure data-scale="log">)|</?(?:${TAGS}|figcaption|span)>|</figure>`
   + `|${literal(WIDE)}|${literal(AXIS)}|</svg>|([^<]+)`, "y");
+const CONSTANTS = { zero: 0, one: 1 };
 const ERASED = "erased", ABSENT = "not in this bundle", TOO_LARGE = "too large for a page";
 const REFERENCES = { amp: "&", lt: "<", gt: ">", quot: '"', "#x27": "'" };
 const SELECTING = ["run", "type", "scope", "series"];
@@ -731,19 +736,34 @@ async function readReport(page) {
   const cited = [], end = page.length - PAGE_END.length;
   const body = page.slice(0, end);
   TOKEN.lastIndex = head.length + about[0].length;
-  for (let figure = 0, at; (at = TOKEN.lastIndex) < end;) {
+  for (let figure = 0, log = false, at; (at = TOKEN.lastIndex) < end;) {
     const found = TOKEN.exec(body);
     require(found, REPORT, `no report has ${page.slice(at, at + 40)} there`);
     if (found[1] !== undefined)
       cited.push({ marks: marksOf(found[1], REPORT), text: unescaped(found[2], REPORT) });
-    else if (found[3] !== undefined)
-      cited.push({ marks: marksOf(found[4], REPORT), text: unescaped(found[5], REPORT), figure,
-        left: Number(found[3]) });
-    else if (found[6]) figure += 1;
-    else if (found[7] !== undefined)
-      require(!saysANumber(unescaped(found[7], REPORT)), REPORT, "its words say a number");
+    else if (found[3] ?? found[6] ?? found[10]) {
+      const drawn = markOf(found);
+      cited.push({ marks: marksOf(drawn.marks, REPORT), text: unescaped(drawn.title, REPORT),
+        drawn, figure, log });
+    } else if (found[15]) [figure, log] = [figure + 1, found[15].includes("log")];
+    else if (found[16] !== undefined)
+      require(!saysANumber(unescaped(found[16], REPORT)), REPORT, "its words say a number");
   }
   return { run: about[1], size: Number(about[2]), known: STYLES.includes(named), cited };
+}
+
+function markOf(found) { // a dot, a span, or an upright line
+  if (found[3]) return { kind: "dot", places: [found[3]], marks: found[4], title: found[5] };
+  if (found[6]) return { kind: "span", places: [found[6], found[7]], marks: found[8], title: found[9] };
+  require(found[11] === found[12], REPORT, "a line that is not upright");
+  return { kind: found[10], places: [found[11]], marks: found[13], title: found[14] };
+}
+
+function numbersShown(value, kind, log) { // none, if it has no place on the scale
+  const both = kind === "span" && Array.isArray(value) && value.length === 2;
+  const numbers = (both ? value : [value]).map(plainly);
+  const fits = (one) => isNumber(one) && Math.abs(Number(one)) < 1e300 && (!log || one > 0);
+  return both === (kind === "span") && numbers.every(fits) ? numbers.map(Number) : [];
 }
 
 function referenceOf(marks) {
@@ -875,10 +895,13 @@ function tagged(number) {
 }
 
 class Computed {
-  count = 0; numbers = []; runs = new Set(); lacking = "";
+  count = 0; numbers = []; named = new Map(); runs = new Set(); lacking = "";
 
   constructor(marks) {
     this.marks = marks;
+    const names = { minus: 1, change: 2 }[marks.get("data-rule")];
+    this.events = names ? (marks.get("data-of") ?? "").split(",", 3) : [];
+    require(!names || this.events.length === names, REPORT, "it names other events");
     this.keys = marks.get("data-rule") === "runs" ? JSON.parse(marks.get("data-of") ?? "") : [];
     const good = Array.isArray(this.keys) && this.keys.every((one) => typeof one === "string");
     require(good && (this.keys.length || marks.get("data-rule") !== "runs"), REPORT, "odd series");
@@ -891,6 +914,10 @@ class Computed {
       if (chain.run !== undefined && inside) this.runs.add(chain.run);
       return;
     }
+    const seq = String(chain.seq);
+    if (["change", "minus"].includes(rule) && this.events.includes(seq))
+      for (const one of this.numberOf(data, content)) this.named.set(seq, one);
+    if (rule === "minus") return;
     for (const name of SELECTING) {
       const wanted = this.marks.get(`data-${name}`), own = chain[name];
       if (wanted === undefined) continue;
@@ -898,12 +925,17 @@ class Computed {
       if (!(own === wanted || inside || (name === "series" && Object.hasOwn(series, wanted)))) return;
     }
     this.count += 1;
-    if (this.lacking || !["sum", "mean"].includes(rule)) return;
+    if (["sum", "mean", "change"].includes(rule)) this.numbers.push(...this.numberOf(data, content));
+  }
+
+  numberOf(data, content) { // none, if the path leads to none
+    if (this.lacking) return [];
     try {
       const value = plainly(follow(data, this.marks.get("data-path") ?? "/", content));
-      if (isNumber(value)) this.numbers.push(value);
+      return isNumber(value) ? [value] : [];
     } catch (error) {
       if (error instanceof Lacking) this.lacking = error.message;
+      return [];
     }
   }
 
@@ -913,16 +945,24 @@ class Computed {
     if (rule === "checkpoint" && of === "root") return hex(over.root);
     if (rule === "withheld" && of === "events") return withheld.events.length;
     if (rule === "withheld" && of === "blobs") return withheld.blobs.size;
+    if (Object.hasOwn(CONSTANTS, rule)) return CONSTANTS[rule];
     if (rule === "runs") return this.runs.size;
     if (rule === "count") return this.count;
     if (rule === "sum") return tagged(total(this.numbers));
     if (rule === "mean" && this.numbers.length) return tagged(mean(this.numbers));
+    const named = this.events.filter((one) => this.named.has(one)).map((one) => this.named.get(one));
+    if (rule === "minus" && named.length === 1) return tagged(-named[0]);
+    if (rule === "change" && named.length === 2 && this.numbers.length) {
+      const [first, second, middle] = [...named, mean(this.numbers)].map(Number);
+      if ([first, second, middle].every(Number.isFinite) && middle !== 0)
+        return tagged(100 * (first - second) / Math.abs(middle));
+    }
     throw new RangeError("no such rule, or nothing to apply it to");
   }
 }
 
 class Comparison {
-  events = new Map(); computed = new Map(); dots = new Map(); compared = 0;
+  events = new Map(); computed = new Map(); figures = new Map(); compared = 0;
 
   constructor(files, run, others, over) {
     Object.assign(this, { files, run, others, over });
@@ -947,8 +987,11 @@ class Comparison {
 
   sort(one) {
     const { marks } = one, what = "it does not cite as a report does";
-    const beside = one.left === undefined ? ["value", "title"] : ["data-value"];
+    const beside = one.drawn === undefined ? ["value", "title"] : ["data-value"];
     const named = [...marks.keys()].filter((name) => !beside.includes(name));
+    const constant = Object.hasOwn(CONSTANTS, marks.get("data-rule") ?? "");
+    const fits = one.drawn === undefined || (one.drawn.kind === "full") === constant;
+    require(fits, REPORT, "a full line stands for zero or one, and nothing else does");
     require(beside.every((name) => marks.has(name)), REPORT, what);
     require(named.every((name) => name.startsWith("data-") && name !== "data-value"), REPORT, what);
     const form = marks.get("data-as") ?? "block";
@@ -1007,22 +1050,23 @@ class Comparison {
   async compare(one, value) {
     const form = one.marks.get("data-as") ?? "line";
     this.judge(one, await valued(value), shownAs(value, form, one.marks.get("data-event")));
-    if (one.left === undefined) return;
-    const number = plainly(value), dots = this.dots.get(one.figure) ?? [];
-    require(isNumber(number) && Math.abs(Number(number)) < 1e300, REPORT, "a dot without a number");
-    dots.push([Number(number), one.left]);
-    this.dots.set(one.figure, dots);
+    if (one.drawn === undefined) return;
+    const { figure, log, drawn } = one, all = this.figures.get(figure) ?? [];
+    const numbers = numbersShown(value, drawn.kind, log);
+    require(numbers.length === drawn.places.length, REPORT, "a mark without a number");
+    all.push({ numbers, log, places: drawn.places.map(Number) });
+    this.figures.set(figure, all);
   }
 
-  judge({ marks, text: own, left }, value, said = value) {
+  judge({ marks, text: own, drawn }, value, said = value) {
     const where = `${REPORT}, ${referenceOf(marks)}`;
-    const told = marks.get(left === undefined ? "value" : "data-value");
+    const told = marks.get(drawn === undefined ? "value" : "data-value");
     require(told === value, where, `the record has ${value.slice(0, 80)}`);
     require(own === said, where, `the record is shown as ${said.slice(0, 80)}`);
-    const cites = left !== undefined || marks.get("title") === referenceOf(marks);
+    const cites = drawn !== undefined || marks.get("title") === referenceOf(marks);
     require(cites, where, "its title is not its citation");
     const missing = [ERASED, "withheld", ABSENT, TOO_LARGE].includes(value);
-    require(left === undefined || !missing, where, "a dot without a number");
+    require(drawn === undefined || !missing, where, "a mark without a number");
     this.compared += 1;
   }
 
@@ -1040,14 +1084,17 @@ class Comparison {
         else await this.compare(one, computed.value(this.over, this.run.withheld));
       }
     }
-    for (const dots of this.dots.values()) {
-      const numbers = dots.map(([number]) => number);
-      const low = numbers.reduce((one, other) => Math.min(one, other));
-      const high = numbers.reduce((one, other) => Math.max(one, other));
-      for (const [number, left] of dots) {
-        const share = high <= low ? 0.5 : (number - low) / (high - low);
-        const good = Math.abs(left - 8 - share * 344) <= 0.0501;
-        require(good, REPORT, "a dot is not where its number belongs");
+    for (const all of this.figures.values()) {
+      const on = all[0].log ? Math.log10 : (one) => one;
+      const every = all.flatMap(({ numbers }) => numbers).map(on);
+      const low = every.reduce((one, other) => Math.min(one, other));
+      const high = every.reduce((one, other) => Math.max(one, other));
+      for (const { numbers, places } of all) {
+        for (const [at, number] of numbers.entries()) {
+          const share = high <= low ? 0.5 : (on(number) - low) / (high - low);
+          const good = Math.abs(places[at] - 8 - share * 344) <= 0.0501;
+          require(good, REPORT, "a mark is not where its number belongs");
+        }
       }
     }
   }

@@ -6,6 +6,8 @@
         {"table": {"head": ["metric"], "rows": [[{"event": 9, "path": "/order/0"}]]}},
         {"dots": [{"name": "baseline", "points": [{"event": 9, "path": "/metrics/n"}]}]}]}
 
+A ``graph`` is a picture with spans and lines: see `graphs`.
+
 A piece is a text, a citation, or a list of pieces. Texts are the words of who wrote the
 section; what the record says is always a citation, so that it is looked up, and never
 copied.

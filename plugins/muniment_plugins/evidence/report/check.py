@@ -6,7 +6,7 @@
 Rules:
 
 - What a page shows is compared with what this muniment would write in its place: the
-  value, the text, the citation itself and, for a dot of a picture, where it is.
+  value, the text, the citation itself and, for a mark of a picture, where it is.
 - The page is believed in nothing but run, size and citations.
 - *Wrong*: the ledger contradicts it. *Cannot tell*: something could not be compared, or
   nothing was. Silence is no agreement.
@@ -20,28 +20,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from muniment.encoding.visible import clean
 from muniment.errors import CannotTellError, MunimentError
-from muniment.verification.page.quotes import plain
+from muniment.verification.page.marks import GraphScale, numbers_of
 from muniment.verification.page.wording import IS_ABSENT, IS_WITHHELD
 from muniment.verification.report import MALFORMED
-from muniment_plugins.evidence.report.html import is_on_a_line, left
 from muniment_plugins.evidence.report.markdown_pages import read_markdown
 from muniment_plugins.evidence.report.pages import Cited, Page, read_html
 from muniment_plugins.evidence.report.record import Quote, RunReader, Source
 from muniment_plugins.evidence.report.whole import first_change
 from muniment_plugins.evidence.selection import size_of
 
-if TYPE_CHECKING:
-    from muniment.encoding.canonical import JsonValue
-
 __all__ = ["Difference", "ReportCheck", "check_report"]
 
 _MOST_RULES = 1_000
 """How many values of a page may each need a look at many events."""
 _SHOWN = 300
+_CALLED = {"dot": "dot", "span": "span"}
+"""What marks of pictures are called; others are lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,9 +144,11 @@ class _Comparison:
         self.record = record
         self.number = 0
         self.found: list[Difference] = []
-        self.dots: dict[int, list[tuple[float, Cited]]] = {}
+        self.marks: dict[int, list[tuple[tuple[float, ...], Cited]]] = {}
         self.erased: set[int] = set()
-        """Pictures of which a dot was erased: nobody knows their scale any more."""
+        """Pictures of which a mark was erased: nobody knows their scale any more."""
+        self.broken: set[int] = set()
+        """Pictures with a mark that cites no number: they are wrong without a scale."""
         self._rules: dict[str, Quote] = {}
 
     def add(self, one: Cited) -> None:
@@ -165,11 +165,12 @@ class _Comparison:
         except (MunimentError, *MALFORMED) as error:
             self.number += 1
             self._note(one, f"it leads nowhere: {error}")
+            self.broken.add(one.figure)
             return
         shown = one.text if one.value is None else one.value
         if quote.value == "erased" != shown:
             self._note(one, "it was erased since", kind="cannot tell")
-            self.erased |= set() if one.left is None else {one.figure}
+            self.erased |= {one.figure} if one.kind else set()
             return
         if shown in (IS_ABSENT, IS_WITHHELD) and shown != quote.value:
             what = "the page was written from a bundle without it: compare it with that"
@@ -177,7 +178,7 @@ class _Comparison:
             return
         self.number += 1
         self._compare(one, quote)
-        if one.left is not None:
+        if one.kind:
             self._place(one)
 
     def _quote(self, one: Cited) -> Quote:
@@ -207,21 +208,30 @@ class _Comparison:
             self._note(one, what, one.written, one.form(quote))
 
     def _place(self, one: Cited) -> None:
-        number = _number(self.record, one.citation)
-        if number is None:
-            self._note(one, "a dot without a number")
+        try:
+            value = self.record.value(one.citation)
+            numbers = numbers_of(value, one.kind, log=one.log)
+        except (MunimentError, *MALFORMED):
+            numbers = ()
+        if numbers:
+            self.marks.setdefault(one.figure, []).append((numbers, one))
         else:
-            self.dots.setdefault(one.figure, []).append((number, one))
+            self._note(one, f"a {_CALLED.get(one.kind, 'line')} without a number")
+            self.broken.add(one.figure)
 
     def misplaced(self) -> Iterator[Difference]:
-        """Yield the dots that are not where their numbers belong on the line."""
-        for figure, dots in self.dots.items():
+        """Yield the marks that are not where their numbers belong on the scale."""
+        whole = {one: self.marks[one] for one in self.marks.keys() - self.broken}
+        for figure, marks in whole.items():
             kind = "cannot tell" if figure in self.erased else "wrong"
-            numbers = [number for number, _ in dots]
-            low, high = min(numbers), max(numbers)
-            for number, one in dots:
-                if one.left != left(number, low, high):
-                    what = "the dot is not where its number belongs"
+            every = [number for numbers, _ in marks for number in numbers]
+            scale = GraphScale.of(every, log=marks[0][1].log)
+            for numbers, one in marks:
+                if one.places != tuple(map(scale.left, numbers)):
+                    what = (
+                        f"the {_CALLED.get(one.kind, 'line')} is not where its "
+                        f"number{'s belong' if numbers[1:] else ' belongs'}"
+                    )
                     yield _difference(one, what, kind=kind)
 
     def _note(
@@ -253,15 +263,6 @@ def _difference(
         _cut(page),
         _cut(ledger),
     )
-
-
-def _number(record: RunReader, citation: dict[str, JsonValue]) -> float | None:
-    try:
-        value = record.look(cast("int", citation["event"]), str(citation["path"]))
-        number = plain(value)
-    except (MunimentError, *MALFORMED):
-        return None
-    return float(cast("float", number)) if is_on_a_line(number) else None
 
 
 def _cut(text: str) -> str:

@@ -3,7 +3,7 @@
 Rules:
 
 - A value of the record is an element that carries its citation: ``<data>`` with ``value``
-  and ``data-event``, ``data-path``; a dot of a picture has the same on ``<circle>``.
+  and ``data-event``, ``data-path``; a mark of a picture has the same (`graphs`).
 - Its policy forbids everything but the one style sheet inside.
 """
 
@@ -14,27 +14,22 @@ from html import escape
 from typing import TYPE_CHECKING, cast
 
 from muniment.encoding.visible import clean
-from muniment.errors import ErasedError, UsageError
+from muniment.errors import UsageError
 from muniment.verification.page.frame import (
-    AXIS,
-    EDGE,
     PAGE_END,
     WIDE,
-    WIDTH,
     opening,
     page_head,
     says_a_number,
 )
-from muniment.verification.page.quotes import as_ascii, plain
-from muniment_plugins.evidence.bundle_contents import NotInBundle
+from muniment_plugins.evidence.report.graphs import attributes, figure
 from muniment_plugins.evidence.report.style import STYLE
 
 if TYPE_CHECKING:
-    from muniment.encoding.canonical import JsonValue
     from muniment_plugins.evidence.report.blocks import Block, Piece, Section
-    from muniment_plugins.evidence.report.record import Citation, Quote, RunReader
+    from muniment_plugins.evidence.report.record import Quote, RunReader
 
-__all__ = ["HEAD", "as_html", "dot", "is_on_a_line", "left", "quoted"]
+__all__ = ["HEAD", "as_html", "quoted"]
 
 HEAD = page_head(STYLE)
 
@@ -53,23 +48,8 @@ def as_html(record: RunReader, sections: Iterable[Section]) -> Iterator[str]:
 
 def quoted(quote: Quote) -> str:
     """Return a value of the record, with its citation."""
-    marks = _marks({"value": quote.value, **quote.marks, "title": quote.reference})
+    marks = attributes({"value": quote.value, **quote.marks, "title": quote.reference})
     return f"<data{marks}>{escape(quote.text)}</data>"
-
-
-def dot(quote: Quote, at: str) -> str:
-    """Return a number of the record as a dot, *at* so far from the left edge."""
-    marks = _marks({"data-value": quote.value, **quote.marks})
-    return (
-        f'<circle cx="{at}" cy="10" r="5"{marks}>'
-        f"<title>{escape(quote.text)}</title></circle>"
-    )
-
-
-def left(value: float, low: float, high: float) -> str:
-    """Return how far from the left edge of a picture the dot of *value* is."""
-    share = 0.5 if high <= low else (value - low) / (high - low)
-    return f"{EDGE + share * (WIDTH - 2 * EDGE):.1f}"
 
 
 def _block(record: RunReader, block: Block) -> Iterator[str]:
@@ -85,14 +65,16 @@ def _block(record: RunReader, block: Block) -> Iterator[str]:
         yield "</dl>\n"
     elif kind == "table":
         yield from _table(record, cast("Mapping[str, list[list[Piece]]]", content))
-    elif kind == "dots":
-        yield from _dots(record, cast("list[Mapping[str, object]]", content))
+    elif kind in ("dots", "graph"):
+        graph = {"rows": content} if kind == "dots" else content
+        told = cast("Mapping[str, object]", graph)
+        yield from figure(record, told, lambda piece: _inline(record, piece))
     else:
         raise UsageError(
             "a section of a report holds a block that there is not",
             rule="report/block",
             place=clean(kind),
-            remedy="say it with title, say, facts, table or dots",
+            remedy="say it with title, say, facts, table, dots or graph",
         )
 
 
@@ -105,46 +87,6 @@ def _table(record: RunReader, table: Mapping[str, list[list[Piece]]]) -> Iterato
         for cell in row:
             yield f"<td>{_inline(record, cell)}</td>"
     yield "</tr>\n</table></div>\n"
-
-
-def _dots(record: RunReader, rows: list[Mapping[str, object]]) -> Iterator[str]:
-    """Yield a line for each row, with a dot for each of its numbers, on one scale."""
-    points = [list(_points(record, row)) for row in rows]
-    numbers = [number for row in points for number, _ in row]
-    if sum(len(cast("list[Citation]", row["points"])) for row in rows) > len(numbers):
-        yield "<p>Some numbers have no dot: erased, withheld, or beyond the line.</p>\n"
-    if not numbers:
-        return
-    low, high = min(numbers), max(numbers)
-    yield "<figure>\n"
-    for row, dots in zip(rows, points, strict=True):
-        yield f"<div>{_inline(record, cast('Piece', row['name']))}</div>\n"
-        yield AXIS
-        for number, one in dots:
-            yield dot(record.quote(one), left(number, low, high))
-        yield "</svg>\n"
-    cited = [one for row in points for _, one in row]
-    ends = (_inline(record, cited[numbers.index(one)]) for one in (low, high))
-    yield f"<figcaption>{'<span>to</span>'.join(ends)}</figcaption>\n</figure>\n"
-
-
-def _points(
-    record: RunReader, row: Mapping[str, object]
-) -> Iterator[tuple[float, Citation]]:
-    """Yield the numbers of *row* that have a place on a line; others have none."""
-    for one in cast("list[Citation]", row["points"]):
-        try:
-            value = plain(record.look(cast("int", one["event"]), str(one["path"])))
-        except (ErasedError, NotInBundle):
-            continue
-        if is_on_a_line(value):
-            yield float(cast("float", value)), one
-
-
-def is_on_a_line(value: JsonValue) -> bool:
-    """Tell whether *value* is a finite number."""
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return number and abs(cast("float", value)) < 1e300  # noqa: PLR2004 - a difference of two is finite
 
 
 def _inline(record: RunReader, piece: Piece) -> str:
@@ -164,7 +106,3 @@ def _words(text: str) -> str:
             remedy="cite the value: with its event and path, or with a rule",
         )
     return escape(clean(text))
-
-
-def _marks(marks: Mapping[str, str]) -> str:
-    return "".join(f' {name}="{escape(as_ascii(one))}"' for name, one in marks.items())

@@ -59,11 +59,28 @@ def _block(record: RunReader, block: Block) -> Iterator[str]:
             yield f"- {'; '.join(told)}\n"
         yield "\n"
     else:
-        for row in cast("list[Mapping[str, object]]", content):
-            points = cast("list[Piece]", row["points"])
-            told = (_inline(record, one) for one in points)
-            yield f"- {_inline(record, cast('Piece', row['name']))}: {', '.join(told)}\n"
-        yield "\n"
+        graph = {"rows": content} if kind == "dots" else content
+        yield from _graph(record, cast("Mapping[str, object]", graph))
+
+
+def _graph(record: RunReader, graph: Mapping[str, object]) -> Iterator[str]:
+    """Yield a line for each row of a picture, and one for what goes through all of it."""
+    rows = cast("list[Mapping[str, object]]", graph["rows"])
+    lines = [*_pieces(graph, "full"), *_pieces(graph, "dashed")]
+    named: list[tuple[Piece, list[Piece]]] = [
+        (
+            cast("Piece", row["name"]),
+            [*([cast("Piece", row["span"])] if "span" in row else []), *_pieces(row)],
+        )
+        for row in rows
+    ]
+    for name, told in [*named, *([("lines at", lines)] if lines else [])]:
+        yield f"- {_inline(record, name)}: {', '.join(_inline(record, one) for one in told)}\n"
+    yield "\n"
+
+
+def _pieces(graph: Mapping[str, object], name: str = "points") -> list[Piece]:
+    return cast("list[Piece]", graph.get(name, []))
 
 
 def _inline(record: RunReader, piece: Piece) -> str:

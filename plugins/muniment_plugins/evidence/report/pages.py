@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from muniment.verification.page.frame import MOST_FAULTS, CitedValue, read_page
-from muniment_plugins.evidence.report import html
+from muniment_plugins.evidence.report import graphs, html
 
 if TYPE_CHECKING:
     from muniment.encoding.canonical import JsonValue
@@ -42,9 +42,13 @@ class Cited:
     """All of it, as it is on the page."""
     form: Callable[[Quote], str]
     """How a report writes a quote here."""
+    kind: str = ""
+    """What is drawn, if it is a mark of a picture: ``dot``, ``span``, ``full``, ``dashed``."""
     figure: int = 0
-    left: str | None = None
-    """Where the dot is, if it is one."""
+    log: bool = False
+    """Whether the picture is on a scale of powers of ten."""
+    places: tuple[str, ...] = ()
+    """Where the mark is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,17 +84,17 @@ def read_html(text: str) -> Page:
 
 
 def _cited(one: CitedValue) -> Cited:
-    citation, form = _citation(one.marks), html.quoted
-    if not one.left:
+    citation, mark = _citation(one.marks), one.mark
+    if mark is None:
         value = one.marks.get("value", "")
-        return Cited(one.line, citation, value, one.text, one.written, form)
+        return Cited(one.line, citation, value, one.text, one.written, html.quoted)
 
-    def dot(quote: Quote) -> str:
-        return html.dot(quote, one.left)
+    def form(quote: Quote) -> str:
+        return graphs.drawn(mark.kind, quote, mark.places)
 
     value = one.marks.get("data-value", "")
-    told = (one.line, citation, value, one.text, one.written, dot)
-    return Cited(*told, one.figure, one.left)
+    told = (one.line, citation, value, one.text, one.written, form)
+    return Cited(*told, mark.kind, one.figure, one.log, mark.places)
 
 
 def _citation(marks: dict[str, str]) -> dict[str, JsonValue]:

@@ -3,6 +3,7 @@
     record.quote({"event": 45, "path": "/result/pairs"})       the number 6
     record.quote({"event": 45, "head": "/time"})               when, as its writer claims
     record.quote({"rule": "mean", "type": "metrics.measured", "path": "/metrics/total"})
+    record.quote({"rule": "change", "of": "7,9", "type": …, "path": "/metrics/total"})
 
 Rules:
 
@@ -10,6 +11,9 @@ Rules:
   reference; a *head* is one into what an event says beside its data.
 - What follows from several events names a rule and which events it is about; everybody
   who has the ledger counts again.
+- A *change* is what *path* leads to in the first of two events, less that in the second,
+  in percent of the mean that the rest of the citation selects. *minus* turns the sign of
+  one number.
 - Nothing after the checkpoint of the page is read, except erasures.
 - What was erased is a quote, too: it says so. So does what follows from it: a sum of
   what is left would be another number.
@@ -28,8 +32,10 @@ from muniment.formats.evidence import NOTHING
 from muniment.formats.statement import BlobRef
 from muniment.keys.ed25519 import PublicKey
 from muniment.verification.page.quotes import (
+    CONSTANTS,
     MOST_CONTENT,
     LeadsNowhere,
+    change,
     decoded,
     follow,
     plain,
@@ -73,6 +79,7 @@ Citation: TypeAlias = "Mapping[str, JsonValue]"
 """``event`` with ``path`` or ``head``, or ``rule`` with what it is about; and ``as``."""
 
 _SELECTS = ("run", "type", "scope", "series")
+_LONGEST_SEQ = 18
 
 
 class TooLargeForPage(NotInBundle):
@@ -114,6 +121,7 @@ class RunReader:
         self.event = lru_cache(maxsize=256)(self._event)
         self.content = lru_cache(maxsize=16)(self._content)
         self.verified = lru_cache(maxsize=1)(self._verified)
+        self._mean_of = lru_cache(maxsize=64)(self._mean)
 
     def events(
         self,
@@ -171,7 +179,7 @@ class RunReader:
         }
         form = marks.get("data-as", "line")
         try:
-            value = self._value(citation)
+            value = self.value(citation)
         except ErasedError:
             return Quote("erased", IS_ERASED, marks)
         except NotInBundle as error:
@@ -180,7 +188,15 @@ class RunReader:
             return Quote(told, told, marks)
         return Quote(valued(value), shown(value, form, citation.get("event")), marks)
 
-    def _value(self, citation: Citation) -> JsonValue:
+    def value(self, citation: Citation) -> JsonValue:
+        """Return the value that *citation* names.
+
+        Raises:
+            ErasedError: it was erased, or something that it follows from.
+            NotInBundle: the bundle does not hold it.
+            UsageError: it leads nowhere.
+
+        """
         if "rule" in citation:
             return self._computed(citation)
         event = citation["event"]
@@ -252,7 +268,38 @@ class RunReader:
             keys = cast("list[str]", json.loads(str(of)))
             found = (one for key in keys for one in self.events(series=key))
             return len({one.run for one in found if one.run is not None})
-        return self._counted(citation)
+        if rule in CONSTANTS:
+            return CONSTANTS[str(rule)]
+        counts = rule not in ("minus", "change")
+        return self._counted(citation) if counts else self._derived(citation)
+
+    def _derived(self, citation: Citation) -> JsonValue:
+        """Return what follows from one number, or from two and a mean."""
+        named, path = str(citation.get("of")).split(",", 2), str(citation["path"])
+        numbers = [self._number(one, path) for one in named]
+        if (citation["rule"], len(numbers)) == ("minus", 1):
+            return tagged(-numbers[0])
+        chosen = (*((one, str(citation[one])) for one in _SELECTS if one in citation),)
+        mean = self._mean_of(path, chosen)
+        try:
+            first, second = numbers
+            return tagged(change(first, second, 0 if mean is None else mean))
+        except (LeadsNowhere, ValueError) as error:
+            raise _nowhere(str(citation["rule"]), str(error)) from None
+
+    def _number(self, event: str, path: str) -> float:
+        digits = event.isascii() and event.isdecimal() and len(event) <= _LONGEST_SEQ
+        if not digits or event != str(int(event)):
+            raise _nowhere(event, "this is no event")
+        value = plain(self.value({"event": int(event), "path": path}))
+        if not isinstance(value, int | float) or isinstance(value, bool):
+            raise _nowhere(path, "this is no number")
+        return value
+
+    def _mean(self, path: str, chosen: tuple[tuple[str, str], ...]) -> float | None:
+        """Return the mean of what is chosen; None if there is none."""
+        numbers = list(self._numbers(self._selected(dict(chosen)), path))
+        return total(numbers) / len(numbers) if numbers else None
 
     def _counted(self, citation: Citation) -> JsonValue:
         """Return what a rule says about the events that it selects."""

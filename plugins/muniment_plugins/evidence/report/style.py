@@ -16,6 +16,11 @@ main{max-width:52rem;margin:0 auto;padding:1.5rem 1rem 4rem}
 h1{font-size:1.7rem;line-height:1.2;margin:.5rem 0 1rem}
 h2{font-size:1.2rem;margin:2.2rem 0 .6rem;padding-bottom:.25rem;
 border-bottom:1px solid var(--line)}
+h1+section{background:var(--box);border:1px solid var(--line);border-radius:8px;
+padding:.6rem 1rem}
+h1+section h2{margin:0;border:0}
+h1+section dt{color:var(--ink)}
+data[data-as=verdict]{font-weight:700}
 h3{font-size:1rem;margin:1.4rem 0 .3rem}
 h3,p,dd,td,div{overflow-wrap:anywhere}
 p{margin:.5rem 0}
@@ -41,6 +46,9 @@ figure{margin:1rem 0;max-width:36rem}
 figure div{font-size:.9rem;margin-top:.4rem}
 svg{display:block;width:100%;height:auto}
 line{stroke:var(--line)}
+.full{stroke:var(--soft)}
+.dashed{stroke:var(--ink);stroke-width:1.5;stroke-dasharray:3 2}
+.span{stroke:var(--mark);stroke-width:3}
 circle{fill:var(--mark);fill-opacity:.6;stroke:var(--page)}
 figcaption{display:flex;justify-content:space-between;color:var(--soft);font-size:.85rem}
 @media(max-width:40rem){dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:.5rem}

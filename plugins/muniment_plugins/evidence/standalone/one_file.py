@@ -18,7 +18,7 @@ PAGE = "muniment.verification.page"
 PARTS = (
     *((HERE, one) for one in ("formats", "bundle_files", "events", "other_runs")),
     ("muniment.encoding", "visible"),
-    *((PAGE, one) for one in ("wording", "quotes", "frame", "comparison")),
+    *((PAGE, one) for one in ("wording", "quotes", "marks", "frame", "comparison")),
     *((HERE, one) for one in ("report_page", "bundle_check")),
 )
 """Each after those that it imports; the report is compared by the same code everywhere."""
