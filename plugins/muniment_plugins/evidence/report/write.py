@@ -24,6 +24,7 @@ from muniment_plugins.evidence.report.markdown import as_markdown
 from muniment_plugins.evidence.report.preview import BundlePreview
 from muniment_plugins.evidence.report.proof import proof
 from muniment_plugins.evidence.report.record import RunReader, Source
+from muniment_plugins.evidence.report.summary import summary
 
 if TYPE_CHECKING:
     from muniment_plugins.evidence.report.blocks import Block, Section
@@ -113,6 +114,7 @@ def _record(ledger: Source, run: str) -> RunReader:
 
 
 def _sections(record: RunReader) -> Iterator[Section]:
+    yield from summary(record)
     if isinstance(record.ledger, BundleContents):
         yield _of_bundle(record.ledger)
     yield from before(record)

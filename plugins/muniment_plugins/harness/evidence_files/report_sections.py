@@ -19,6 +19,7 @@ from muniment.formats.evidence import NOTHING
 from muniment.formats.lifecycle import STARTED
 from muniment.formats.series import series_key
 from muniment.formats.statement import BlobRef
+from muniment_plugins.harness.evidence_files.comparison_graphs import comparisons
 from muniment_plugins.harness.experiment.failures import place_in
 from muniment_plugins.harness.preregistration.claim_history import claim_histories
 from muniment_plugins.harness.preregistration.registration import KIND, OF_CLAIM
@@ -41,6 +42,7 @@ def report_sections(ledger: Ledger, run: str, size: int) -> list[JsonValue] | No
     sections: dict[str, list[JsonValue]] = {
         "How often it was tried": [*_told(ledger, run, size)],
         "What was measured": [*_measured(ledger, run, events)],
+        "What was compared": [*comparisons(ledger, run, size)],
         "How code was isolated": [*_isolated(events)],
         "What was registered beforehand": [*_registered(events)],
     }

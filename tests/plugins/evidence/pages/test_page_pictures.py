@@ -10,11 +10,11 @@ import pytest
 from browser import NEEDS_BROWSER
 
 ROOT = Path(__file__).resolve().parents[4]
-NAMES = {f"report-{one}.png" for one in ("light", "dark", "phone", "paper")}
+NAMES = {f"report-{one}.png" for one in ("light", "dark", "phone", "paper", "compared")}
 
 
 def test_they_are_there_and_shown() -> None:
-    """Four pictures, each on the page and of at most 150 kB."""
+    """Five pictures, each on the page and of at most 150 kB."""
     pictures = {one.name: one for one in (ROOT / "docs" / "pictures").iterdir()}
     page = (ROOT / "docs" / "how-to" / "evidence-bundles.md").read_text()
     assert pictures.keys() == NAMES
@@ -28,7 +28,7 @@ def test_they_are_there_and_shown() -> None:
 @NEEDS_BROWSER
 @pytest.mark.slow
 def test_the_command_takes_them(tmp_path: Path) -> None:
-    """From the page of the tour, in the browser of the tests."""
+    """From the pages of the tour and of an experiment, in the browser of the tests."""
     spec = importlib.util.spec_from_file_location(
         "pictures", ROOT / "tools" / "pictures.py"
     )

@@ -187,6 +187,7 @@ def test_rules_and_their_events(bundles: Bundles) -> None:
     assert {one["data-rule"] for one in rules} == {
         "checkpoint",
         "count",
+        "runs",
         "sum",
         "verify",
     }

@@ -1,0 +1,125 @@
+"""What a reader of a report sees first: the verdicts, and of how many tries each is one.
+
+    smaller under halved    holds, p-value 0.0002, integrity valid
+    One of 2 runs of the claim shrink in this ledger, as number 2.
+
+Rules:
+
+- A verdict never stands without its denominator: all runs in the series of its claim,
+  counted again from the events, with those that failed or came later.
+- A run is in the series of a claim by its start, or by an event that states the claim.
+- What is not here, or not all of it, is said in its place.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from muniment.formats.lifecycle import STARTED
+from muniment.verification.page.wording import IS_ABSENT, IS_WITHHELD
+from muniment_plugins.evidence.report.blocks import Block, Piece, Row, Section, at, head
+
+if TYPE_CHECKING:
+    from muniment.formats.statement import Event
+    from muniment_plugins.evidence.report.record import Citation, RunReader
+
+__all__ = ["summary"]
+
+_MOST = 6
+_CLAIM = "claim"
+"""A series of a claim is ``claim/ID``, or has this as the last word of its kind."""
+
+
+def summary(record: RunReader) -> Iterator[Section]:
+    """Yield the section that says what came of the run, and how often it was tried."""
+    told = f"This is what came of it{record.unseen}."
+    hidden: list[Block] = [{"say": told}] if record.unseen else []
+    blocks = [*hidden, *_verdicts(record), *_tries(record)]
+    yield {"title": "In short", "blocks": blocks}
+
+
+def _verdicts(record: RunReader) -> Iterator[Block]:
+    reached = record.events(run=record.run, type="verdict.reached")
+    rows: list[Row] = []
+    for one in islice(reached, _MOST + 1):
+        where: list[Piece] = [" under ", head(one.seq, "scope")] if one.scope else []
+        rows.append([[at(one.seq, "hypothesis"), *where], _said(one)])
+    if not rows:
+        yield {
+            "say": f"The run reached no verdict{' that is shown' if record.unseen else ''}."
+        }
+        return
+    yield {"facts": rows[:_MOST]}
+    if len(rows) > _MOST:
+        count: Citation = {
+            "rule": "count",
+            "run": record.run,
+            "type": "verdict.reached",
+        }
+        yield {"say": ["These are the first of ", count, " verdicts."]}
+
+
+def _said(event: Event) -> list[Piece]:
+    """Return what a verdict says, and how sure it is."""
+    said: list[Piece] = ["unsaid"]
+    if "passed" in event.raw:
+        said = [at(event.seq, "passed", form="verdict")]
+    for name in ("p_value", "p_adjusted", "integrity"):
+        if event.raw.get(name) is not None:
+            said += [", ", name.replace("_", " "), " ", at(event.seq, name)]
+    return said
+
+
+def _tries(record: RunReader) -> Iterator[Block]:
+    """Yield a sentence for each claim: one of how many runs this is."""
+    found = _claims(record)
+    if not found and any(record.events(run=record.run, type="verdict.reached")):
+        yield {"say": "No series counts it: nothing says of how many tries it is one."}
+    for keys, stated in islice(found.values(), _MOST):
+        count: Citation = {"rule": "runs", "of": json.dumps(sorted(keys))}
+        if record.quote(count).value in (IS_ABSENT, IS_WITHHELD):
+            yield {"say": "Of how many tries this is one is not told here."}
+            continue
+        claim: list[Piece] = ["that it registers"]
+        if stated is not None:
+            claim = [at(stated.seq, "id")]
+        number = [
+            piece
+            for key, event in keys.items()
+            if event.type == STARTED
+            for piece in (", as number ", head(event.seq, "series", key))
+        ]
+        yield {
+            "say": [
+                *("One of ", count, " runs of the claim ", *claim, " in this ledger"),
+                *(*number[:2], "."),
+            ]
+        }
+    if len(found) > _MOST:
+        yield {"say": "It is a run of more claims; `muniment claims` lists all."}
+
+
+def _claims(record: RunReader) -> dict[str, tuple[dict[str, Event], Event | None]]:
+    """Return claim → its series with an event of the run in each, and what states it."""
+    found: dict[str, tuple[dict[str, Event], Event | None]] = {}
+    for event in _events(record):
+        for link in event.series:
+            kind, _, name = link.key.partition("/")
+            if kind.rpartition(".")[2] != _CLAIM:
+                continue
+            if name not in found and len(found) > _MOST:
+                return found
+            keys, stated = found.setdefault(name, ({}, None))
+            keys.setdefault(link.key, event)
+            if stated is None and event.type != STARTED:
+                found[name] = keys, event
+    return found
+
+
+def _events(record: RunReader) -> Iterator[Event]:
+    """Yield the start of the run, and what states a claim."""
+    yield from islice(record.events(run=record.run, type=STARTED), 1)
+    yield from record.events(run=record.run, type="claim.stated")
