@@ -24,7 +24,7 @@ from muniment_plugins.evidence.report.markdown import as_markdown
 from muniment_plugins.evidence.report.preview import BundlePreview
 from muniment_plugins.evidence.report.proof import proof
 from muniment_plugins.evidence.report.record import RunReader, Source
-from muniment_plugins.evidence.report.summary import summary
+from muniment_plugins.evidence.report.sections.summary import summary
 
 if TYPE_CHECKING:
     from muniment_plugins.evidence.report.blocks import Block, Section

@@ -1,0 +1,1 @@
+"""Sections that every report has."""
