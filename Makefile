@@ -7,6 +7,7 @@
 # make browser  installs Chromium from Debian, for the tests of pages
 # make fuzz   a minute of changed bundles, guided by the code that they reach
 # make bench  measurements           make docs   writes docs/reference from the code
+# make page-program  the verifier in pages that carry their evidence, by esbuild from npm
 # make pictures  screenshots of a report, for the docs: docs/pictures
 # make site   the docs, to be searched: build/site
 # make sbom   what is installed with muniment, as CycloneDX: build/sbom.json
@@ -40,7 +41,7 @@ INSTALL = $(PYTHON) -m pip install --quiet --disable-pip-version-check
 endif
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test quick trial lint cover outsiders browser bench docs pictures site sbom clean
+.PHONY: help demo test quick trial lint cover outsiders browser bench docs page-program pictures site sbom clean
 
 help:
 	@sed -n 's/^# \{0,1\}//p;/^$$/q' Makefile
@@ -98,6 +99,9 @@ docs: $(VENV)/.dev
 
 pictures: $(VENV)/.dev
 	$(PYTHON) tools/pictures.py
+
+page-program: $(VENV)/.dev
+	$(PYTHON) tools/page_program.py
 
 site: $(VENV)/.dev
 	$(PYTHON) tools/docs_site.py

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from muniment.errors import CannotTellError
+from muniment.formats.evidence import REPORT
 from muniment_cli.shell.context import Session
 from muniment_cli.terminal.output import Cell, count, fields, hint, prose, say
 
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 __all__ = [
     "PageFile",
     "PageVerdict",
-    "carried",
     "compared",
     "is_bundle",
     "is_page",
@@ -40,7 +40,8 @@ __all__ = [
 ]
 
 _ENDINGS = (".html", ".md")
-_MOST = 128 << 20
+_MOST, _CARRYING = 16 << 20, 128 << 20
+"""How many bytes a page has, and one that carries its evidence."""
 _SHOWN = 20
 _STYLES = {"agrees": "green", "wrong": "bold red", "cannot tell": "bold yellow"}
 _CODES = {"agrees": 0, "wrong": 1, "cannot tell": 3}
@@ -52,6 +53,13 @@ class PageFile:
 
     path: Path
     text: str
+
+    @property
+    def carries(self) -> bool:
+        """Whether it carries its evidence."""
+        from muniment_plugins.evidence import carried_evidence
+
+        return self.path.suffix == ".html" and carried_evidence(self.text) is not None
 
     @contextmanager
     def evidence(self) -> Generator[Path | None]:
@@ -169,7 +177,12 @@ def is_bundle(path: Path) -> bool:
 
 
 def compared(
-    session: Session, page: PageFile, ledger: Report, bundle: Path | None = None
+    session: Session,
+    page: PageFile,
+    ledger: Report,
+    bundle: Path | None = None,
+    *,
+    carries: bool = False,
 ) -> PageVerdict:
     """Compare *page* with the ledger at hand, or with *bundle*.
 
@@ -178,28 +191,21 @@ def compared(
         page: the page.
         ledger: what is said of the ledger, or of the bundle.
         bundle: where the bundle is, if there is one.
+        carries: whether it is that which the page carries, and the report of which it shows.
 
     """
-    from muniment_plugins.evidence import check_report, open_bundle
+    from muniment_plugins.evidence import check_carried, check_report, open_bundle
 
     if ledger.findings:
         return PageVerdict(page.path, ledger, None)
-    if bundle is not None:
-        with open_bundle(bundle) as reader:
-            return PageVerdict(page.path, ledger, check_report(reader, page.text))
-    with session.open() as opened:
-        return PageVerdict(page.path, ledger, check_report(opened, page.text))
-
-
-def carried(page: PageFile, report: Report, bundle: Path) -> PageVerdict:
-    """Compare *page* with the report in the *bundle* that it carries."""
-    from muniment_plugins.evidence import check_carried, open_bundle
-
-    if report.findings:
-        return PageVerdict(page.path, report, None)
+    if bundle is None:
+        with session.open() as opened:
+            return PageVerdict(page.path, ledger, check_report(opened, page.text))
     with open_bundle(bundle) as reader:
-        told = b"".join(reader.files.get("report.html", tuple)()).decode()
-    return PageVerdict(page.path, report, check_carried(page.text, told))
+        if not carries:
+            return PageVerdict(page.path, ledger, check_report(reader, page.text))
+        told = b"".join(reader.files.get(REPORT, tuple)()).decode()
+    return PageVerdict(page.path, ledger, check_carried(page.text, told))
 
 
 def page_at(path: Path) -> PageFile:
@@ -212,11 +218,15 @@ def page_at(path: Path) -> PageFile:
     from muniment.files.folder import read_given
 
     try:
-        return PageFile(path, read_given(path, _MOST).decode())
+        page = PageFile(path, read_given(path, _CARRYING).decode())
     except UnicodeDecodeError:
         what = "it is not UTF-8"
     except (OSError, ValueError) as error:
         what = str(getattr(error, "strerror", None) or error)
+    else:
+        if len(page.text) <= _MOST or page.carries:
+            return page
+        what = f"it has more than {_MOST:,} bytes, and no evidence in it"
     raise CannotTellError(
         f"the page cannot be read: {what}",
         rule="report/page",

@@ -32,6 +32,7 @@ READ = {
     "docs/spec/checkpoint.md": "ledger/formats/test_spec_checkpoint.py",
     "docs/spec/event.md": "ledger/formats/test_spec_event.py",
     "docs/spec/evidence.md": "plugins/evidence/bundles/test_bundle_forged.py",
+    "docs/spec/report.md": "plugins/evidence/pages/test_page_in_bundle.py",
     "docs/spec/trust-home.md": "ledger/keys/test_heads.py",
     "docs/spec/values.md": "ledger/values/test_spec_values.py",
 }

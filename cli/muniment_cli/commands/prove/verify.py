@@ -7,13 +7,14 @@ from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from muniment.errors import MunimentError, UsageError
 from muniment_cli.keys.report_pages import (
-    carried,
+    PageFile,
+    PageVerdict,
     compared,
     is_bundle,
     is_page,
@@ -36,7 +37,7 @@ from muniment_cli.terminal.output import (
 from muniment_cli.terminal.progress import progress
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from muniment.verification.verify import Finding, Report
 
@@ -132,27 +133,13 @@ def command(  # noqa: PLR0913 - click hands over one for each option
             trust_on_first_use=trust_on_first_use,
         )
     page = page_at(Path(target)) if target is not None and is_page(target) else None
-    with page.evidence() if page is not None else nullcontext() as evidence:
-        ours = target is None or page is not None
-        place = str(evidence or (session.place() if ours else target))
-        bundle = target is not None and is_bundle(Path(place))
-        verify = _of_bundles(session, fast=fast) if bundle else _of_ledgers(fast=fast)
-        with progress("verifying") as advance:
-            report = verify(
-                place if bundle else ledger_in(place),
-                keys=keys or None,
-                anchor=anchor,
-                trust_on_first_use=trust_on_first_use,
-                require_complete=require == "complete",
-                progress=advance,
-            )
-        checked = None
-        if page is not None and evidence is not None:
-            report = replace(report, target=f"{target}, the evidence in it")
-            checked = carried(page, report, evidence)
-        elif page is not None:
-            source = Path(place) if bundle else None
-            checked = compared(session, page, report, source)
+    how = {
+        "keys": keys or None,
+        "anchor": anchor,
+        "trust_on_first_use": trust_on_first_use,
+        "require_complete": require == "complete",
+    }
+    report, checked, bundle = _judged(session, target, page, how, fast=fast)
     _remember(session, report, pin)
     if as_json:
         more = {} if checked is None else checked.to_json()
@@ -165,6 +152,36 @@ def command(  # noqa: PLR0913 - click hands over one for each option
             checked.show()
         _advise(report, lacking, given=bool(keys), named=named, require=require)
     return report.exit_code if checked is None else checked.exit_code
+
+
+def _judged(
+    session: Session,
+    target: str | None,
+    page: PageFile | None,
+    how: Mapping[str, Any],
+    *,
+    fast: bool,
+) -> tuple[Report, PageVerdict | None, bool]:
+    """Verify the target, and what a page is compared with; say whether that is a bundle."""
+    with page.evidence() if page is not None else nullcontext() as evidence:
+        ours = target is None or page is not None
+        place = str(evidence or (session.place() if ours else target))
+        source = Path(place) if target is not None and is_bundle(Path(place)) else None
+        verify = (
+            _of_ledgers(fast=fast)
+            if source is None
+            else _of_bundles(session, fast=fast)
+        )
+        with progress("verifying") as advance:
+            told = ledger_in(place) if source is None else place
+            report = verify(told, **how, progress=advance)
+        carries = evidence is not None
+        if carries:
+            report = replace(report, target=f"{target}, the evidence in it")
+        if page is None:
+            return report, None, source is not None
+        verdict = compared(session, page, report, source, carries=carries)
+        return report, verdict, source is not None
 
 
 def _is_proof(path: Path) -> bool:

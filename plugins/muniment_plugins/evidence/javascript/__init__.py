@@ -1,7 +1,8 @@
 """The verifier of bundles in JavaScript: `verify_evidence.mjs`, one file without dependencies.
 
-Rule: a page that carries its evidence has the same program, without comments, indentation
-and the part for Node, and with `page_check.mjs`, which shows what it finds.
+Rule: a page that carries its evidence has the same program but for the part for Node, and
+`page_check.mjs`, which shows what it finds: made shorter by esbuild into
+`page_program.mjs`, whose first line names the SHA-256 of what it was made of.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from functools import cache
 from importlib.resources import files
 
-__all__ = ["in_page", "program"]
+__all__ = ["in_page", "page_source", "program"]
 
 _FOR_NODE = "// -- for Node "
 
@@ -17,16 +18,19 @@ _FOR_NODE = "// -- for Node "
 @cache
 def program() -> str:
     """Return the program."""
-    return files(__name__).joinpath("verify_evidence.mjs").read_text("utf-8")
+    return _text("verify_evidence.mjs")
 
 
 @cache
 def in_page() -> str:
     """Return the program as a page has it."""
-    own = files(__name__).joinpath("page_check.mjs").read_text("utf-8")
-    whole = program().partition(_FOR_NODE)[0] + own
-    lines = (one.strip() for one in whole.splitlines())
-    kept = (
-        one for one in lines if one and not one.startswith(("//", "/*", "* ", "*/"))
-    )
-    return "\n".join(kept) + "\n"
+    return _text("page_program.mjs")
+
+
+def page_source() -> str:
+    """Return what `in_page` is made of."""
+    return program().partition(_FOR_NODE)[0] + _text("page_check.mjs")
+
+
+def _text(name: str) -> str:
+    return files(__name__).joinpath(name).read_text("utf-8")

@@ -37,7 +37,7 @@ MOST = 64 << 20
 """How many bytes the bundle may have that a page carries, as a zip file."""
 _OPEN, _CLOSE = '<script type="application/zip" id="evidence">', "</script>\n"
 _CARRIED = re.compile(f"{re.escape(_OPEN)}([A-Za-z0-9+/=]*){re.escape(_CLOSE)}")
-_MAIN = re.compile(r"(<body [^\n]*>\n)(<main>.*</main>\n)", re.DOTALL)
+_MAIN = re.compile(r"(<body [^\n]*>\n)(<main>.*?</main>\n)", re.DOTALL)
 _ASIDE = (
     '<aside id="check" aria-label="Verification">\n'
     "<p>This page carries its evidence. The program in it has compared them:</p>\n"

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import base64
 import json
+import subprocess
+import sys
 import zipfile
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from shutil import which
 from typing import TYPE_CHECKING
 
 import pytest
@@ -23,12 +26,14 @@ from muniment_plugins.evidence import (
     verified_record,
     write_carrying,
 )
+from muniment_plugins.evidence.javascript import in_page
 from muniment_plugins.evidence.report import carried
 from spoiled_bundles import read
 
 if TYPE_CHECKING:
     from browser import Browser
 
+TOOL = (sys.executable, str(Path(__file__).parents[4] / "tools/page_program.py"))
 _BLOCK = '<script type="application/zip" id="evidence">'
 
 
@@ -106,6 +111,25 @@ def test_frame_script_and_style_are_small(page: Carrying, bundles: Bundles) -> N
     before, data, after = _evidence(page.text)
     assert len((before + after).encode()) - len(report) < 60_000
     assert len(page.text) - len(before + after) < len(data)  # it is deflated
+
+
+def test_its_program_is_made_of_the_verifier() -> None:
+    """The first line names what it was made of; it ends no element of the page."""
+    done = subprocess.run([*TOOL, "--check"], capture_output=True, check=False)
+    assert done.returncode == 0, "make page-program"
+    assert "</script" not in in_page().lower()
+    assert "<!--" not in in_page()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(which("npm") is None, reason="npm")
+def test_its_program_is_made_again() -> None:
+    """The same bytes."""
+    line = [*TOOL, "--print"]
+    done = subprocess.run(line, capture_output=True, check=False, text=True)
+    if "CalledProcessError" in done.stderr:
+        pytest.skip("a registry of npm packages")
+    assert done.stdout == in_page()
 
 
 @pytest.mark.parametrize("name", LIES)
