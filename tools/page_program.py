@@ -50,7 +50,7 @@ def made() -> str:
         install = ["npm", "install", "--silent", "--no-audit", "--no-fund", wanted]
         subprocess.run(install, cwd=folder, check=True, capture_output=True)  # noqa: S603 - fixed words
         program = Path(folder) / "node_modules" / ".bin" / "esbuild"
-        line = [program, "--loader=js", *_OPTIONS]
+        line = [str(program), "--loader=js", *_OPTIONS]
         told = page_source().encode()
         done = subprocess.run(line, input=told, check=True, capture_output=True)  # noqa: S603 - the program just fetched
     return first_line() + done.stdout.decode()
