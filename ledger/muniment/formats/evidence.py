@@ -57,6 +57,7 @@ __all__ = [
     "OF_CLOSED",
     "POLICY",
     "PROOFS",
+    "RELATED",
     "REPORT",
     "RUN",
     "SELF_PROVING",
@@ -88,6 +89,8 @@ CLOSED = "bundle.closed"
 
 MANIFEST = "MANIFEST"
 EVENTS = "events.intoto.jsonl"
+RELATED = "related.intoto.jsonl"
+"""Events of other runs: those that this one called, and that from which it was forked."""
 SERIES = "series.intoto.jsonl"
 """Events of other runs: those that share a series with this one."""
 WITHHELD = "withheld.jsonl"
@@ -126,6 +129,7 @@ TOLD_OF_RUNS = LIFE | {"verdict.reached"}
 
 _ALL = SELF_PROVING | {
     EVENTS,
+    RELATED,
     SERIES,
     WITHHELD,
     LEDGER_PUB,

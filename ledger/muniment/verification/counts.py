@@ -36,6 +36,11 @@ class Count:
         """How many could not be compared."""
         return max(self.total - self.compared - self.unchecked, 0)
 
+    def with_unchecked(self, number: int) -> Count:
+        """Return the count with as many more that were left out."""
+        more = self.total + number, self.unchecked + number
+        return Count(self.what, self.compared, *more, self.erased)
+
     def __str__(self) -> str:
         """``blobs 5 of 5 (1 erased)``."""
         gone = f" ({self.erased} erased)" if self.erased else ""

@@ -199,6 +199,8 @@ class Report:
     """How many blobs are gone because an event erased them."""
     open_runs: tuple[str, ...] = ()
     """Runs without a result: open, paused or interrupted; in the order of their starts."""
+    incomplete: tuple[str, ...] = ()
+    """What an evidence bundle should hold of other runs, and lacks: ``child run 01JE7…``."""
     anchored: str = ""
     fast: bool = False
     seconds: float = 0.0
@@ -212,6 +214,7 @@ class Report:
             f"authenticity: {self.authenticity}",
             f"completeness: {self.completeness}; {self.anchored}",
         ]
+        lines += [f"incomplete: it lacks {one}" for one in self.incomplete]
         if self.erased:
             lines.append(f"erased: {self.erased} blobs, by events that say so")
         if compared := self.compared_said:

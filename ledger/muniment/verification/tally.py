@@ -14,9 +14,6 @@ from __future__ import annotations
 from muniment.verification.counts import Count
 from muniment.verification.event_pass import EventPass
 from muniment.verification.memory import Memory
-from muniment.verification.runs.descent import Descent
-from muniment.verification.runs.fork_facts import FactTally
-from muniment.verification.runs.forks import Forks
 
 __all__ = ["tally"]
 
@@ -52,17 +49,5 @@ def tally(
         Count("run ends", runs.compared, runs.ends, uncounted),
         Count("places in series", events.series.compared, events.series.total),
         Count("decisions", events.decisions.compared, events.decisions.total),
-        _across("answers of forks", events.across.forks),
-        _facts(events.across.forks.facts),
-        _across("calls and children", events.across.descent),
+        *events.across.counts,
     )
-
-
-def _facts(found: FactTally) -> Count:
-    total = found.repeated + found.own
-    return Count("facts of forks", found.repeated, total, found.own, found.erased)
-
-
-def _across(name: str, found: Forks | Descent) -> Count:
-    total = found.total + found.unchecked
-    return Count(name, found.compared, total, found.unchecked, found.erased)

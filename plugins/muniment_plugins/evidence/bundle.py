@@ -9,13 +9,14 @@ Rules:
   or erased from it.
 - What was written is verified, as its receiver will, before it gets its name.
 - *raw* needs no key: nothing is appended, and there is neither closing event nor view,
-  nor anything of other runs, since nothing would say that these are all.
+  nor anything of series, since nothing would say that these are all.
+- The runs upon which the run rests are in it, unless it is redacted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,7 @@ from muniment_plugins.evidence.files import (
 )
 from muniment_plugins.evidence.progress import Advance, Passes
 from muniment_plugins.evidence.raw_record import check_written, raw_files, root_of
+from muniment_plugins.evidence.related import with_related
 from muniment_plugins.evidence.selection import Selected
 
 if TYPE_CHECKING:
@@ -48,6 +50,9 @@ class Written:
     """``sha256:<hex>`` of MANIFEST: the digest of the whole bundle."""
     files: int
     events: int
+    """How many events it shows of the run, and about it."""
+    related: tuple[str, ...]
+    """The runs upon which the run rests, and which are in the bundle."""
     closed_by: int | None
     """The number of the closing event; None in a raw bundle."""
     shown: Mapping[str, int]
@@ -94,8 +99,12 @@ def write_bundle(
         )
     disclosure = None if disclose is None else Disclosure(disclose)
     selected = Selected.of(ledger, ledger.run_id(run), disclosure)
-    passes = Passes(progress, selected.count, packed=path.suffix == ".zip")
-    selected = replace(selected, on_read=passes.read)
+    if disclosure is None:
+        selected = with_related(selected)
+    related = selected.related
+    number = selected.count + (0 if related is None else related.count)
+    passes = Passes(progress, number, packed=path.suffix == ".zip")
+    selected = selected.followed(passes.read)
     if raw:
         files, closed_by = raw_files(selected), None
     else:
@@ -109,6 +118,7 @@ def write_bundle(
         f"sha256:{digest_of(files[MANIFEST]).hex()}",
         len(files),
         selected.count,
+        () if related is None else tuple(related.ends),
         closed_by,
         {} if disclosure is None else dict(disclosure.shown),
         {} if disclosure is None else dict(disclosure.withheld),

@@ -7,9 +7,10 @@ Rules:
 
 - It is verified before anything is read, as `muniment verify` does it. That its root is
   the right one is for others to say.
-- It answers what it holds: the record of one run, and the starts, ends and verdicts of
-  the runs in its series. Contents of these, and everything else of the ledger, are not
-  in it; asking for a blob that is not is `NotInBundle`.
+- It is of one run, and answers what it holds: the record of that run and of those upon which
+  it rests, and the starts, ends and verdicts of the runs in its series. Contents of these, and
+  everything else of the ledger, are not in it; asking for a blob that is not is
+  `NotInBundle`.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from muniment.formats.evidence import (
     CLOSING,
     EVENTS,
     NOTHING,
+    RELATED,
     SERIES,
     WITHHELD,
     Withheld,
@@ -197,7 +199,8 @@ def open_bundle(path: Path, plugins: Plugins | None = None) -> Generator[BundleR
     with opened(path) as members:
         publics: dict[str, PublicKey] = {}
         own = [*_events(members, EVENTS, publics)]
-        others = _events(members, SERIES, publics) if SERIES in members.sizes else ()
+        beside = [name for name in (RELATED, SERIES) if name in members.sizes]
+        others = [one for name in beside for one in _events(members, name, publics)]
         yield BundleReader(
             path,
             str(report.ledger),

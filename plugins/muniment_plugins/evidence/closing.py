@@ -198,8 +198,9 @@ def _closed_by(
         return None  # it is another's, or nobody's: whatever says it closes a bundle
     last = max(selected.last_with_keys(event.seq), series.last)
     over = ledger.first_checkpoint_over(last)
+    others = partial(selected.others, series.events)
     tree = tree_files(
-        ledger, lambda: chain(events(), series.events), selected.withheld, over
+        ledger, lambda: chain(events(), others()), selected.withheld, over
     )
     return Closed({**files, **tree, **_closing(ledger, event, over, note, log)}, event)
 

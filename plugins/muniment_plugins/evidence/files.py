@@ -30,6 +30,7 @@ from muniment.formats.evidence import (
     MANIFEST,
     POLICY,
     PROOFS,
+    RELATED,
     RUN,
     SERIES,
     TRUSTED_ROOT,
@@ -105,7 +106,7 @@ def listed_files(
     Args:
         selected: the record of the run.
         events: gives its events, with those about keys.
-        others: the events of other runs in its series.
+        others: the events of other runs in its series that are no related runs.
         keys: the raw key whose signature other tools are to check, and the key of
             the checkpoints.
         more: files of this bundle alone.
@@ -122,12 +123,16 @@ def listed_files(
     }
     files: dict[str, Source] = {one: _fixed(data) for one, data in fixed.items()}
     files[EVENTS] = lambda: map(_envelope_line, events())
+    blobs = selected.blobs
+    if (related := selected.related) is not None:
+        files[RELATED] = lambda: map(_envelope_line, related.events())
+        blobs = dict(sorted((blobs | related.blobs).items()))
     if others:
         files[SERIES] = lambda: map(_envelope_line, others)
     if selected.withheld.events or selected.withheld.blobs:
         files[WITHHELD] = lambda: withheld_lines(selected.withheld)
     digests = {one: digest_of(source) for one, source in files.items()}
-    for tag, ref in selected.blobs.items():
+    for tag, ref in blobs.items():
         files[blob_name(tag)] = _blob(ledger, ref)
         digests[blob_name(tag)] = bytes.fromhex(tag.removeprefix("sha256:"))
     lines = [manifest_line(one, digests[one]) for one in sorted(digests)]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import tempfile
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from muniment.errors import WrongError
 from muniment_plugins.evidence.containers import write_files
 from muniment_plugins.evidence.files import Files, listed_files, own_line, tree_files
 from muniment_plugins.evidence.progress import Passes
+from muniment_plugins.evidence.related import with_related
 from muniment_plugins.evidence.selection import Selected, size_of
 
 if TYPE_CHECKING:
@@ -35,9 +37,10 @@ def verified_record(ledger: Ledger, run: str) -> Report:
 
     """
     root = root_of(ledger)
+    selected = with_related(Selected.of(ledger, run))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "raw"
-        write_files(raw_files(Selected.of(ledger, run)), path, lambda _: None)
+        write_files(raw_files(selected), path, lambda _: None)
         return check_written(path, root, ledger)
 
 
@@ -52,7 +55,10 @@ def raw_files(selected: Selected) -> Files:
     note, log = own_line(ledger.first_checkpoint_over(selected.last), ledger)
     events = partial(selected.with_keys, size_of(note))
     files = listed_files(selected, events, (), (selected.signer, log), {})
-    return {**files, **tree_files(ledger, events, selected.withheld, note)}
+    tree = tree_files(
+        ledger, lambda: chain(events(), selected.others()), selected.withheld, note
+    )
+    return {**files, **tree}
 
 
 def check_written(

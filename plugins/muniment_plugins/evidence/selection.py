@@ -5,13 +5,14 @@ Rules:
 - All events of the run; the answers to its questions; the erasures that name one of its
   blobs; and the events about keys that come before the tree head that covers the rest.
 - Blobs of all these events, unless they were erased.
+- The same of related runs: `muniment_plugins.evidence.related` says which these are.
 - A run may have any number of events: they are read anew each time, and never held.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import merge
 from typing import TYPE_CHECKING
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from muniment.formats.statement import Event
     from muniment.ledger import Ledger
 
-__all__ = ["KEY_EVENTS", "Selected", "size_of"]
+__all__ = ["KEY_EVENTS", "RelatedRuns", "Selected", "size_of"]
 
 KEY_EVENTS = ("ledger.opened", "key.enrolled", "key.revoked", "key.rotated")
 """The types of the events about keys."""
@@ -58,14 +59,22 @@ class Selected:
     withheld: Withheld = NOTHING
     disclosure: Disclosure | None = None
     """Which payloads are shown; None in a bundle that is not redacted."""
+    related: RelatedRuns | None = None
+    """The runs upon which this one rests; None if there are none, or none is shown."""
     on_read: Callable[[], None] | None = None
     """Is called for each event of the run that is read again."""
 
     @classmethod
     def of(
-        cls, ledger: Ledger, run: str, disclosure: Disclosure | None = None
+        cls,
+        ledger: Ledger,
+        run: str,
+        disclosure: Disclosure | None = None,
+        before: int | None = None,
     ) -> Selected:
         """Gather the record of *run*, or what the *disclosure* shows of it.
+
+        Of its own events, only those *before* one are taken, if that is given.
 
         Raises:
             CannotTellError: a blob is gone, and no event erased it.
@@ -79,7 +88,7 @@ class Selected:
         series: set[str] = set()
         about: dict[int, Event] = {}
         end, signer = 0, b""
-        for one in ledger.events(run=run):
+        for one in ledger.events(run=run, to_seq=before):
             end, signer = one.seq + 1, one.key
             if not parts.take(one):
                 continue
@@ -109,8 +118,9 @@ class Selected:
 
     @property
     def last(self) -> int:
-        """The number of the last of these events."""
-        return max([self.end - 1, *(one.seq for one in self.about)])
+        """The number of the last of these events, and of those of related runs."""
+        others = -1 if self.related is None else self.related.last
+        return max([self.end - 1, others, *(one.seq for one in self.about)])
 
     def events(self) -> Iterator[Event]:
         """Yield these events in the order of the log; there may be many."""
@@ -122,16 +132,91 @@ class Selected:
                 self.on_read()
             yield one
 
+    def followed(self, on_read: Callable[[], None]) -> Selected:
+        """Return the same, with *on_read* told of each event that is read again."""
+        related = self.related
+        if related is not None:
+            parts = [replace(part, on_read=on_read) for part in related.parts]
+            related = replace(related, parts=tuple(parts))
+        return replace(self, on_read=on_read, related=related)
+
     def with_keys(self, before: int | None = None) -> Iterator[Event]:
         """Yield the events with those about keys, as far as they come *before*."""
         keys = self.ledger.events(type=",".join(KEY_EVENTS), to_seq=before)
         return merge(keys, self.events(), key=_seq)
+
+    def others(self, series: Iterable[Event] = ()) -> Iterator[Event]:
+        """Yield the events of related runs, then those of other runs in its *series*."""
+        yield from () if self.related is None else self.related.events()
+        yield from series
 
     def last_with_keys(self, before: int) -> int:
         """Return the number of the last event that `with_keys` yields."""
         types = ",".join(KEY_EVENTS)
         keys = self.ledger.events(type=types, to_seq=before, order="desc", limit=1)
         return max([self.last, *(one.seq for one in keys)])
+
+
+@dataclass(frozen=True, slots=True)
+class RelatedRuns:
+    """The runs upon which another one rests."""
+
+    parts: tuple[Selected, ...]
+    """Each of them, whole, or up to an event."""
+    known: frozenset[int]
+    """The answers and erasures that the run itself shows."""
+    about: frozenset[int]
+    """Those of these runs."""
+    ends: Mapping[str, int]
+    """Run → one more than the number of its last event here."""
+
+    @classmethod
+    def of(cls, selected: Selected, runs: Mapping[str, int | None]) -> RelatedRuns:
+        """Gather the *runs* upon which the one that was *selected* rests.
+
+        Args:
+            selected: the record of a run.
+            runs: run → before which event it ends here; None if it is here whole.
+
+        Raises:
+            CannotTellError: a blob of one is gone, and no event erased it.
+
+        """
+        ledger = selected.ledger
+        parts = [Selected.of(ledger, run, before=runs[run]) for run in sorted(runs)]
+        return cls(
+            tuple(parts),
+            frozenset(one.seq for one in selected.about),
+            frozenset(one.seq for part in parts for one in part.about),
+            {part.run: part.end for part in parts},
+        )
+
+    @property
+    def blobs(self) -> dict[str, BlobRef]:
+        """Commitment → reference, of the blobs that were not erased."""
+        return {tag: ref for part in self.parts for tag, ref in part.blobs.items()}
+
+    @property
+    def last(self) -> int:
+        """The number of the last event; -1 if there is none."""
+        return max((part.last for part in self.parts), default=-1)
+
+    @property
+    def count(self) -> int:
+        """About how many events these are: one may be about several runs."""
+        return sum(part.count for part in self.parts)
+
+    def events(self) -> Iterator[Event]:
+        """Yield the events in the order of the log; there may be many."""
+        last = -1
+        for one in merge(*(part.events() for part in self.parts), key=_seq):
+            if one.seq != last and one.seq not in self.known:
+                last = one.seq
+                yield one
+
+    def holds(self, event: Event) -> bool:
+        """Tell whether the *event* of some run is among these."""
+        return event.seq in self.about or event.seq < self.ends.get(event.run or "", 0)
 
 
 def _seq(event: Event) -> int:

@@ -38,12 +38,13 @@ class SeriesOfRun:
     stated: tuple[StatedSeries, ...]
     """Each series, in the order of the keys."""
     events: tuple[Event, ...]
-    """In the order of the log; none of the run itself."""
+    """In the order of the log; none of the run itself, nor of those related to it."""
 
     @classmethod
     def of(cls, selected: Selected, before: int | None = None) -> SeriesOfRun:
         """Gather the series of the run that was *selected*, as far as *before*."""
         ledger, known = selected.ledger, {one.seq for one in selected.about}
+        related = selected.related
         stated: list[StatedSeries] = []
         found: dict[int, Event] = {}
         for key in sorted(selected.series):
@@ -60,7 +61,9 @@ class SeriesOfRun:
         others = (
             one
             for seq, one in sorted(found.items())
-            if seq not in known and one.type not in KEY_EVENTS
+            if seq not in known
+            and one.type not in KEY_EVENTS
+            and not (related and related.holds(one))
         )
         return cls(tuple(stated), tuple(others))
 

@@ -106,6 +106,7 @@ def _say(written: Written, *, redacted: bool, as_json: bool) -> None:
                 "files": written.files,
                 "manifest": written.manifest,
                 "output": written.path,
+                "related": [*written.related],
                 "root": written.root,
                 "run": written.run,
                 "shown": dict(written.shown),
@@ -127,6 +128,7 @@ def _say(written: Written, *, redacted: bool, as_json: bool) -> None:
             ("bundle", str(written.path)),
             ("run", written.run),
             ("holds", f"{count(written.events, 'event')} in {written.files} files"),
+            *([("rests on", _runs(written))] if written.related else []),
             ("MANIFEST", written.manifest),
             ("closing event", closing),
             *(parts if redacted else []),
@@ -136,6 +138,11 @@ def _say(written: Written, *, redacted: bool, as_json: bool) -> None:
         "\nIts receivers need the fingerprint of the root from you, by another way:",
         f"muniment verify {quoted(str(written.path))} --key {written.root}",
     )
+
+
+def _runs(written: Written) -> str:
+    """Say how many runs are in the bundle beside its own."""
+    return f"{count(len(written.related), 'other run')}, which it holds, too"
 
 
 def _listed(types: Mapping[str, int]) -> str:

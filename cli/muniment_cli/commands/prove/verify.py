@@ -249,6 +249,7 @@ def _show(report: Report) -> None:
             ("integrity", _verdict(report.integrity_said, _work(report))),
             ("authenticity", _verdict(report.authenticity, "")),
             ("completeness", _verdict(report.completeness, report.anchored)),
+            *(("incomplete", f"it lacks {one}") for one in report.incomplete),
             *([("compared", said)] if (said := report.compared_said) else []),
             *([("erased", _erased(report))] if report.erased else []),
             *(("unfinished run", run) for run in report.open_runs),

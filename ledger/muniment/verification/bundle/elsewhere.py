@@ -1,24 +1,32 @@
-"""What the events of a bundle say of other runs, which are not in it.
+"""What the events of a bundle say of runs that are not in it.
 
+    incomplete: it lacks child run 01JE7…
     note: 21 answers of forks name runs that are not in this bundle, and were not compared:
           the ledger, or its other bundles, have them
 
-Rule: it is counted, and compared with nothing. The verifier of a ledger compares it:
-`muniment.verification.runs.across_runs`.
+Rules:
+
+- It is counted, and compared with nothing. What names runs that are here is compared:
+  `muniment.verification.bundle.comparison`.
+- A bundle should hold each run that its run called, and that from which it was forked: it
+  lacks those that are named and not here. A call without a result names none: whether it
+  began a run is then said by nobody.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any, cast
 
 from muniment.formats.answers import CLOCK, FROM_RECORDS
 from muniment.formats.lifecycle import LIFE, STARTED
 from muniment.verification.counts import Count
-from muniment.verification.runs.descent import CALLED, is_performed
+from muniment.verification.runs.descent import ASKED, CALLED, is_performed
 
 __all__ = ["Elsewhere"]
 
 _NAME = {"facts of forks": "may repeat those of runs"}
+_CALL = ASKED.partition(".")[0] + "."
 
 
 class Elsewhere:
@@ -26,27 +34,81 @@ class Elsewhere:
 
     def __init__(self) -> None:
         self._answers = self._facts = self._calls = 0
-        self._forked = False
-        self._asked: set[tuple[str, int]] = set()
+        self._forked: set[str] = set()
+        self._asked: set[tuple[str, str, int]] = set()
+        self._going: dict[tuple[str, str, int], None] = {}
+        """Calls that were made, and have no result."""
+        self._began: Counter[str] = Counter()
+        """How many children of a run are here that no result names."""
+        self._lacks: dict[str, None] = {}
+
+    @property
+    def named(self) -> bool:
+        """Whether any event names another run, or may have begun one."""
+        return bool(self._answers or self._calls or self._going)
 
     def take(self, kind: str, data: dict[str, Any], chain: dict[str, Any]) -> None:
-        """Count the event, if it names another run, or may repeat a fact of one."""
-        by = data.get("answered_by")
-        told = cast("dict[str, Any]", by) if isinstance(by, dict) else {}
-        self._answers += told.get("who") in FROM_RECORDS
-        self._answers += kind == STARTED and "fork" in data
-        self._calls += kind == STARTED and "parent" in data
-        self._calls += kind == CALLED and is_performed(data)
-        if kind == STARTED:
-            self._forked = "fork" in data
-        elif self._forked and "run" in chain and kind not in LIFE:
-            self._facts += self._is_fact(kind, (chain["scope"], chain["ordinal"]))
+        """Count the event of the one run that is here."""
+        run = str(chain.get("run", ""))
+        self.take_fork(run, kind, data, chain)
+        self.take_call(kind, data)
+        self.follow(run, kind, data, chain)
 
-    def _is_fact(self, kind: str, place: tuple[str, int]) -> bool:
-        """Tell whether the event is no reading of the clock, and of no effect."""
-        if kind.endswith(".requested"):
-            self._asked.add(place)
-        return kind != CLOCK and place not in self._asked
+    def leave(self, fork: str) -> None:
+        """Notice a *fork* whose origin is not here, before its start is counted."""
+        self._forked.add(fork)
+
+    def leaves(self, run: str) -> bool:
+        """Tell whether *run* is a fork whose origin is not here."""
+        return run in self._forked
+
+    def take_fork(
+        self, run: str, kind: str, data: dict[str, Any], chain: dict[str, Any]
+    ) -> None:
+        """Count the event if an origin that is not here answers it, or may repeat it."""
+        self._answers += _who(data) in FROM_RECORDS
+        if kind == STARTED and "fork" in data:
+            self._answers += 1
+            self.leave(run)
+            self._lacks[f"origin {_named(data['fork']):.60}"] = None
+        elif run in self._forked and "run" in chain and kind not in LIFE:
+            place = (run, chain["scope"], chain["ordinal"])
+            if kind.endswith(".requested"):
+                self._asked.add(place)
+            self._facts += kind != CLOCK and place not in self._asked
+
+    def take_call(self, kind: str, data: dict[str, Any]) -> None:
+        """Count the event if it names a caller or a child that is not here."""
+        self._calls += kind == STARTED and "parent" in data
+        if kind == CALLED and is_performed(data):
+            self._calls += 1
+            self._lacks[f"child run {_named(data.get('about')):.60}"] = None
+
+    def follow(
+        self, run: str, kind: str, data: dict[str, Any], chain: dict[str, Any]
+    ) -> None:
+        """Notice which calls of a run that is here whole have a result."""
+        if kind.startswith(_CALL) and "run" in chain:
+            place = (run, chain["scope"], chain["ordinal"])
+            if kind == ASKED:
+                self._going[place] = None
+            elif kind == CALLED or not is_performed(data):
+                self._going.pop(place, None)
+
+    def begin(self, parent: str, *, named: bool) -> None:
+        """Notice that a child of *parent* is here, and whether a result has *named* it."""
+        self._began[parent] += 1 if not named else 0
+
+    @property
+    def lacks(self) -> tuple[str, ...]:
+        """What the bundle should hold of other runs, and does not."""
+        left = Counter(run for run, _, _ in self._going) - self._began
+        told = (
+            f"what {number} {'call' if number == 1 else 'calls'} of run {run} without "
+            "a result began, if anything"
+            for run, number in left.items()
+        )
+        return *self._lacks, *told
 
     @property
     def counts(self) -> tuple[Count, ...]:
@@ -70,3 +132,13 @@ class Elsewhere:
             for one in self.counts
             if one.total
         ]
+
+
+def _named(told: object) -> str:
+    known = isinstance(told, dict)
+    return str(cast("dict[str, Any]", told).get("run") if known else told)
+
+
+def _who(data: dict[str, Any]) -> object:
+    by = data.get("answered_by")
+    return cast("dict[str, Any]", by).get("who") if isinstance(by, dict) else None

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -39,6 +39,7 @@ from muniment.keys.keyring import Keyring
 from muniment.verification.bundle.blobs import BundleBlobs
 from muniment.verification.bundle.elsewhere import Elsewhere
 from muniment.verification.bundle.members import Members
+from muniment.verification.bundle.named_runs import NamedRuns
 from muniment.verification.bundle.report_page import BundlePage
 from muniment.verification.bundle.withheld_events import WithheldEvents
 from muniment.verification.page.comparison import BundleEnd
@@ -51,14 +52,14 @@ from muniment.verification.statements.blob_references import SALT, blob_tag
 from muniment.verification.statements.kernel_data import described, fault
 from muniment.verification.statements.rows import Row
 
-__all__ = ["BundleRecord", "BundledEvent"]
+__all__ = ["ERASED", "LONGEST_LINE", "UNREAD", "BundleRecord", "BundledEvent"]
 
 LONGEST_LINE = 100_000
 """An envelope around the largest payload has fewer bytes."""
 _TICK = 256
 UNREAD = 1_000
 """Lines that are no envelopes, after which the rest is not read."""
-_ERASED = "blob.erased"
+ERASED = "blob.erased"
 _ASK = "ask its sender for the bundle as `muniment bundle` wrote it"
 
 
@@ -116,6 +117,7 @@ class BundleRecord:
         self.withheld = self._withheld.all
         self.blobs = BundleBlobs(members, findings, self.withheld.blobs)
         self.elsewhere = Elsewhere()
+        self.named = NamedRuns()
         self.ledger = ""
         self.run = ""
         self.lines = 0
@@ -139,8 +141,8 @@ class BundleRecord:
 
     @property
     def notes(self) -> list[str]:
-        """What the reader has to know of what is not here."""
-        return self._withheld.notes + self.elsewhere.notes
+        """What the reader has to know of what is withheld."""
+        return self._withheld.notes
 
     @property
     def last(self) -> BundledEvent | None:
@@ -184,7 +186,7 @@ class BundleRecord:
         judged = self.read_event(envelope, place)
         if judged is not None and self._record is not None:
             self._take(judged, envelope)
-            with self._shaped(judged, place):
+            with self.shaped(judged, place):
                 self._compare_chain(judged, before, place)
         return judged
 
@@ -221,7 +223,7 @@ class BundleRecord:
             what = f"{judged.kind} belongs neither to the run nor to its keys"
             self._add("inserted", "bundle/stranger", what, place, judged.seq)
         self._take(judged, envelope)
-        with self._shaped(judged, place):
+        with self.shaped(judged, place):
             self._compare(judged, before, place)
             self.show(judged)
         return judged
@@ -230,7 +232,8 @@ class BundleRecord:
         """Let the report compare what it cites of *event*."""
         if self.page is not None:
             leaf, signer = event.leaf, event.signer.keyid
-            self.page.take(event.statement, leaf, signer, self.ledger)
+            with suppress(*MALFORMED):  # the event itself is a finding
+                self.page.take(event.statement, leaf, signer, self.ledger)
 
     def compare_page(self, tree: Checkpoint, shown: frozenset[str]) -> None:
         """Report what differs on the page; of the series *shown* every event is here."""
@@ -303,7 +306,7 @@ class BundleRecord:
             if one.kind == GIVEN:
                 about = one.statement["subject"]
                 return any(item["digest"]["sha256"] in self._asked for item in about)
-            if one.kind == _ERASED:
+            if one.kind == ERASED:
                 listed = one.statement["predicate"]["data"]["blobs"]
                 return any(blob_tag(tag) in self.blobs.known for tag in listed)
         except MALFORMED:
@@ -326,7 +329,7 @@ class BundleRecord:
         self._record.add(row)
 
     @contextmanager
-    def _shaped(self, one: BundledEvent, place: str) -> Generator[None]:
+    def shaped(self, one: BundledEvent, place: str) -> Generator[None]:
         """Report an event that is too odd to be compared to its end."""
         try:
             yield
@@ -339,14 +342,20 @@ class BundleRecord:
     ) -> None:
         self._compare_chain(one, before, place)
         predicate = one.statement["predicate"]
+        self.elsewhere.take(one.kind, predicate["data"], predicate["muniment"])
+        self.compare_content(one, place)
+
+    def compare_content(self, one: BundledEvent, place: str) -> None:
+        """Compare data and blobs of an event, whichever run it is of."""
+        predicate = one.statement["predicate"]
         chain, data = predicate["muniment"], predicate["data"]
         version = 1 if self.keyring is None else self.keyring.event_format
         if chain["version"] == 1 and one.kind in described(version):
             for rule, what in self._wrong_data(one.kind, data, one.statement):
                 self._add("edited", rule, what, place, one.seq)
-        self.elsewhere.take(one.kind, data, chain)
+        self.named.take(one.run, one.kind, data)
         self.blobs.refer(one.seq, data, one.statement["subject"])
-        if one.kind == _ERASED:
+        if one.kind == ERASED:
             self.blobs.erase(one.seq, data["blobs"])
 
     def _compare_chain(

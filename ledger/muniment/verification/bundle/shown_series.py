@@ -7,7 +7,8 @@ Rules:
 
 - The series of a run are those of its start, and of the claims that it states. The
   closing event counts each of them, and no other.
-- Of a *shown* series every event is here, in this file or among those of the run: by its
+- Of a *shown* series every event is here, in this file, among those of the run, or among
+  those of related runs: by its
   number and the hash that it names no one is missing, repeated, moved, or from elsewhere.
   The last has the number that the closing event states.
 - Of each run in a shown series the start is here. Ends and verdicts are those that the
@@ -49,6 +50,7 @@ from muniment.verification.bundle.record import (
     BundledEvent,
     BundleRecord,
 )
+from muniment.verification.bundle.related_lines import RelatedLines
 from muniment.verification.report import Findings
 from muniment.verification.runs.run_record import KEY_TYPES, RunRecord
 from muniment.verification.series import SeriesCheck
@@ -68,10 +70,15 @@ class ShownSeries:
     """Reads the events of other runs, and compares the series of the run."""
 
     def __init__(
-        self, members: Members, record: BundleRecord, findings: Findings
+        self,
+        members: Members,
+        record: BundleRecord,
+        related: RelatedLines,
+        findings: Findings,
     ) -> None:
         self._members = members
         self._record = record
+        self._related = related
         self._findings = findings
         self._rows: list[Row] = []
         self.events: list[BundledEvent | None] = []
@@ -184,8 +191,9 @@ class ShownSeries:
                 self._add(one.kind, one.rule, one.message, places[one.seq], one.seq)
 
     def _compare_neighbours(self) -> None:
-        """Require that neighbours of which one is in the file follow each other."""
+        """Require that neighbours of which one is of another run follow each other."""
         numbers = {row[0] for row in self._rows}
+        numbers |= {one.seq for one, _ in self._related.placed()}
         for (before, _), (one, place) in pairwise(self._placed()):
             if before.seq == one.seq:
                 what = f"event {one.seq} is here twice"
@@ -239,8 +247,9 @@ class ShownSeries:
         members = {event.seq for here in shown for event, _, _ in here}
         runs = {event.run for here in shown for event, _, _ in here if event.run}
         started = {self._record.run}
-        for event, place in self._own():
+        for event, _ in [*self._related.placed(), *self._own()]:
             started |= {str(event.run)} if event.kind == STARTED else set()
+        for event, place in self._own():
             told = event.kind in TOLD_OF_RUNS and event.run in runs
             elsewhere = event.run == self._record.run or event.kind in KEY_TYPES
             if elsewhere or not (told or event.seq in members):
@@ -268,7 +277,8 @@ class ShownSeries:
         """Return all events of the bundle, in the order of the log."""
         lines = enumerate(self._record.events, 1)
         of_run = [(one, f"{EVENTS}:{number}") for number, one in lines if one]
-        return sorted([*of_run, *self._own()], key=lambda placed: placed[0].seq)
+        all_of_them = [*of_run, *self._related.placed(), *self._own()]
+        return sorted(all_of_them, key=lambda placed: placed[0].seq)
 
     def _add(
         self, kind: str, rule: str, message: str, place: str, seq: int | None = None

@@ -6,19 +6,14 @@
 
 Rules:
 
-- It needs the bundle and nothing else: no ledger, no plugin, no network. It writes
-  nothing, and remembers nothing.
-- Every file is compared: with the signed tree, with MANIFEST, or with what it must be.
-  MANIFEST itself is compared with the closing event. A file that is missing, or that no
-  bundle has, is wrong by its name.
+- It needs the bundle alone: no ledger, no plugin, no network. It remembers nothing.
+- Every file is compared: with the signed tree, with MANIFEST, or with what it must be;
+  MANIFEST with the closing event. A file that is missing, or strange, is wrong by its name.
 - Rows are judged by the same modules as those of a ledger. The keys count if a pinned or
   given root signed the genesis that the bundle begins with.
-- *Completeness* is that of the run: *checked* if its end states root and counts of all
-  events before it. Nothing is said about events that follow the last one here, and of
-  other runs only how many share a series with this one, and what became of them. What the
-  run says of its origin, its parent and its children is counted as unchecked.
-- Pinned keys, anchors and remembered states of the same ledger are compared where they
-  are of a size that the bundle has a tree head for.
+- *Completeness* is *checked* if the run's end states root and counts of all events before it,
+  and the runs upon which it rests are here. Nothing is said of events after the last one.
+- Pinned keys, anchors and remembered states are compared where a tree head has their size.
 """
 
 from __future__ import annotations
@@ -45,7 +40,6 @@ from muniment.formats.evidence import (
     POLICY,
     PROOFS,
     SELF_PROVING,
-    SERIES,
     TRUSTED_ROOT,
     WithheldEvent,
     parse_manifest_line,
@@ -63,7 +57,7 @@ from muniment.verification.bundle.closing import (
 from muniment.verification.bundle.members import Members, opened
 from muniment.verification.bundle.record import BundledEvent, BundleRecord
 from muniment.verification.bundle.remembered import compare_memory
-from muniment.verification.bundle.shown_series import ShownSeries
+from muniment.verification.bundle.runs_beside import RunsBeside
 from muniment.verification.bundle.tally import covered, tally
 from muniment.verification.counts import Count
 from muniment.verification.memory import GivenKey, Memory, recall
@@ -102,7 +96,7 @@ def verify_bundle(  # noqa: PLR0913 - each is a choice of its own
             fingerprints (``SHA256:…``), PEM or SSH text, or files of these.
         anchor: a file of checkpoint notes that somebody else kept.
         trust_on_first_use: exit code 0 even if no key is pinned; ``ok`` stays false.
-        require_complete: exit code 3 if the run has no end that covers its events.
+        require_complete: exit code 3 if completeness is not *checked*.
         home: the trust home; by default that of ``MUNIMENT_HOME`` or the platform.
         progress: called with (bytes read, bytes in all) of the events.
 
@@ -151,7 +145,7 @@ class _State:
     findings: Findings = field(default_factory=Findings)
     memory: Memory = field(default_factory=Memory)
     record: BundleRecord | None = None
-    series: ShownSeries | None = None
+    beside: RunsBeside | None = None
     pinned: bool = False
     closed: bool = False
     heads: list[TreeHead] = field(default_factory=list[TreeHead])
@@ -202,19 +196,19 @@ class _State:
         anchor: str | os.PathLike[str] | None,
     ) -> None:
         record = self.record = BundleRecord(members, self.findings, signatures)
-        series = self.series = ShownSeries(members, record, self.findings)
+        beside = self.beside = RunsBeside(members, record, self.findings)
         with self.tried():
             record.read(self.progress)
         with self.tried():
-            series.read()
+            beside.read()
         with self.tried():
-            self._compare_tree(members, record, series)
+            self._compare_tree(members, record, beside)
         record.blobs.finish()
         if self.heads and CLOSING in members.sizes:
             with self.tried():
                 self._compare_closing(members, record)
         if self.heads:
-            record.compare_page(self.heads[0].checkpoint, series.shown)
+            record.compare_page(self.heads[0].checkpoint, beside.series.shown)
         record.finish()
         with self.tried():
             self._compare_given(members, record)
@@ -263,7 +257,7 @@ class _State:
                 self._add("edited", "bundle/digest", what, name)
 
     def _compare_tree(
-        self, members: Members, record: BundleRecord, series: ShownSeries
+        self, members: Members, record: BundleRecord, beside: RunsBeside
     ) -> None:
         if record.keyring is None or CHECKPOINT not in members.sizes:
             return
@@ -271,7 +265,7 @@ class _State:
         self.heads.append(head)
         if PROOFS not in members.sizes:
             return
-        events = [*record.events, *series.events, *record.withheld.events]
+        events = [*record.events, *beside.events, *record.withheld.events]
         lines = members.lines(PROOFS, _LONGEST_LINE)
         number = 0
         for number, line in enumerate(lines, 1):
@@ -279,8 +273,7 @@ class _State:
             with self.tried(), placed(f"{PROOFS}:{number}"):
                 self._compare_proof(line, event, head.checkpoint)
         if number != len(events):
-            also = f" and {SERIES}" if series.lines else ""
-            what = f"{number} proofs of the {len(events)} events in {EVENTS}{also}"
+            what = f"{number} proofs of the {len(events)} events in {beside.names}"
             self._add("missing", "bundle/proof", what, PROOFS)
 
     def _compare_proof(
@@ -308,8 +301,8 @@ class _State:
         if found is not None:
             self.closing = found[0]
             self.heads.append(found[1])
-            if self.series is not None:
-                self.series.compare(found[0])
+            if self.beside is not None:
+                self.beside.compare(found[0])
 
     def _compare_given(self, members: Members, record: BundleRecord) -> None:
         signed = self.closing if self.closed else record.last_of_run
@@ -330,11 +323,11 @@ class _State:
 
     def _counts(self) -> tuple[Count, ...]:
         files = Count("files", self.matching, self.files)
-        if self.record is None or self.series is None:
+        if self.record is None or self.beside is None:
             return (files,)
         counts = tally(
             self.record,
-            self.series,
+            self.beside,
             proofs=self.proofs + (self.closing is not None),
             heads=len(self.heads),
             closed=self.closed,
@@ -351,20 +344,19 @@ class _State:
         found = self.findings.sorted()
         judged = None if record is None else record.record
         proven = judged is not None and judged.proven
+        lacks = () if self.beside is None else self.beside.lacks
         verdict = judge(
             found,
             looked=record is not None,
             pinned=self.pinned,
-            remembered=proven,
+            remembered=proven and not lacks,
             trust_on_first_use=trust_on_first_use,
             require_complete=require_complete,
         )
         notes = self.findings.notes
         if record is not None and not self.closed:
             notes.append("a raw bundle: no event closes it, and it has no views")
-        if record is not None:
-            notes += record.notes
-            notes += [] if self.series is None else self.series.notes
+        notes += [] if self.beside is None else self.beside.notes
         if trust_on_first_use and not self.pinned and not found:
             notes.append(
                 "trusted on first use: nobody vouched for the keys of this ledger"
@@ -388,6 +380,7 @@ class _State:
             signatures_checked=0 if record is None else record.signatures,
             erased=0 if record is None else record.blobs.erased,
             open_runs=(run,) if judged is not None and judged.open else (),
+            incomplete=lacks,
             anchored=covered(record, proven=proven),
             seconds=seconds,
         )

@@ -74,7 +74,7 @@ class WithheldEvents:
         if number := len(self.all.events):
             found.append(
                 f"{number} events of the run are withheld: number and leaf hash are proven, "
-                "signature, type, place and data unchecked; a claim or an end among them "
+                "signature, type, place and data unchecked; a claim, call or end among them "
                 "would not be counted"
             )
         if number := len(self.all.blobs):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from muniment.verification.counts import Count
 from muniment.verification.report import Findings
 from muniment.verification.runs.descent import Descent
 from muniment.verification.runs.forks import Forks, IsAsked
@@ -29,3 +30,19 @@ class AcrossRuns:
         """Compare the event *seq* of *run*, if it names another run."""
         self.forks.check(seq, run, kind, statement)
         self.descent.check(seq, run, kind, statement, version)
+
+    @property
+    def counts(self) -> tuple[Count, ...]:
+        """How much was compared, and how much there is."""
+        facts = self.forks.facts
+        total = facts.repeated + facts.own
+        return (
+            _count("answers of forks", self.forks),
+            Count("facts of forks", facts.repeated, total, facts.own, facts.erased),
+            _count("calls and children", self.descent),
+        )
+
+
+def _count(name: str, found: Forks | Descent) -> Count:
+    total = found.total + found.unchecked
+    return Count(name, found.compared, total, found.unchecked, found.erased)

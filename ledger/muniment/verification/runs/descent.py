@@ -27,11 +27,12 @@ from muniment.verification.report import MALFORMED, Findings
 from muniment.verification.runs.references import same
 from muniment.verification.snapshot import MAX_PAYLOAD, Snapshot
 
-__all__ = ["CALLED", "Descent", "is_performed"]
+__all__ = ["ASKED", "CALLED", "Descent", "is_performed"]
 
 CALLED = "child.completed"
 """The outcome of a call."""
-_ASKED = "child.requested"
+ASKED = "child.requested"
+"""A call."""
 _ELSEWHERE = ("record", "change", "plugin")
 _MEMBERS = {"key", "root", "run"}
 _ASK = "a writer made it up, or left it out; ask who wrote the run"
@@ -108,7 +109,7 @@ class Descent:
             return f"it names {parent!r:.60} as its parent, which is no run before it"
         if told["root"] != above.get("parent", {}).get("root", parent):
             return "it names another root than its parent"
-        if self._last(parent, seq, _ASKED) is None:
+        if self._last(parent, seq, ASKED) is None:
             return (
                 f"it names {parent!r:.60} as its parent, which had asked for no child"
             )
