@@ -37,7 +37,9 @@ from muniment_plugins.evidence.standalone.formats import (
     spki,
     unbase64,
 )
+from muniment_plugins.evidence.standalone.kin import RELATED
 from muniment_plugins.evidence.standalone.other_runs import SERIES, OtherRuns
+from muniment_plugins.evidence.standalone.related_runs import RunsBelow
 from muniment_plugins.evidence.standalone.report_page import REPORT, compare_page
 
 __all__ = ["main", "verify"]
@@ -53,7 +55,7 @@ UNLISTED = {
     *(CLOSING, "closing.checkpoint", "consistency"),
 }
 GROWING = {
-    *("MANIFEST", EVENTS, SERIES, WITHHELD, PROOFS),
+    *("MANIFEST", EVENTS, RELATED, SERIES, WITHHELD, PROOFS),
     *(REPORT, "run.json", "bundle.json"),
 }
 """The files that grow with the run."""
@@ -64,7 +66,7 @@ def check_names(files: Files) -> bool:
     """Judge the names and MANIFEST; return whether the bundle is closed."""
     optional = {REPORT, SERIES, WITHHELD, "bundle.json"}
     closed = bool(files.keys() & {*CLOSED, *optional})
-    known = ALWAYS | CLOSED | optional
+    known = ALWAYS | CLOSED | optional | {RELATED}
     for name in sorted(files):
         blob = BLOB.fullmatch(name)
         require(name in known or blob, name, "no bundle has this file")
@@ -110,13 +112,12 @@ def check_proofs(
 
 
 def check_closing(
-    files: Files, record: BundleLines, over: SignedHead
+    files: Files, record: BundleLines, last: EnvelopedEvent, over: SignedHead
 ) -> tuple[EnvelopedEvent, SignedHead]:
     """Judge the closing event; return it and its tree head."""
     sigstore = parse(files[CLOSING].removesuffix(b"\n"), CLOSING)
     (told,) = sigstore["verificationMaterial"]["tlogEntries"]
     event = EnvelopedEvent(canonical(sigstore["dsseEnvelope"]), record.keys, CLOSING)
-    last = record.events[-1]
     require(event.kind == "bundle.closed", CLOSING, "not a closing event")
     require(event.run is None and event.seq > last.seq, CLOSING, "not after all others")
     require(event.chain["time"] >= last.chain["time"], CLOSING, "its time goes back")
@@ -225,11 +226,13 @@ def verify(path: Path, key: str | None) -> str:
         closed = check_names(files)
         record = BundleLines(files)
         over = SignedHead(files["checkpoint"], record.keys, "checkpoint")
-        others = OtherRuns(files, record)
-        check_proofs(files, [*record.events, *others.events, *record.hidden], over)
+        below = RunsBelow(files, record)
+        others = OtherRuns(files, record, below.events)
+        shown = [*record.events, *below.events, *others.events]
+        check_proofs(files, [*shown, *record.hidden], over)
         signer, head = next(e for e in reversed(record.events) if e.run), over
         if closed:
-            signer, head = check_closing(files, record, over)
+            signer, head = check_closing(files, record, others.all[-1], over)
             others.compare(signer, CLOSING)
             if REPORT in files:
                 others.said.append(compare_page(files, record, others, over))
@@ -240,20 +243,13 @@ def verify(path: Path, key: str | None) -> str:
     require(known or not key, "keys", f"{key} is not a key of this ledger")
     if known is None or "root" not in record.keys.entries[known]["roles"]:
         raise Unchecked("self-asserted: nobody vouched for a root of this ledger")
-    end = "its end covers them all" if record.complete else "the run is OPEN"
+    end = "its end covers them all" if record.own.complete else "the run is OPEN"
     seal = f"closed by event {signer.seq}" if closed else "raw, without views"
-    told = {
-        "answers of forks": record.answers,
-        "facts of forks": record.facts,
-        "calls and children": record.calls,
-    }
-    other = " and ".join(f"{number} {name}" for name, number in told.items() if number)
-    more = f"; NOT COMPARED with other runs: {other}" if other else ""
     if record.hidden or record.kept:
         hidden = f"{len(record.hidden)} events and {len(record.kept)} blobs"
         seal += f"; WITHHELD, so not checked: {hidden}"
-    seal = "; ".join([seal, *others.said])
-    return f"run {record.run}: {len(record.leaves)} events, {end}; {seal}{more}"
+    seal = "; ".join([seal, *others.said, *below.said])
+    return f"run {record.run}: {len(record.own.leaves)} events, {end}; {seal}"
 
 
 def given(text: str) -> str:

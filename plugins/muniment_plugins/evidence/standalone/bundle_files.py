@@ -65,11 +65,12 @@ class Files(Mapping[str, bytes]):
             yield from whole
         require(not rest, name, "the last line has no end")
 
-    def digest(self, name: str) -> bytes:
-        """Return the SHA-256 of the content."""
+    def digest(self, name: str, skip: int = 0) -> bytes:
+        """Return the SHA-256 of the content, but for the first bytes to *skip*."""
         digest = hashlib.sha256()
         for piece in self.pieces(name):
-            digest.update(piece)
+            digest.update(piece[skip:])
+            skip = max(skip - len(piece), 0)
         return digest.digest()
 
 

@@ -1,4 +1,4 @@
-"""The second part of the standalone verifier: envelopes, and the record of a run."""
+"""The third part of the standalone verifier: envelopes, and the record of a run."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from muniment_plugins.evidence.standalone.formats import (
     spki,
     unbase64,
 )
+from muniment_plugins.evidence.standalone.kin import Kin
 
 __all__ = [
     "BLOB",
@@ -30,6 +31,7 @@ __all__ = [
     "BundleLines",
     "EnvelopedEvent",
     "Hidden",
+    "RunEvents",
 ]
 
 EVENTS, WITHHELD = "events.intoto.jsonl", "withheld.jsonl"
@@ -37,8 +39,6 @@ TAG = re.compile(r"sha256:[0-9a-f]{64}")
 BLOB = re.compile(r"blobs/sha256-([0-9a-f]{64})")
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
 AFTER_END = ("decision.", "policy.amended", "replay.judged")
-ENDS = ("completed", "failed", "interrupted", "paused", "canceled")
-LIFE = {f"run.{verb}" for verb in ("started", "resumed", *ENDS)}
 
 
 class EnvelopedEvent:
@@ -184,6 +184,41 @@ def read_withheld(files: Files) -> tuple[list[Hidden], set[str]]:
     return hidden, set(blobs)
 
 
+class RunEvents:
+    """The events of one run, as far as its end says something of them."""
+
+    def __init__(self) -> None:
+        self.counts: dict[str, int] = {}
+        self.leaves: list[bytes] = []
+        self.complete = self.final = False
+        self.asked: set[str] = set()
+
+    def count(self, scope: str, leaf: bytes) -> None:
+        """Count an event in its place."""
+        self.counts[scope] = self.counts.get(scope, 0) + 1
+        self.leaves.append(leaf)
+
+    def follow(self, event: EnvelopedEvent, version: int) -> None:
+        """Count an event; compare what it says if it is an end."""
+        first = not self.leaves
+        starts = event.kind == "run.started"
+        require(starts == first, event.place, "a run starts once, at its beginning")
+        ends = event.kind in ("run.completed", "run.failed")
+        if self.final:
+            goes_on = event.kind.startswith(AFTER_END) or version < 2
+            require(goes_on, event.place, "it follows the end of the run")
+        else:
+            self.complete = ends
+            self.final = event.kind == "run.completed"
+        if ends:
+            rooted = event.data["root"] == root_of(self.leaves).hex()
+            counted = event.data.get("counts", self.counts) == self.counts
+            require(rooted and counted, event.place, "events of the run are missing")
+        if event.kind == "decision.asked":
+            self.asked.add(event.leaf.hex())
+        self.count(event.chain["scope"], event.leaf)
+
+
 class BundleLines:
     """The events of the bundle, in order, and what they refer to."""
 
@@ -192,13 +227,7 @@ class BundleLines:
         self.events: list[EnvelopedEvent] = []
         self.blobs: dict[str, tuple[int, int]] = {}
         self.erased: dict[str, int] = {}
-        self.asked: set[str] = set()
-        self.counts: dict[str, int] = {}
-        self.leaves: list[bytes] = []
-        self.complete = self.final = False
-        self.answers = self.facts = self.calls = 0
-        self.forked = False
-        self.requested: set[tuple[str, int]] = set()
+        self.own, self.kin = RunEvents(), Kin(files)
         self.hidden, self.kept = read_withheld(files)
         left = self.hidden[::-1]
         for at, line in enumerate(files.lines(EVENTS), 1):
@@ -208,18 +237,16 @@ class BundleLines:
             event.forget()
         self.withhold(left, None)
         require(self.run, EVENTS, "no event of a run")
-        self.compare_blobs(files)
 
     def withhold(self, left: list[Hidden], event: EnvelopedEvent | None) -> None:
         """Count the withheld events before *event*, each by its leaf hash."""
         while left and (event is None or left[-1].seq <= event.seq):
             one = left.pop()
             twice = event is not None and one.seq == event.seq
-            good = self.leaves and not self.final and not twice
+            good = self.own.leaves and not self.own.final and not twice
             require(good, WITHHELD, f"event {one.seq} is here, or is not of the run")
-            self.counts[one.scope] = self.counts.get(one.scope, 0) + 1
-            self.leaves.append(one.leaf)
-            self.complete = False
+            self.own.count(one.scope, one.leaf)
+            self.own.complete = False
             if event is not None and one.seq + 1 == event.seq:
                 chained = event.chain["prev"] == one.leaf.hex()
                 require(chained, event.place, "another prev")
@@ -237,7 +264,13 @@ class BundleLines:
         require(self.belongs(event), place, "not of this run, nor about its keys")
         self.events.append(event)
         if event.run is not None:
-            self.follow(event)
+            self.own.follow(event, self.keys.format)
+        self.refer(event)
+
+    def refer(self, event: EnvelopedEvent) -> None:
+        """Keep what an event refers to, and what it says of other runs."""
+        self.kin.take(event)
+        place = event.place
         subjects = {one["digest"]["sha256"] for one in event.statement["subject"]}
         for value in event.data.values():
             if isinstance(value, dict) and "$blob" in value:
@@ -257,48 +290,10 @@ class BundleLines:
             return bool(event.run == self.run)
         if event.kind == "decision.given":
             about = event.statement["subject"]
-            return any(one["digest"]["sha256"] in self.asked for one in about)
+            return any(one["digest"]["sha256"] in self.own.asked for one in about)
         if event.kind == "blob.erased":
             return any(tag in self.blobs for tag in event.data["blobs"])
         return event.kind in KEY_TYPES
-
-    def follow(self, event: EnvelopedEvent) -> None:
-        """Count an event of the run; compare what its end says."""
-        first = not self.leaves
-        starts = event.kind == "run.started"
-        require(starts == first, event.place, "a run starts once, at its beginning")
-        ends = event.kind in ("run.completed", "run.failed")
-        if self.final:
-            goes_on = event.kind.startswith(AFTER_END) or self.keys.format < 2
-            require(goes_on, event.place, "it follows the end of the run")
-        else:
-            self.complete = ends
-            self.final = event.kind == "run.completed"
-        if ends:
-            rooted = event.data["root"] == root_of(self.leaves).hex()
-            counted = event.data.get("counts", self.counts) == self.counts
-            require(rooted and counted, event.place, "events of the run are missing")
-        if event.kind == "decision.asked":
-            self.asked.add(event.leaf.hex())
-        self.look_elsewhere(event)
-        scope = event.chain["scope"]
-        self.counts[scope] = self.counts.get(scope, 0) + 1
-        self.leaves.append(event.leaf)
-
-    def look_elsewhere(self, event: EnvelopedEvent) -> None:
-        """Count what an event says of another run, which nothing here can show."""
-        by = event.data.get("answered_by")
-        who = cast("dict[str, Any]", by).get("who") if isinstance(by, dict) else None
-        starts, given = event.kind == "run.started", ("record", "change")
-        self.answers += who in given or (starts and "fork" in event.data)
-        called = event.kind == "child.completed" and who not in (*given, "plugin")
-        self.calls += called or (starts and "parent" in event.data)
-        self.forked = "fork" in event.data if starts else self.forked
-        if event.kind.endswith(".requested"):
-            self.requested.add((event.chain["scope"], event.chain["ordinal"]))
-        if self.forked and event.kind not in {*LIFE, "clock.read"}:
-            place = event.chain["scope"], event.chain["ordinal"]
-            self.facts += place not in self.requested
 
     def compare_blobs(self, files: Files) -> None:
         """Require every blob that was not erased, and no other."""

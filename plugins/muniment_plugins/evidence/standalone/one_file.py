@@ -16,7 +16,8 @@ __all__ = ["one_file"]
 HERE = "muniment_plugins.evidence.standalone"
 PAGE = "muniment.verification.page"
 PARTS = (
-    *((HERE, one) for one in ("formats", "bundle_files", "events", "other_runs")),
+    *((HERE, one) for one in ("formats", "bundle_files", "kin", "events")),
+    *((HERE, one) for one in ("related_runs", "other_runs")),
     ("muniment.encoding", "visible"),
     *((PAGE, one) for one in ("wording", "quotes", "marks", "frame", "comparison")),
     *((HERE, one) for one in ("report_page", "bundle_check")),
@@ -34,9 +35,11 @@ Rules:
 - The key is the fingerprint of the ledger's root, or a file with its PEM, and comes from
   the keeper of the ledger. A copy of this program that came with a bundle proves nothing.
 - It checks bytes, digests, signatures, keys and their intervals, proofs, tree heads,
-  blobs, root and counts of the run's end, the series that the closing event counts, and
-  each value on the report. It does not check what `muniment verify` checks beyond that:
-  places of effects, decisions, the fields of kernel events.
+  blobs, root and counts of the ends of the run and its child runs, calls and their child
+  runs, that answers of a fork are events of its origin, the series that the closing event
+  counts, and each value on the report. It does not check what `muniment verify` checks
+  beyond that: places of effects, which of equal requests an answer is for, facts of forks,
+  decisions, the fields of kernel events.
 - Exit codes: 0 holds, 1 wrong, 2 usage, 3 could not be checked.
 """
 

@@ -1,4 +1,4 @@
-"""The third part of the standalone verifier: the runs that share a series with the run."""
+"""The fifth part of the standalone verifier: the runs that share a series with the run."""
 
 from __future__ import annotations
 
@@ -12,20 +12,22 @@ from muniment_plugins.evidence.standalone.events import (
     EnvelopedEvent,
 )
 from muniment_plugins.evidence.standalone.formats import KEY_TYPES, require
+from muniment_plugins.evidence.standalone.kin import LIFE, RUN_ENDS
 
 __all__ = ["SERIES", "OtherRuns"]
 
 SERIES = "series.intoto.jsonl"
-ENDED = {"completed", "failed", "interrupted", "paused", "canceled"}
-TELLS = {*(f"run.{one}" for one in ENDED), "run.started", "run.resumed"}
 
 
 class OtherRuns:
     """The events of other runs, and what the closing event says of their series."""
 
-    def __init__(self, files: Files, record: BundleLines) -> None:
+    def __init__(
+        self, files: Files, record: BundleLines, below: list[EnvelopedEvent]
+    ) -> None:
         self.record, self.said, self.shown = record, list[str](), set[str]()
         self.events: list[EnvelopedEvent] = []
+        self.below = below
         lines = files.lines(SERIES) if SERIES in files else ()
         for at, line in enumerate(lines, 1):
             event = EnvelopedEvent(line, record.keys, f"{SERIES}:{at}")
@@ -37,7 +39,8 @@ class OtherRuns:
         for event in self.events:
             other = event.run != record.run and event.kind not in KEY_TYPES
             require(other, event.place, "it belongs to the events of the run")
-        self.all = sorted([*record.events, *self.events], key=lambda event: event.seq)
+        all_of_them = [*record.events, *below, *self.events]
+        self.all = sorted(all_of_them, key=lambda event: event.seq)
         for before, event in pairwise(self.all):
             later = (
                 event.seq > before.seq and event.chain["time"] >= before.chain["time"]
@@ -74,7 +77,7 @@ class OtherRuns:
             became = self.became(of_series)
             self.said.append(f"1 of {len(of_series)} runs in {key} ({became})")
         for event in self.events:
-            tells = event.kind in (*TELLS, "verdict.reached") and event.run in runs
+            tells = event.kind in (*LIFE, "verdict.reached") and event.run in runs
             good = tells or event.seq in members
             require(good, event.place, "it tells of no run in a series")
         started = {one.run for one in self.all if one.kind == "run.started"}
@@ -112,11 +115,11 @@ class OtherRuns:
         """Return how many of *runs* ended how."""
         last = dict.fromkeys(runs, "open")
         for one in self.all:
-            if one.run in last and one.kind in TELLS:
+            if one.run in last and one.kind in LIFE:
                 end = one.kind.removeprefix("run.")
                 said = one.data.get("status")
                 told = said if said in ("failed", "refused", "diverged") else end
-                last[one.run] = told if end in ENDED else "open"
+                last[one.run] = told if end in RUN_ENDS else "open"
         tally = Counter(last.values())
         return ", ".join(f"{number} {one}" for one, number in sorted(tally.items()))
 

@@ -18,6 +18,7 @@ from muniment_plugins.evidence.standalone.formats import (
     require,
     unbase64,
 )
+from muniment_plugins.evidence.standalone.kin import RELATED
 from muniment_plugins.evidence.standalone.other_runs import SERIES, OtherRuns
 
 __all__ = ["REPORT", "compare_page"]
@@ -50,7 +51,8 @@ def compare_page(
         return decoded(data, reference.get("media", ""))
 
     check = PageComparison(text, content)
-    for name, events in ((EVENTS, record.events), (SERIES, others.events)):
+    shown = (EVENTS, record.events), (RELATED, others.below), (SERIES, others.events)
+    for name, events in shown:
         lines = files.lines(name) if name in files else iter(())
         for event, line in zip(events, lines, strict=True):
             payload = unbase64(json.loads(line)["payload"], None, name)
