@@ -5,14 +5,15 @@
 //
 // It follows docs/spec (event, checkpoint, canonical, evidence), depends on nothing, and stops
 // at the first fault, whose file it names. It does not check what needs the whole rules of a
-// ledger: places of effects, decisions, the fields of events. A copy of it that came with a
-// bundle proves nothing against whoever sent it: take it from where muniment is published.
+// ledger: places of effects, which of equal requests an answer of a fork is for, facts of forks,
+// decisions, the fields of events. A copy of it that came with a bundle proves nothing against whoever sent it: take it from where muniment is published.
 // Exit codes: 0 holds, 1 wrong, 2 usage, 3 could not be checked.
 
 export class Wrong extends Error {}
 export class Unchecked extends Error {}
 
 const EVENTS = "events.intoto.jsonl", SERIES = "series.intoto.jsonl";
+const RELATED = "related.intoto.jsonl";
 const WITHHELD = "withheld.jsonl", PROOFS = "proofs.jsonl", CLOSING = "evidence.sigstore.json";
 const GIVEN = ["ledger.pub", "ledger.vkey", "trusted_root.json", "policy"];
 const ALWAYS = ["MANIFEST", EVENTS, PROOFS, "checkpoint", ...GIVEN];
@@ -172,7 +173,7 @@ export function unzip(data, file) {
 async function checkManifest(files) {
   const closed = OF_CLOSED.some((name) => files.has(name));
   for (const name of files.keys()) {
-    const known = ALWAYS.includes(name) || OF_CLOSED.includes(name) || BLOB.test(name);
+    const known = [...ALWAYS, ...OF_CLOSED, RELATED].includes(name) || BLOB.test(name);
     require(known, name, "no bundle has this file");
   }
   for (const name of closed ? [...ALWAYS, ...CLOSED] : ALWAYS)
@@ -455,9 +456,38 @@ function readWithheld(files) {
   return { events, blobs: new Set(blobs) };
 }
 
+class RunState {
+  leaves = []; counts = {}; asked = new Set(); complete = false; final = false;
+
+  count(scope, leaf) {
+    this.counts[`/${scope}`] = (this.counts[`/${scope}`] ?? 0) + 1;
+    this.leaves.push(leaf);
+  }
+
+  async follow({ kind, data, place, chain, leaf }, format) {
+    const first = this.leaves.length === 0, ends = ["run.completed", "run.failed"].includes(kind);
+    require((kind === "run.started") === first, place, "a run starts once, at its beginning");
+    if (this.final) {
+      const may = format < 2 || AFTER_END.some((one) => kind.startsWith(one));
+      require(may, place, "it follows the end of the run");
+    } else {
+      [this.complete, this.final] = [ends, kind === "run.completed"];
+    }
+    if (ends) {
+      const stated = Object.entries(data.counts ?? {}).map(([scope, n]) => [`/${scope}`, n]);
+      const counted = data.counts === undefined
+        || spelled(Object.fromEntries(stated)) === spelled(this.counts);
+      const good = counted && data.root === hex(await rootOf(this.leaves));
+      require(good, place, "events of the run are missing");
+    }
+    if (kind === "decision.asked") this.asked.add(hex(leaf));
+    this.count(chain.scope, leaf);
+  }
+}
+
 class Run {
-  id = ""; events = []; leaves = []; counts = {}; blobs = new Map(); erased = new Map();
-  asked = new Set(); complete = false; final = false; elsewhere = 0;
+  id = ""; events = []; blobs = new Map(); erased = new Map();
+  own = new RunState(); kin = new Kin();
 
   constructor(keys, withheld) { this.keys = keys; this.withheld = withheld; }
 
@@ -470,34 +500,35 @@ class Run {
     }
     run.withhold(left, null);
     require(run.id, EVENTS, "no event of a run");
-    await run.checkBlobs(files);
     return run;
   }
 
   withhold(left, event) {
     while (left.length && (event === null || left.at(-1).seq <= event.seq)) {
-      const one = left.pop(), good = this.leaves.length && !this.final && one.seq !== event?.seq;
+      const one = left.pop(), { own } = this;
+      const good = own.leaves.length && !own.final && one.seq !== event?.seq;
       require(good, WITHHELD, `event ${one.seq} is here, or is not of the run`);
-      this.count(one.scope, one.leaf);
-      this.complete = false;
+      own.count(one.scope, one.leaf);
+      own.complete = false;
       const chained = one.seq + 1 !== event?.seq || event.chain.prev === hex(one.leaf);
       require(chained, event?.place, "another prev");
     }
   }
 
-  count(scope, leaf) {
-    this.counts[`/${scope}`] = (this.counts[`/${scope}`] ?? 0) + 1;
-    this.leaves.push(leaf);
-  }
-
   async add(event) {
-    const last = this.events.at(-1), { place, data } = event;
+    const last = this.events.at(-1), { place } = event;
     if (last === undefined)
       require(event.kind === "ledger.opened", place, "not the opening of a ledger");
     else checkNext(last, event);
     require(this.belongs(event), place, "not of this run, nor about its keys");
     this.events.push(event);
-    if (event.run !== undefined) await this.follow(event);
+    if (event.run !== undefined) await this.own.follow(event, this.keys.format);
+    this.refer(event);
+  }
+
+  refer(event) {
+    const { place, data } = event;
+    this.kin.take(event);
     const named = event.subject.map((one) => one.digest.sha256);
     for (const value of Object.values(data)) {
       if (!isObject(value) || !("$blob" in value)) continue;
@@ -517,33 +548,9 @@ class Run {
       return run === this.id;
     }
     if (kind === "decision.given")
-      return event.subject.some((one) => this.asked.has(one.digest.sha256));
+      return event.subject.some((one) => this.own.asked.has(one.digest.sha256));
     if (kind === "blob.erased") return data.blobs.some((tag) => this.blobs.has(tag));
     return KEY_TYPES.includes(kind);
-  }
-
-  async follow(event) {
-    const { kind, data, place, chain } = event;
-    const first = this.leaves.length === 0, ends = ["run.completed", "run.failed"].includes(kind);
-    require((kind === "run.started") === first, place, "a run starts once, at its beginning");
-    if (this.final) {
-      const may = this.keys.format < 2 || AFTER_END.some((one) => kind.startsWith(one));
-      require(may, place, "it follows the end of the run");
-    } else {
-      [this.complete, this.final] = [ends, kind === "run.completed"];
-    }
-    if (ends) {
-      const stated = Object.entries(data.counts ?? {}).map(([scope, n]) => [`/${scope}`, n]);
-      const counted = data.counts === undefined
-        || spelled(Object.fromEntries(stated)) === spelled(this.counts);
-      const good = counted && data.root === hex(await rootOf(this.leaves));
-      require(good, place, "events of the run are missing");
-    }
-    if (kind === "decision.asked") this.asked.add(hex(event.leaf));
-    const who = isObject(data.answered_by) ? data.answered_by.who : undefined;
-    const told = (first && ("fork" in data || "parent" in data)) || kind === "child.completed";
-    this.elsewhere += told || who === "record" || who === "change" ? 1 : 0;
-    this.count(chain.scope, event.leaf);
   }
 
   async checkBlobs(files) {
@@ -568,6 +575,270 @@ class Run {
   }
 }
 
+// -- related runs: children, and the origins of forks -----------------------------------------------
+
+const GIVEN_BY = ["record", "change"], OWN = ["answered_by", "duration_us"];
+const member = (value, ...path) =>
+  path.reduce((one, name) => (isObject(one) && Object.hasOwn(one, name) ? one[name] : undefined), value);
+
+function entered(map, key, one) {
+  map.set(key, (map.get(key) ?? new Set()).add(one));
+}
+
+class Kin {
+  starts = new Map(); ends = new Map(); calls = []; answers = []; known = new Map();
+  going = new Map(); asked = new Map();
+
+  take(event) {
+    const { run, kind, data, chain } = event, verb = kind.split(".").at(-1);
+    if (run === undefined) return;
+    const who = member(data, "answered_by", "who"), place = spelled([run, chain.scope, chain.ordinal]);
+    const performed = ![...GIVEN_BY, "plugin"].includes(who);
+    if (kind === "run.started") this.starts.set(run, event);
+    else if (kind === "run.completed") this.ends.set(run, event);
+    if (GIVEN_BY.includes(who)) this.answers.push(event);
+    if (["completed", "failed"].includes(verb) || kind === "clock.read") this.known.set(event.seq, event);
+    if (kind === "child.completed" && performed) this.calls.push(event);
+    if (verb === "requested" && !this.asked.has(place)) this.asked.set(place, event);
+    if (kind === "child.requested") this.going.set(place, run);
+    else if (kind === "child.completed" || (kind === "child.failed" && !performed))
+      this.going.delete(place);
+  }
+
+  /** The runs that are here whole with a run, and those up to an event. */
+  reached(id) {
+    const called = new Map(), whole = new Set([id]), until = new Map(), left = [id];
+    for (const one of this.starts.values()) {
+      const parent = member(one.data, "parent", "run");
+      if (typeof parent === "string") entered(called, parent, one.run);
+    }
+    for (const one of this.calls) entered(called, one.run, member(one.data, "about", "run"));
+    while (left.length) {
+      const run = left.pop();
+      for (const child of called.get(run) ?? []) {
+        if (whole.has(child)) continue;
+        whole.add(child);
+        left.push(child);
+      }
+      const { run: origin, at } = member(this.starts.get(run)?.data, "fork") ?? {};
+      if (!Number.isSafeInteger(at) || whole.has(origin) || (until.get(origin) ?? -1) >= at) continue;
+      until.set(origin, at);
+      left.push(origin);
+    }
+    return [whole, new Map([...until].filter(([run]) => !whole.has(run)))];
+  }
+
+  async compare(files, leaves) {
+    for (const start of this.starts.values()) {
+      if ("parent" in start.data) await this.checkChild(start, start.data.parent);
+      if ("fork" in start.data) this.checkFork(files, start, start.data.fork, leaves);
+    }
+    const taken = new Map(), used = new Set();
+    for (const one of this.calls) {
+      const { run: child, leaf } = one.data.about, start = this.starts.get(child);
+      if (!start) continue;
+      const key = spelled([one.run, child]), at = spelled([one.chain.scope, one.chain.ordinal]);
+      const own = member(start.data, "parent", "run") === one.run && (taken.get(key) ?? at) === at;
+      require(own, one.place, `${child} is no child of this call`);
+      taken.set(key, at);
+      const end = this.ends.get(child), good = end && hex(end.leaf) === leaf && end.seq < one.seq;
+      require(good, one.place, `it does not name the end of its child ${child}`);
+      const same = sameField(files, one.data.value, end.data.result);
+      require(same, one.place, `it has another value than its child ${child}`);
+    }
+    for (const one of this.answers) this.checkAnswer(files, one, used);
+  }
+
+  async checkChild(start, told) {
+    const good = hasExactly(told, ["key", "root", "run"])
+      && Object.values(told).every((one) => typeof one === "string");
+    require(good, start.place, "it does not name its parent, and nothing else");
+    const above = this.starts.get(told.run);
+    if (!above) return;
+    const root = member(above.data, "parent", "root") ?? above.run;
+    require(above.seq < start.seq && told.root === root, start.place, "it has another parent or root");
+    const about = new Map(start.subject.map((one) => [one.name, one.digest.sha256]));
+    const named = about.get("call") === told.key
+      && about.get("parent") === hex(await sha256(utf8(above.run)));
+    require(named, start.place, "it is not about its call and its parent");
+  }
+
+  checkFork(files, start, told, leaves) {
+    const good = hasExactly(told, ["at", "changes", "leaf", "run"]) && Number.isSafeInteger(told.at);
+    require(good, start.place, "it does not name its origin as it has to");
+    const origin = this.starts.get(told.run);
+    if (!origin) return;
+    const here = leaves.get(told.at) === spelled([told.run, told.leaf]) && told.at < start.seq;
+    require(here, start.place, "its origin is another one");
+    const about = start.subject.some((one) => one.name === "fork" && one.digest.sha256 === told.leaf);
+    require(about, start.place, "about another event");
+    require(start.chain.tenant === origin.chain.tenant, start.place, "it has another tenant");
+    for (const name of ["labels", "name", "params", "seed"]) {
+      const same = sameField(files, start.data[name], origin.data[name]);
+      require(same, start.place, `it has another ${name} than its origin`);
+    }
+    for (const one of told.changes) {
+      const there = this.known.get(one.seq);
+      const odd = there?.run !== told.run || hex(there.leaf) !== one.leaf || one.seq > told.at;
+      require(!odd, start.place, "an odd change");
+    }
+  }
+
+  checkAnswer(files, one, used) {
+    const by = one.data.answered_by, fork = member(this.starts.get(one.run)?.data, "fork");
+    require(fork, one.place, "it is answered from a record, and its run is no fork");
+    if (!this.starts.has(member(fork, "run"))) return;
+    const good = hasExactly(by, ["leaf", "run", "seq", "who"]), there = this.known.get(by.seq);
+    const named = good && there?.run === by.run && hex(there.leaf) === by.leaf
+      && by.run === fork.run && by.seq <= fork.at && there.chain.scope === one.chain.scope;
+    require(named, one.place, "it names no answer of its origin");
+    const key = spelled([one.run, by.seq]), again = used.has(key) && one.kind !== "clock.read";
+    used.add(key);
+    const changed = fork.changes.some((change) => change.seq === by.seq);
+    const once = !again && (by.who === "change") === changed;
+    require(once, one.place, "it answers twice, or is changed where that is not said");
+    if (one.kind !== "clock.read") {
+      const [mine, other] = [one, there].map(({ run, chain }) =>
+        this.asked.get(spelled([run, chain.scope, chain.ordinal])));
+      const same = mine && other && mine.kind === other.kind
+        && sameEvent(files, mine, other, [...OWN, "attempt", "doubt"]);
+      require(same, one.place, "it is the answer to another request");
+    }
+    if (changed) return this.checkChange(files, one, there);
+    const same = one.kind === there.kind && sameEvent(files, one, there, OWN);
+    require(same, one.place, "it says something else than the event that it names");
+  }
+
+  checkChange(files, one, there) {
+    const { fork, changed } = this.starts.get(one.run).data, file = blobOf(changed);
+    const good = one.kind === `${there.kind.split(".").slice(0, -1).join(".")}.completed`
+      && beside(one) === beside(there)
+      && Object.keys(one.data).every((name) => ["about", "value", ...OWN].includes(name));
+    require(good, one.place, "it is no changed value");
+    const values = files.get(file), given = contentOf(files, one.data.value);
+    if (!values || !given) return;
+    const declared = parse(values.subarray(32), file), { length } = fork.changes;
+    const at = fork.changes.findIndex((change) => change.seq === there.seq);
+    const same = declared.length === length && equal(canonical(declared[at]), given);
+    require(same, one.place, "it has another value than its fork declares");
+  }
+
+  lacks(whole, here) {
+    const named = new Map(), began = new Map(), left = new Map();
+    const children = new Set(this.calls.map((one) => member(one.data, "about", "run")));
+    for (const { run, data } of this.starts.values()) {
+      const parent = member(data, "parent", "run");
+      if ("fork" in data) named.set(`origin ${member(data, "fork", "run")}`, member(data, "fork", "run"));
+      if (parent !== undefined && !children.has(run)) began.set(parent, (began.get(parent) ?? 0) + 1);
+    }
+    for (const child of children) named.set(`child run ${child}`, child);
+    for (const run of this.going.values())
+      if (whole.has(run)) left.set(run, (left.get(run) ?? 0) + 1);
+    const told = [...left].map(([run, n]) => [run, n - (began.get(run) ?? 0)]).filter(([, n]) => n > 0);
+    return [...[...named].filter(([, run]) => !here.has(run)).map(([what]) => what),
+      ...told.map(([run, n]) => `what ${n} ${n === 1 ? "call" : "calls"} of run ${run} `
+        + "without a result began, if anything")];
+  }
+
+  /** How many events name runs that are not here. */
+  unchecked(here) {
+    const absent = (run) => !here.has(run), of = (run) => this.starts.get(run)?.data ?? {};
+    const answers = this.answers.filter(({ run }) => absent(member(of(run), "fork", "run")));
+    const starts = [...this.starts.values()].flatMap(({ data }) => [
+      ..."fork" in data ? [member(data, "fork", "run")] : [],
+      ..."parent" in data ? [member(data, "parent", "run")] : []]);
+    const calls = this.calls.map(({ data }) => member(data, "about", "run"));
+    return answers.length + [...starts, ...calls].filter(absent).length;
+  }
+}
+
+const isGiven = (value) => isObject(value) && "$blob" in value;
+const blobOf = (value) => `blobs/${value.$blob.replace(":", "-")}`;
+const contentOf = (files, value) =>
+  (isGiven(value) ? files.get(blobOf(value))?.subarray(32) : canonical(value ?? null));
+
+function beside({ chain, data, subject }) {
+  const refs = Object.values(data).filter(isGiven).map((one) => one.$blob);
+  const more = subject.map(({ name, digest: { sha256: told } }) => [name, told])
+    .filter(([name, told]) => name !== "data.json" && !refs.includes(`sha256:${told}`));
+  return spelled([chain.tenant, chain.version, more, Object.keys(chain.series ?? {}).sort()]);
+}
+
+function sameField(files, one, other) {
+  if (isGiven(one) !== isGiven(other)) return false;
+  if (isGiven(one) && (one.size !== other.size || one.media !== other.media)) return false;
+  const [first, second] = [contentOf(files, one), contentOf(files, other)];
+  return !first || !second || equal(first, second);
+}
+
+function sameEvent(files, one, other, but) {
+  const [mine, theirs] = [one, other].map(({ data }) =>
+    Object.keys(data).filter((name) => !but.includes(name)).sort());
+  return beside(one) === beside(other) && spelled(mine) === spelled(theirs)
+    && mine.every((name) => sameField(files, one.data[name], other.data[name]));
+}
+
+class RelatedRuns {
+  runs = new Map(); events = []; whole = new Set();
+
+  static async read(files, keys, run) {
+    const found = new RelatedRuns(), blobs = new Set(run.blobs.keys());
+    if (files.has(RELATED))
+      for (const [at, line] of lines(files.get(RELATED), RELATED).entries()) {
+        const event = await readEvent(line, keys, `${RELATED}:${at + 1}`);
+        const later = event.seq > (found.events.at(-1)?.seq ?? -1);
+        require(later, event.place, "it comes after a later event");
+        require(found.belongs(event, run, blobs), event.place, "it belongs to no related run");
+        if (event.run !== undefined) {
+          if (!found.runs.has(event.run)) found.runs.set(event.run, new RunState());
+          await found.runs.get(event.run).follow(event, keys.format);
+        }
+        run.refer(event);
+        found.events.push(event);
+      }
+    await run.checkBlobs(files);
+    found.here = new Set([run.id, ...found.runs.keys()]);
+    const [whole, until] = run.kin.reached(run.id);
+    found.whole = whole;
+    if (!files.has(RELATED)) return found;
+    require(found.events.length, RELATED, "an empty file");
+    require(!files.has(WITHHELD), RELATED, "a redacted bundle has none");
+    for (const event of found.events) {
+      const good = event.run === undefined || whole.has(event.run)
+        || event.seq <= (until.get(event.run) ?? -1);
+      require(good, event.place, "its run is not related, or it follows the fork");
+    }
+    const leaves = new Map([...run.events, ...found.events].map((one) =>
+      [one.seq, spelled([one.run ?? "", hex(one.leaf)])]));
+    await run.kin.compare(files, leaves);
+    return found;
+  }
+
+  belongs(event, run, blobs) {
+    const { kind, data } = event;
+    if (event.run !== undefined) return event.run !== run.id;
+    if (kind === "decision.given") {
+      const asked = [...this.runs.values()].map((one) => one.asked);
+      return event.subject.some((one) => asked.some((set) => set.has(one.digest.sha256)));
+    }
+    if (kind !== "blob.erased") return false;
+    for (const tag of data.blobs) if (!run.erased.has(tag)) run.erased.set(tag, event.seq);
+    return data.blobs.some((tag) => run.blobs.has(tag)) && !data.blobs.some((tag) => blobs.has(tag));
+  }
+
+  said(kin) {
+    const children = [...this.runs].filter(([run]) => this.whole.has(run));
+    const left = kin.unchecked(this.here), ends = children.filter(([, one]) => !one.complete);
+    const lacks = [...kin.lacks(this.whole, this.here),
+      ...ends.map(([run]) => `an end of child run ${run} that covers its events`)];
+    return [
+      ...children.length ? [`child runs here: ${children.length}`] : [],
+      ...lacks.length ? [`INCOMPLETE, it lacks ${lacks.join(" and ")}`] : [],
+      ...left ? [`NOT COMPARED with other runs: ${left} events`] : [],
+    ];
+  }
+}
+
 // -- series: the runs beside this one -------------------------------------------------------------
 
 const seriesOf = (event) => event.chain.series ?? {};
@@ -575,7 +846,7 @@ const seriesOf = (event) => event.chain.series ?? {};
 class OtherRuns {
   said = []; shown = [];
 
-  static async read(files, keys, run) {
+  static async read(files, keys, run, related) {
     const others = new OtherRuns(), found = [];
     if (files.has(SERIES))
       for (const [at, line] of lines(files.get(SERIES), SERIES).entries())
@@ -587,7 +858,7 @@ class OtherRuns {
       require(other, event.place, "it belongs to the events of the run");
     }
     others.events = found;
-    others.all = [...run.events, ...found].sort((one, other) => one.seq - other.seq);
+    others.all = [...run.events, ...related, ...found].sort((one, other) => one.seq - other.seq);
     others.all.slice(1).forEach((event, at) => checkNext(others.all[at], event));
     return others;
   }
@@ -1118,13 +1389,13 @@ async function checkReport(files, run, others, keys, over) {
 
 // -- the closing event, and what follows from keys ---------------------------------------------------
 
-async function checkClosing(files, run, keys, over) {
+async function checkClosing(files, run, keys, last, over) {
   const bundle = parse(files.get(CLOSING).subarray(0, -1), CLOSING);
   const [told] = bundle.verificationMaterial.tlogEntries;
   const event = await readEvent(canonical(bundle.dsseEnvelope), keys, CLOSING);
   require(event.kind === "bundle.closed", CLOSING, "not a closing event");
   require(event.run === undefined, CLOSING, "it is in a run");
-  checkNext(run.events.at(-1), event);
+  checkNext(last, event);
   const names = ["manifest", "run", ..."series" in event.data ? ["series"] : []];
   require(hasExactly(event.data, names), CLOSING, "other members");
   const manifest = `sha256:${hex(await sha256(files.get("MANIFEST")))}`;
@@ -1183,8 +1454,9 @@ function checkGiven(files, raw, head) {
 
 async function checkBundle(files, run, keys, closed) {
   const over = await readHead(files.get("checkpoint"), keys, "checkpoint");
-  const others = await OtherRuns.read(files, keys, run);
-  const events = [...run.events, ...others.events, ...run.withheld.events];
+  const related = await RelatedRuns.read(files, keys, run);
+  const others = await OtherRuns.read(files, keys, run, related.events);
+  const events = [...run.events, ...related.events, ...others.events, ...run.withheld.events];
   const proofs = lines(files.get(PROOFS), PROOFS);
   require(proofs.length === events.length, PROOFS, "not one for each event");
   for (const [at, line] of proofs.entries()) {
@@ -1195,20 +1467,20 @@ async function checkBundle(files, run, keys, closed) {
   }
   let head = over, signer = run.events.findLast((one) => one.run !== undefined);
   if (closed) {
-    [signer, head] = await checkClosing(files, run, keys, over);
+    [signer, head] = await checkClosing(files, run, keys, others.all.at(-1), over);
     others.compare(signer, run);
     if (files.has(REPORT)) others.said.push(await checkReport(files, run, others, keys, over));
   }
   checkGiven(files, signer.raw, head);
   const { events: hidden, blobs } = run.withheld;
   return [
-    `run ${run.id}: ${run.leaves.length} events`,
-    run.complete ? "its end covers them all" : "the run is OPEN",
+    `run ${run.id}: ${run.own.leaves.length} events`,
+    run.own.complete ? "its end covers them all" : "the run is OPEN",
     closed ? `closed by event ${signer.seq}` : "raw, without views",
     ...hidden.length + blobs.size
       ? [`WITHHELD, so not checked: ${hidden.length} events and ${blobs.size} blobs`] : [],
     ...others.said,
-    ...run.elsewhere ? [`NOT COMPARED with other runs: ${run.elsewhere} events`] : [],
+    ...related.said(run.kin),
   ].join("; ");
 }
 
