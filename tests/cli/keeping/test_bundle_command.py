@@ -88,12 +88,25 @@ def test_what_was_not_compared_is_said(shell: Any, run: str, work: Path) -> None
     with Ledger.open(work / ".muniment" / "ledger.db") as ledger:
         last = list(ledger.events(run=run))[-1].seq
         fork = ledger.fork(run, at=last, program=program).run_id
-    root = shell("bundle", fork, "-o", "fork", "--json").json["root"]
+    whole = shell("bundle", fork, "-o", "whole", "--json").json
+    assert whole["related"] == [run]
+    assert shell("bundle", fork, "-o", "again").out.count("1 other run") == 1
+    root = whole["root"]
+    told = shell("verify", "whole", "--key", root, "--require", "complete")
+    assert (told.code, "incomplete" in told.out) == (0, False)
+    shell("bundle", fork, "-o", "fork", "--redact", "--disclose", "*")
     told = shell("verify", "fork", "--key", root)
     assert told.code == 0
+    assert f"incomplete it lacks origin {run}" in " ".join(told.out.split())
+    assert shell("verify", "fork", "--key", root, "--require", "complete").code == 3
     said = " ".join((told.out + told.err).split())
     assert "2 answers of forks, 1 facts of forks unchecked" in said
-    counted = shell("verify", "fork", "--key", root, "--json").json["counts"]
+    found = shell("verify", "fork", "--key", root, "--json").json
+    counted = found["counts"]
+    assert (found["incomplete"], found["completeness"]) == (
+        [f"origin {run}"],
+        "unchecked",
+    )
     known = {one["what"]: (one["compared"], one["unchecked"]) for one in counted}
     assert known["answers of forks"] == (0, 2)
     assert known["facts of forks"] == (0, 1)

@@ -149,6 +149,8 @@ TRUST_HOME = {
 }
 
 _LIES = "plugins/evidence/bundles/test_bundle_withheld_forged::test_each_lie"
+_RELATED = "plugins/evidence/relatives/test_related_forged::test_"
+_LIES_OF_RUNS = "plugins/evidence/relatives/test_related_lies::test_each_lie_of_a_"
 
 EVIDENCE = {
     "and MUST say how many it": (
@@ -156,6 +158,25 @@ EVIDENCE = {
     ),
     "A verifier MUST compare each": (
         "plugins/evidence/pages/test_page_in_bundle::test_every_value_is_compared"
+    ),
+    "`related.intoto.jsonl` MUST have, in the order of the log": (
+        "plugins/evidence/relatives/test_related_changes::test_each_line_of_related_runs"
+    ),
+    "It MUST have at least one event, and no other": (
+        f"{_RELATED}a_file_without_events"
+    ),
+    "No event MUST stand in two files": f"{_RELATED}an_event_in_two_files",
+    "A redacted bundle MUST NOT have the file": (
+        f"{_RELATED}a_redacted_bundle_with_related_runs"
+    ),
+    "A verifier MUST judge each related run": f"{_RELATED}each_event_that_is_left_out",
+    "and MUST compare calls with child runs": f"{_LIES_OF_RUNS}call",
+    "It MUST refuse an event of a run that is not related": (
+        f"{_RELATED}runs_that_are_not_related"
+    ),
+    "A verifier MUST name each of these": f"{_RELATED}related_runs_that_are_left_out",
+    "and MUST NOT call the completeness *checked* then": (
+        f"{_RELATED}related_runs_that_are_left_out"
     ),
     "Each line of `withheld.jsonl` MUST be canonical": (
         "plugins/evidence/bundles/test_bundle_spoiled::test_each_file_alone"

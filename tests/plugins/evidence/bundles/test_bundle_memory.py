@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -41,17 +42,28 @@ def many(run: Run, count: int) -> None:
         run.record("note.added", {"text": f"The text {number} is short."})
 
 
+def calling(run: Run, count: int) -> None:
+    """Let a child record them."""
+    run.call(many, {"count": count})
+
+
 @pytest.mark.slow
+@pytest.mark.parametrize("program", [many, calling])
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc tells the peak")
-def test_an_event_takes_little(tmp_path: Path) -> None:
-    """Beyond a small bundle, each event adds less than 2 kB: its hash, number, place."""
+def test_an_event_takes_little(
+    tmp_path: Path, program: Callable[[Run, int], None]
+) -> None:
+    """Beyond a small bundle, each event adds less than 2 kB: its hash, number, place.
+
+    So do those of child runs.
+    """
     (tmp_path / "verify_evidence.py").write_text(one_file())
     peaks: dict[tuple[str, int], int] = {}
     with Ledger.create(
         tmp_path / "ledger.db", home=tmp_path / "home", plugins=evidence_plugins()
     ) as ledger:
         runs = {
-            count: ledger.execute(many, params={"count": count}).run_id
+            count: ledger.execute(program, params={"count": count}).run_id
             for count in (100, 15_000)
         }
     for count, run in runs.items():
