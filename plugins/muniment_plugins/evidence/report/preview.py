@@ -89,7 +89,9 @@ class BundlePreview(BundleContents):
         """Return event number *seq*; raise `NotInBundle` if it will not be here."""
         self.refuse_withheld(seq)
         found = self.selected.ledger.event(seq)
-        if not self._is_own(found) and all(seq != one.seq for one in self._beside):
+        related = self.selected.related
+        held = self._is_own(found) or (related is not None and related.holds(found))
+        if not held and all(seq != one.seq for one in self._beside):
             raise absent(f"event {seq}", EVENTS)
         return found
 
@@ -103,6 +105,9 @@ class BundlePreview(BundleContents):
             told = cast("Any", {**own, "run": self.run})
             found.append(filter(self._is_own, self.selected.ledger.events(**told)))
         found.append(iter(self._beside[::-1] if backwards else self._beside))
+        if (related := self.selected.related) is not None:
+            others = filter(passes, related.events())
+            found.append(iter([*others][::-1]) if backwards else others)
         every = merge(*found, key=_seq, reverse=backwards)
         return islice(filter(passes, every), filters.get("limit"))
 
@@ -117,7 +122,7 @@ class BundlePreview(BundleContents):
 
     @cached_property
     def _beside(self) -> tuple[Event, ...]:
-        """The events that are in no run, or in another one."""
+        """The events about keys, about the run, and of others in its series."""
         types = ",".join(KEY_EVENTS)
         keys = self.selected.ledger.events(type=types, to_seq=self.before)
         every = [*keys, *self.selected.about, *self.series.events]
@@ -125,9 +130,14 @@ class BundlePreview(BundleContents):
 
     def get_blob(self, ref: BlobRef) -> bytes:
         """Return the content of a blob, as the bundle will; see `BundleReader.get_blob`."""
-        if ref.digest in self.selected.blobs:
+        related, about = self.selected.related, [*self.selected.about]
+        blobs = set(self.selected.blobs)
+        if related is not None:
+            blobs |= related.blobs.keys()
+            about += [one for part in related.parts for one in part.about]
+        if ref.digest in blobs:
             return self.selected.ledger.get_blob(ref)
-        for one in self.selected.about:
+        for one in about:
             listed = one.raw.get("blobs") if one.type == "blob.erased" else ()
             if isinstance(listed, list) and ref.digest in listed:
                 raise ErasedError(
