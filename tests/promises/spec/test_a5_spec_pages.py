@@ -222,7 +222,6 @@ REPORT = {
     "The text of a value MUST be this": _FORGED,
     "A rule MUST be one of these": _FORGED,
     "MUST be where their numbers are": _FORGED,
-    "A dot MUST have a number": _FORGED,
     "A verifier MUST verify the bundle, and": _CARRIES,
     "MUST refuse a page that shows another run": _CARRIES,
     "It MUST NOT call": (

@@ -207,7 +207,7 @@ class _State:
         if self.heads and CLOSING in members.sizes:
             with self.tried():
                 self._compare_closing(members, record)
-        if self.heads:
+        if self.closing is not None:  # which says what series are shown
             record.compare_page(self.heads[0].checkpoint, beside.series.shown)
         record.finish()
         with self.tried():
