@@ -42,7 +42,7 @@ from muniment.verification.bundle.members import Members
 from muniment.verification.bundle.named_runs import NamedRuns
 from muniment.verification.bundle.report_page import BundlePage
 from muniment.verification.bundle.withheld_events import WithheldEvents
-from muniment.verification.page.comparison import BundleEnd
+from muniment.verification.page.computed import BundleEnd
 from muniment.verification.public_digests import FIELDS as PUBLIC
 from muniment.verification.public_digests import misstated
 from muniment.verification.report import MALFORMED, Findings

@@ -16,7 +16,8 @@ from muniment.encoding.canonical import JsonValue
 from muniment.errors import MunimentError
 from muniment.formats.evidence import REPORT, blob_name
 from muniment.verification.counts import Count
-from muniment.verification.page.comparison import BundleEnd, Lacking, PageComparison
+from muniment.verification.page.comparison import PageComparison
+from muniment.verification.page.computed import BundleEnd, Lacking
 from muniment.verification.page.quotes import MOST_CONTENT, decoded
 from muniment.verification.page.wording import IS_LARGE
 from muniment.verification.statements.blob_references import SALT

@@ -11,6 +11,7 @@ Rules:
   attribute, the text beside it, the reference and, for a mark of a picture, where it is.
 - What follows from several events is counted again: how many there are, their sum, their
   mean, how many runs they are of, how far apart two of them are.
+- Contents are read once for each event, however often a page cites them.
 - The page is believed in nothing. Its words are its writer's; they say no number.
 
 Specification: ``docs/spec/report.md``.
@@ -18,30 +19,32 @@ Specification: ``docs/spec/report.md``.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Mapping
 from typing import Any, cast
 
 from muniment.encoding.canonical import JsonValue
+from muniment.verification.page.computed import (
+    ODD,
+    OF_RULE,
+    OF_RUN,
+    SAYS_WITHHELD,
+    BundleEnd,
+    ComputedValue,
+    Lacking,
+)
 from muniment.verification.page.frame import CitedValue, read_page
 from muniment.verification.page.marks import GraphScale, numbers_of
 from muniment.verification.page.quotes import (
     CONSTANTS,
     Content,
     LeadsNowhere,
-    change,
     follow,
-    plain,
     reference,
-    tagged,
-    total,
     valued,
 )
 from muniment.verification.page.wording import (
     IS_ABSENT,
-    IS_ERASED,
-    IS_LARGE,
     IS_WITHHELD,
     shown,
 )
@@ -52,139 +55,8 @@ MOST_RULES = 1_000
 """How many values of a page may each follow from many events."""
 HALF = 0.0501
 """How far a mark may be from its place: it is written with one digit."""
-ODD = (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError)
-SELECTING = ("run", "type", "scope", "series")
 FORMS = {"block", "verdict", "name", "path"}
 HEADS = ("actor", "run", "scope", "seq", "tenant", "time", "type")
-
-
-class Lacking(Exception):
-    """The content of a blob that a page cannot have: its commitment, or `IS_LARGE`."""
-
-
-@dataclass(frozen=True, slots=True)
-class BundleEnd:
-    """What is known of a bundle once all of it was read."""
-
-    size: int
-    """How many events its tree head covers."""
-    root: str
-    """The root of their tree, in hexadecimal."""
-    erased: Collection[str]
-    """Commitments, of blobs that an event here erased."""
-    withheld_blobs: Collection[str]
-    withheld_events: Collection[int]
-    shown: Collection[str]
-    """Keys of the series of which every event is here."""
-
-    def state(self, tag: str) -> str:
-        """Return why a blob is not here."""
-        if tag == IS_LARGE or tag in self.erased:
-            return IS_LARGE if tag == IS_LARGE else IS_ERASED
-        return IS_WITHHELD if tag in self.withheld_blobs else IS_ABSENT
-
-
-@dataclass(slots=True)
-class ComputedValue:
-    """A value that follows from many events, and what was found of it."""
-
-    marks: Mapping[str, str]
-    count: int = 0
-    numbers: list[float] = field(default_factory=list[float])
-    runs: set[str] = field(default_factory=set[str])
-    events: tuple[str, ...] = ()
-    """The events that it names, one or two."""
-    named: dict[str, float] = field(default_factory=dict[str, float])
-    """Number of an event that it names → the number there."""
-    lacking: str = ""
-    """The first blob that would be needed, and is not here."""
-
-    keys: tuple[str, ...] = ()
-    """The series whose runs it counts."""
-
-    def names_all(self) -> bool:
-        """Take the series or events that it names; return False if they are none."""
-        if self.marks["data-rule"] in ("change", "minus"):
-            self.events = tuple(self.marks.get("data-of", "").split(",", 2))
-            return len(self.events) == (2 if self.marks["data-rule"] == "change" else 1)
-        if self.marks["data-rule"] != "runs":
-            return True
-        try:
-            told: object = json.loads(self.marks.get("data-of", ""))
-        except ODD:
-            return False
-        named = cast("list[object]", told) if isinstance(told, list) else []
-        self.keys = tuple(one for one in named if isinstance(one, str))
-        return 0 < len(self.keys) == len(named)
-
-    def take(self, chain: Mapping[str, Any], data: JsonValue, content: Content) -> None:
-        """Count the event, if it is one of those that are selected."""
-        rule = self.marks["data-rule"]
-        if rule == "runs":
-            series = chain.get("series", {})
-            if chain.get("run") is not None and any(key in series for key in self.keys):
-                self.runs.add(chain["run"])
-            return
-        if rule in ("change", "minus") and str(chain["seq"]) in self.events:
-            self.named |= {str(chain["seq"]): one for one in self._of(data, content)}
-        if rule != "minus" and self._selects(chain):
-            self.count += 1
-            if rule in ("sum", "mean", "change"):
-                self.numbers += self._of(data, content)
-
-    def _selects(self, chain: Mapping[str, Any]) -> bool:
-        for name in SELECTING:
-            wanted, own = self.marks.get(f"data-{name}"), chain.get(name)
-            inside = name == "scope" and f"{own or ''}/".startswith(f"{wanted}/")
-            listed = name == "series" and wanted in (own or {})
-            if wanted is not None and not (own == wanted or inside or listed):
-                return False
-        return True
-
-    def _of(self, data: JsonValue, content: Content) -> list[float]:
-        """Return the number to which the path leads, if it leads to one."""
-        if self.lacking:
-            return []
-        try:
-            value = plain(follow(data, self.marks.get("data-path", "/"), content))
-        except Lacking as missing:
-            self.lacking = str(missing)
-        except ODD:
-            pass
-        else:
-            if isinstance(value, int | float) and not isinstance(value, bool):
-                return [value]
-        return []
-
-    def value(self, end: BundleEnd) -> JsonValue:
-        """Return what follows; raise `LeadsNowhere` if no rule says how."""
-        rule, of = self.marks["data-rule"], self.marks.get("data-of")
-        if rule == "checkpoint" and of in ("size", "root"):
-            return end.size if of == "size" else end.root
-        if rule == "withheld" and of in ("events", "blobs"):
-            blobs = of == "blobs"
-            return len(end.withheld_blobs if blobs else end.withheld_events)
-        if rule in CONSTANTS:
-            return CONSTANTS[rule]
-        if rule == "runs":
-            return len(self.runs)
-        if rule == "count":
-            return self.count
-        return tagged(self._computed(rule))
-
-    def _computed(self, rule: str) -> float:
-        """Return what follows from the numbers that were found."""
-        if rule == "sum":
-            return total(self.numbers)
-        mean = total(self.numbers) / len(self.numbers) if self.numbers else 0
-        if rule == "mean" and self.numbers:
-            return mean
-        named = [self.named[one] for one in self.events if one in self.named]
-        if (rule, len(named)) == ("minus", 1):
-            return -named[0]
-        if (rule, len(named)) == ("change", 2):
-            return change(named[0], named[1], mean)
-        raise LeadsNowhere("there is no such rule, or nothing to apply it to")
 
 
 class PageComparison:
@@ -200,6 +72,7 @@ class PageComparison:
         self._computed: dict[str, tuple[ComputedValue, list[CitedValue]]] = {}
         self._late: list[tuple[CitedValue, str]] = []
         self._marks: dict[int, list[tuple[tuple[float, ...], CitedValue]]] = {}
+        self._ends: dict[int, tuple[float, ...]] = {}
         for one in self.page.cited:
             self._sort(one)
         if not self.page.faults and not self.page.cited:
@@ -219,15 +92,22 @@ class PageComparison:
         number = marks.get("data-event", "")
         if odd or marks.get("data-as", "block") not in FORMS:
             self._fault(one, "it does not cite as a report does")
-        elif "rule" in named and named <= {*SELECTING, "rule", "path", "of", "as"}:
-            computed = ComputedValue(marks)
-            if not computed.names_all():
+        elif "rule" in named:
+            computed, rule = ComputedValue(marks), marks["data-rule"]
+            good = named - {"rule"} <= OF_RULE.get(rule, set())
+            own = rule not in OF_RUN or marks.get("data-run") == self.page.run
+            if not (good and own and computed.names_all()):
                 self._fault(one, "it does not name what it follows from")
                 return
             self._computed.setdefault(reference(marks), (computed, []))[1].append(one)
             if len(self._computed) > MOST_RULES:
                 self._fault(one, f"it has more than {MOST_RULES} values of many events")
         elif number.isdecimal() and named <= {"event", "path", "head", "as"}:
+            if (
+                marks.get("data-as") == "verdict"
+                and marks.get("data-path") != "/passed"
+            ):
+                self._fault(one, "it shows as a verdict what is none")
             if number != str(int(number[:18])) or {"path", "head"} <= named:
                 self._fault(one, "it does not cite as a report does")
             self._events.setdefault(int(number[:18]), []).append(one)
@@ -242,29 +122,50 @@ class PageComparison:
         series = cast("dict[str, Any]", chain.get("series", {}))
         head |= {"hash": leaf, "key": keyid, "ledger": ledger}
         head["series"] = {key: one["count"] for key, one in series.items()}
+        content, told = self._once(), dict[tuple[str, str | None], tuple[Any, ...]]()
         for one in self._events.pop(chain["seq"], ()):
+            key = reference(one.marks), one.marks.get("data-as")
             try:
-                self._compare(one, self._value(one, head, data))
+                if key not in told:
+                    value = self._value(one, head, data, content)
+                    told[key] = (value, *_spelled(one, value))
+                self._judge_value(one, *told[key])
             except Lacking as missing:
                 self._late.append((one, str(missing)))
             except ODD as error:
                 self._fault(one, f"it leads nowhere: {error}")
         for computed, _ in self._computed.values():
-            computed.take(chain, data, self._content)
+            computed.take(chain, data, content)
+
+    def _once(self) -> Content:
+        """Return what gives contents, each read once for an event, however often cited."""
+        known: dict[tuple[str, str], JsonValue] = {}
+
+        def content(ref: Mapping[str, JsonValue]) -> JsonValue:
+            key = str(ref.get("$blob")), str(ref.get("media"))
+            if key not in known:
+                known[key] = self._content(ref)
+            return known[key]
+
+        return content
 
     def _value(
-        self, one: CitedValue, head: Mapping[str, JsonValue], data: JsonValue
+        self,
+        one: CitedValue,
+        head: Mapping[str, JsonValue],
+        data: JsonValue,
+        content: Content,
     ) -> JsonValue:
         path = one.marks.get("data-head", one.marks.get("data-path", ""))
         form = one.marks.get("data-as")
         if "data-head" in one.marks:
-            value = follow(dict(head), path, self._content)
+            value = follow(dict(head), path, content)
         elif form == "path" and path.count("/") == 1 and "~" not in path:
             if path[1:] not in cast("dict[str, JsonValue]", data):
                 raise LeadsNowhere(path)
             return path[1:]  # a name is shown, whether its content is here or not
         else:
-            value = follow(data, path, self._content)
+            value = follow(data, path, content)
         if form == "name":
             return path.rpartition("/")[2].replace("~1", "/").replace("~0", "~")
         return path[1:] if form == "path" else value
@@ -285,9 +186,21 @@ class PageComparison:
         for computed, cited in self._computed.values():
             for one in cited:
                 self._finish(computed, one, end)
+        hidden = end.withheld_events or end.withheld_blobs
+        if hidden and not self._computed.keys() >= SAYS_WITHHELD:
+            self.faults.append((1, "it does not say how much is withheld"))
+        self._finish_pictures()
+        self.faults.sort()
+
+    def _finish_pictures(self) -> None:
         for marks in self._marks.values():
             self._place(marks)
-        self.faults.sort()
+        beside: dict[int, list[CitedValue]] = {}
+        for one in self.page.cited:
+            if one.is_end:
+                beside.setdefault(one.figure, []).append(one)
+        for figure, ends in beside.items():
+            self._compare_ends(ends, self._marks.get(figure, []))
 
     def _finish(self, computed: ComputedValue, one: CitedValue, end: BundleEnd) -> None:
         try:
@@ -302,11 +215,18 @@ class PageComparison:
             self._fault(one, f"it leads nowhere: {error}")
 
     def _compare(self, one: CitedValue, value: JsonValue) -> None:
-        form, event = one.marks.get("data-as", "line"), one.marks.get("data-event")
-        self._judge(one, valued(value), shown(value, form, event))
+        self._judge_value(one, value, *_spelled(one, value))
+
+    def _judge_value(
+        self, one: CitedValue, value: JsonValue, stated: str, text: str
+    ) -> None:
+        self._judge(one, stated, text)
         if one.mark is not None:
             numbers = numbers_of(value, one.mark.kind, log=one.log)
             self._marks.setdefault(one.figure, []).append((numbers, one))
+        elif one.is_end:
+            numbers = numbers_of(value, "dot", log=False)
+            self._ends[id(one)] = numbers
 
     def _lacks(self, one: CitedValue, state: str) -> None:
         self._judge(one, state, state)
@@ -339,5 +259,29 @@ class PageComparison:
                 if not abs(float(place) - scale.at(number)) <= HALF:
                     self._fault(one, "the mark is not where its number belongs")
 
+        drawn = Counter(
+            (one.row, one.written.partition(" data-")[2]) for _, one in marks
+        )
+        for _, one in marks:
+            if drawn[one.row, one.written.partition(" data-")[2]] > 1:
+                self._fault(one, "the same mark is drawn twice")
+
+    def _compare_ends(
+        self,
+        ends: list[CitedValue],
+        marks: list[tuple[tuple[float, ...], CitedValue]],
+    ) -> None:
+        """Require what is beside a picture to be the ends of its scale."""
+        every = [number for numbers, _ in marks for number in numbers]
+        told = [number for one in ends for number in self._ends.get(id(one), ())]
+        if not every or told != [min(every), max(every)]:
+            self._fault(ends[0], "the ends of a scale are not its numbers")
+
     def _fault(self, one: CitedValue, what: str) -> None:
         self.faults.append((one.line, what))
+
+
+def _spelled(one: CitedValue, value: JsonValue) -> tuple[str, str]:
+    """Return *value* as the attribute has it, and as it is shown."""
+    form, event = one.marks.get("data-as", "line"), one.marks.get("data-event")
+    return valued(value), shown(value, form, event)

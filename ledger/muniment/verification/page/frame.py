@@ -9,8 +9,11 @@ Rules:
 
 - A report is read in the one form that it is written in, never as HTML in general: a
   browser may show anything for what else is there, or hide what is cited.
-- Words between the citations say no number: a number is cited, or it is not there. But
-  for the name SHA-256 and digests in hexadecimal, no character of theirs is a number.
+- Elements are nested as a report nests them, and each is closed: nothing that is cited is
+  hidden in a picture, and nothing is drawn beside one.
+- Words between the citations say no number: a number is cited, or it is not there. They
+  have letters from a fixed list, but for the name SHA-256 and digests in hexadecimal.
+- Two values are never beside each other without words: their digits would be one number.
 - Only the listed style sheets are known: any other could hide words, or bring its own.
 - One pass, whatever somebody wrote: no text takes more time than its length.
 
@@ -21,7 +24,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-import unicodedata
 from base64 import b64encode
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -34,6 +36,7 @@ from muniment.verification.page.marks import (
     GraphMark,
     read_mark,
 )
+from muniment.verification.page.nesting import WIDE, PageNesting
 from muniment.verification.page.quotes import as_ascii, from_ascii
 
 __all__ = [
@@ -41,20 +44,16 @@ __all__ = [
     "PAGE_END",
     "STYLES",
     "TITLE",
-    "WIDE",
     "CitedValue",
     "ReportPage",
     "opening",
     "page_head",
     "read_page",
-    "says_a_number",
 ]
 
 TITLE = "Evidence report"
-STYLES = frozenset({"NChcVY2Mh8jx+alwleQHUT5nX3+WhI73fyfoOJUQ/wQ="})
+STYLES = frozenset({"F1kEJt+o2bRiCH9mYU8yOdNkN0CfImlcOMtqfupNLUM="})
 """The SHA-256 of every style sheet that a report may have."""
-WIDE = '<div class="wide" role="group" aria-label="Table" tabindex="0">'
-"""Around a table: on a phone it scrolls, by keyboard, too."""
 PAGE_END = "</main>\n</body>\n</html>\n"
 MOST_FAULTS = 20
 """After so many, a page is read no further."""
@@ -67,7 +66,6 @@ _TOKEN = re.compile(
 )
 _STYLE = re.compile(r"<style>([^<]*)</style>")
 _ODD_REFERENCE = re.compile("&(?!(?:amp|lt|gt|quot|#x27);)")
-_NAMED = re.compile(r"SHA-256|(?<![0-9A-Za-z])[0-9a-f]{64}(?![0-9A-Za-z])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +81,10 @@ class CitedValue:
     written: str
     """All of it, as it is on the page."""
     figure: int = 0
+    row: int = 0
+    """Of the pictures, from 1: which line of dots it is on."""
+    is_end: bool = False
+    """Whether it is beside a picture, as an end of its scale."""
     log: bool = False
     """Whether the picture is on a scale of powers of ten."""
     mark: GraphMark | None = None
@@ -149,36 +151,32 @@ def read_page(text: str) -> ReportPage:
         return page
     page.run, page.size = about[1], int(about[2])
     page.known = digest_of_text(style[1] if style else "") in STYLES
-    figures, log = 0, False
+    nesting = PageNesting()
     for line, found in _tokens(text, about.end(), len(text) - len(PAGE_END)):
         if isinstance(found, str):
             page.faults.append((line, f"no report has {found!a:.80} there"))
-        elif found[1] is not None:
-            told = unescape(found[2])
-            page.cited.append(CitedValue(line, _attributes(found[1]), told, found[0]))
-        elif found[3] is not None:
-            mark = read_mark(found[3])
-            if mark is None:
-                page.faults.append((line, "no report has such a mark there"))
-                continue
-            marks, told = _attributes(mark.attributes), unescape(mark.title)
-            drawn = CitedValue(line, marks, told, found[0], figures, log, mark)
-            page.cited.append(drawn)
-        elif found[4] is not None:
-            figures, log = figures + 1, found[4] == FIGURES[1]
-        elif found[5] is not None and says_a_number(unescape(found[5])):
-            page.faults.append((line, "its words say a number, and cite nothing"))
+        elif fault := nesting.take(found):
+            page.faults.append((line, fault))
+        elif found[1] is not None or found[3] is not None:
+            page.cited.append(_cited(line, found, nesting))
         if len(page.faults) >= MOST_FAULTS:
             break
+    if nesting.open:
+        page.faults.append((1, f"{nesting.open[-1]} is not closed"))
     return page
 
 
-def says_a_number(words: str) -> bool:
-    """Tell whether *words* have a number, or a character that controls the text."""
-    left = _NAMED.sub("", words)
-    if left.isascii() and left.isprintable():
-        return any("0" <= one <= "9" for one in left)
-    return any(one != "\n" and unicodedata.category(one)[0] in "NC" for one in left)
+def _cited(line: int, found: re.Match[str], nesting: PageNesting) -> CitedValue:
+    if found[1] is not None:
+        marks, told, mark = _attributes(found[1]), unescape(found[2]), None
+    else:
+        mark = read_mark(found[3])
+        marks = {} if mark is None else _attributes(mark.attributes)
+        told = "" if mark is None else unescape(mark.title)
+    is_end = nesting.open[-1] == "figcaption"
+    figure = nesting.figures if is_end or mark is not None else 0
+    picture = (figure, nesting.rows, is_end, nesting.log)
+    return CitedValue(line, marks, told, found[0], *picture, mark)
 
 
 def _tokens(text: str, at: int, end: int) -> Iterator[tuple[int, re.Match[str] | str]]:

@@ -30,6 +30,7 @@ from fractions import Fraction
 from typing import TypeAlias, cast
 
 from muniment.encoding.canonical import JsonValue, canonical
+from muniment.verification.page.wording import number_of
 
 __all__ = [
     "CONSTANTS",
@@ -101,12 +102,29 @@ def follow(document: JsonValue, path: str, content: Content) -> JsonValue:
 
 
 def decoded(content: bytes, media: str = "") -> JsonValue:
-    """Return what a blob holds, as JSON."""
+    """Return what a blob holds, as JSON.
+
+    Raises:
+        LeadsNowhere: it is to be JSON, and not canonical JSON.
+
+    """
     if not media or media.startswith("application/json"):
-        return cast("JsonValue", json.loads(content))
+        return canonically(content)
     if media.startswith("text/"):
         return content.decode("utf-8", "replace")
     return {"$bytes": b64encode(content).decode()}
+
+
+def canonically(content: bytes) -> JsonValue:
+    """Return the value of canonical JSON; raise `LeadsNowhere` for anything else."""
+    try:
+        value = cast("JsonValue", json.loads(content.decode()))
+        same = canonical(value) == content
+    except Exception:  # noqa: BLE001 - whatever a spelling breaks, it is not that
+        same, value = False, None
+    if not same:
+        raise LeadsNowhere("the content is not canonical JSON")
+    return value
 
 
 def is_reference(value: object) -> bool:
@@ -141,9 +159,8 @@ def from_ascii(text: str) -> str:
         UnicodeError: the bytes are no text.
 
     """
-    data = text.encode("utf-8", "surrogatepass")
-    plainly = PERCENT.sub(lambda found: bytes([int(found[1], 16)]), data)
-    return plainly.decode("utf-8", "surrogatepass")
+    data = text.encode()
+    return PERCENT.sub(lambda found: bytes([int(found[1], 16)]), data).decode()
 
 
 def percent_encoded(text: str, kept: frozenset[str]) -> str:
@@ -178,15 +195,12 @@ def plain(value: JsonValue) -> JsonValue:
 
     An integer that no float comes near is infinite, as it is in every mean.
     """
-    if not isinstance(value, dict) or len(value) != 1:
+    text = number_of(value)
+    if text is None:
         return value
-    ((tag, text),) = value.items()
-    if tag == "$float":
-        return float(str(text))
-    if tag == "$int":
-        short = len(str(text)) <= DIGITS
-        return int(str(text)) if short else float(str(text))
-    return value
+    if "$int" in cast("dict[str, JsonValue]", value) and len(text) <= DIGITS:
+        return int(text)
+    return float(text)
 
 
 def total(numbers: Sequence[float]) -> float:

@@ -10,8 +10,9 @@ much is missing and where all of it is. Specification: ``docs/spec/report.md``.
 
 from __future__ import annotations
 
+import re
+
 from muniment.encoding.canonical import JsonValue, canonical
-from muniment.encoding.visible import clean
 
 __all__ = [
     "IS_ABSENT",
@@ -20,6 +21,7 @@ __all__ = [
     "IS_WITHHELD",
     "MISSING",
     "VERDICTS",
+    "number_of",
     "shown",
 ]
 
@@ -34,6 +36,19 @@ IN_BLOCK, IN_LINE = 4_000, 300
 """How many characters are shown, with lines of their own and in one."""
 VERDICT = {"true": "holds", "false": "refuted", "null": "undecided"}
 VERDICTS = frozenset(VERDICT.values())
+TAGS = {
+    "$int": re.compile("-?(?:0|[1-9][0-9]*)"),
+    "$float": re.compile(r"-?(?:inf|[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?)|nan"),
+}
+"""How a number is spelled that JSON has not; anything else is no number."""
+HIDDEN = re.compile(
+    "[\0-\x09\x0b-\x1f\x7f-\xa0\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2"
+    "\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200f\u2028-\u202f\u205f-\u206f\u2800"
+    "\u3000\u3164\ud800-\uf8ff\ufdd0-\ufdef\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff"
+    "\U000110bd\U000110cd\U00013430-\U0001345f\U0001bca0-\U0001bca3"
+    "\U0001d173-\U0001d17a\U0001fffe\U0001ffff\U0002fffe\U0002ffff\U0003fffe-\U0010ffff]"
+)
+"""Controls, spaces but the plain one, marks of direction, private and invisible characters."""
 
 
 def shown(value: JsonValue, form: str, event: object = None) -> str:
@@ -41,7 +56,7 @@ def shown(value: JsonValue, form: str, event: object = None) -> str:
 
     Whatever else it is called is a line, too: ``name`` and ``path`` show the way to it.
     """
-    if isinstance(tag := number_of(value), str):
+    if (tag := number_of(value)) is not None:
         text = tag
     elif isinstance(value, float):
         text = f"{value:.6g}"
@@ -49,17 +64,28 @@ def shown(value: JsonValue, form: str, event: object = None) -> str:
         text = value or "(empty)"
     else:
         text = canonical(value).decode()
-    if form == "verdict" and text in VERDICT:
+    if form == "verdict" and (value is None or isinstance(value, bool)):
         return VERDICT[text]
-    text = clean(cut(text, IN_BLOCK if form == "block" else IN_LINE, event))
+    text = visible(cut(text, IN_BLOCK if form == "block" else IN_LINE, event))
     return text if form == "block" else text.replace("\n", "\u21b5")
 
 
-def number_of(value: JsonValue) -> object:
-    """Return the text of a tagged number."""
-    if isinstance(value, dict) and value.keys() in ({"$float"}, {"$int"}):
-        return next(iter(value.values()))
-    return None
+def number_of(value: JsonValue) -> str | None:
+    """Return the text of a tagged number; None if it is none, or not spelled as one."""
+    if not isinstance(value, dict) or len(value) != 1:
+        return None
+    ((tag, text),) = value.items()
+    form = TAGS.get(tag)
+    told = isinstance(text, str) and form is not None and form.fullmatch(text)
+    return str(text) if told else None
+
+
+def visible(text: str) -> str:
+    """Return *text* with Python's escapes for whatever shows nothing, or acts on a page.
+
+    These are fixed ranges, so that every runtime says the same, whatever its Unicode is.
+    """
+    return HIDDEN.sub(lambda one: one[0].encode("unicode_escape").decode(), text)
 
 
 def cut(text: str, most: int, event: object) -> str:

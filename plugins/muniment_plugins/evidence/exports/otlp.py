@@ -25,6 +25,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
 from muniment.encoding.canonical import canonical
+from muniment.formats.lifecycle import COMPLETED
 from muniment_plugins.evidence.exports.record import ExportedEffect, ExportedRun, needed
 
 if TYPE_CHECKING:
@@ -77,9 +78,11 @@ def _root(span: Any, record: ExportedRun, trace: bytes) -> None:
     span.trace_id, span.span_id = trace, _id(first)
     span.name, span.kind = f"run {record.name}", _INTERNAL
     span.start_time_unix_nano, span.end_time_unix_nano = _nanos(first), _nanos(last)
-    status = {"run.completed": _OK, "run.failed": _ERROR}.get(last.type)
-    if status is not None:
-        span.status.code = status
+    if record.ended is not None:
+        span.status.code = _OK if record.ended.type == COMPLETED else _ERROR
+        span.status.message = (
+            "" if record.ended.type == COMPLETED else record.ended.type
+        )
     _tell(span, {"muniment.first_event": first.seq, "muniment.last_event": last.seq})
     for fact in record.facts:
         _happened(span, fact)

@@ -64,7 +64,7 @@ class _Provenance:
     def tell(self) -> None:
         record, document = self._record, self._document
         first, last = record.events[0], record.events[-1]
-        ended = _at(last) if last.type in ("run.completed", "run.failed") else None
+        ended = None if record.ended is None else _at(record.ended)
         document.activity(
             self._run,
             _at(first),

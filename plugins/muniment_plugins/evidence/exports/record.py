@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING
 from muniment.encoding.canonical import canonical, parse_canonical
 from muniment.errors import CannotTellError, ErasedError, MunimentError, UsageError
 from muniment.formats.evidence import NOTHING
+from muniment.formats.lifecycle import ENDS, LIFE, PAUSED
 from muniment.formats.statement import BlobRef
 
 if TYPE_CHECKING:
@@ -132,6 +133,15 @@ class ExportedRun:
     def started(self) -> Event:
         """The first event."""
         return self.events[0]
+
+    @property
+    def ended(self) -> Event | None:
+        """The event by which it ended; None while it is open, or paused.
+
+        Decisions and judgements may follow an end.
+        """
+        found = next(one for one in reversed(self.events) if one.type in LIFE)
+        return found if found.type in ENDS and found.type != PAUSED else None
 
     @property
     def name(self) -> str:

@@ -20,6 +20,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from muniment.encoding.canonical import canonical
+from muniment.formats.lifecycle import COMPLETED
 from muniment_plugins.evidence.exports.record import (
     ExportedEffect,
     ExportedRun,
@@ -96,7 +97,9 @@ class _Crate:
             for one in sorted({event.actor for event in record.events})
         ]
         results = [self._event(fact) for fact in record.facts]
-        ended = {"run.completed": _COMPLETED, "run.failed": _FAILED}
+        ended = _ACTIVE if record.ended is None else _FAILED
+        if record.ended is not None and record.ended.type == COMPLETED:
+            ended = _COMPLETED
         action = self._add(
             f"#run-{record.run}",
             {
@@ -106,7 +109,7 @@ class _Crate:
                 "agent": actors,
                 "startTime": first.time,
                 "endTime": last.time,
-                "actionStatus": ended.get(last.type, _ACTIVE),
+                "actionStatus": ended,
                 "object": self._contents([first]),
                 "result": results,
             },

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from importlib import import_module
@@ -42,7 +43,8 @@ COLUMNS = (
 )
 COVERAGE = "export.coverage"
 _NUMBERS = {"seq", "version", "ordinal"}
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")
+_FORMULA = re.compile(r"[\s\x00-\x20]*[=+\-@'\uff1d\uff0b\uff0d\uff20]|[\t\r]")
+"""What spreadsheets may take for a formula, full-width and behind spaces, too."""
 
 Row = dict[str, object]
 
@@ -86,7 +88,7 @@ def as_csv(ledger: Source, run: str) -> bytes:
 
 
 def _cell(value: object) -> object:
-    guarded = isinstance(value, str) and value.startswith(_FORMULA)
+    guarded = isinstance(value, str) and _FORMULA.match(value) is not None
     return f"'{value}" if guarded else value
 
 

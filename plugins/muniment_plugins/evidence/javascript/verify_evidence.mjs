@@ -92,10 +92,7 @@ const canonical = (value) => utf8(spelled(value));
 function parse(data, file) {
   let value = null, same = false;
   try {
-    value = JSON.parse(text(data), (name, one) => {
-      if (name === "__proto__") throw new RangeError(name); // no member of ours
-      return one;
-    });
+    value = JSON.parse(text(data)); // a member __proto__ is one like all others
     same = equal(canonical(value), data);
   } catch { /* below */ }
   require(same, file, "not canonical JSON");
@@ -927,7 +924,7 @@ function compareCodePoints(one, other) {
 // -- the report: each value on it (docs/spec/report.md) --------------------------------------------
 
 const TITLE = "Evidence report", PAGE_END = "</main>\n</body>\n</html>\n", LARGEST = 64 * 2 ** 20;
-const STYLES = ["NChcVY2Mh8jx+alwleQHUT5nX3+WhI73fyfoOJUQ/wQ="];
+const STYLES = ["F1kEJt+o2bRiCH9mYU8yOdNkN0CfImlcOMtqfupNLUM="];
 const WIDE = '<div class="wide" role="group" aria-label="Table" tabindex="0">';
 const AXIS = '<svg viewBox="0 0 360 20" role="img" aria-label="one mark each">'
   + '<line x1="0" x2="360" y1="10" y2="10"/>';
@@ -975,10 +972,8 @@ function percent(told, kept) {
 }
 
 function unpercent(told, file) {
-  const parts = told.match(/%[0-9A-F]{2}|[^%]/gu) ?? [];
-  const bytes = parts.map((one) => one.length === 3 && one[0] === "%" ? unhex(one.slice(1)) : utf8(one));
   let plainly = null;
-  try { plainly = text(joined(...bytes)); } catch { /* below */ }
+  try { plainly = /%(?![0-9A-F]{2})/.test(told) ? null : decodeURIComponent(told); } catch { /* below */ }
   require(plainly !== null && percent(plainly, IN_MARK) === told, file, "another spelling");
   return plainly;
 }
@@ -994,7 +989,7 @@ function marksOf(told, file) {
 
 function saysANumber(words) {
   const left = words.replace(/SHA-256|(?<![0-9A-Za-z])[0-9a-f]{64}(?![0-9A-Za-z])/g, "");
-  return /[\p{N}\p{C}]/u.test(left.replaceAll("\n", ""));
+  return !/^[\n -/:-~\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u017f\u2013\u2014\u2018\u2019\u201c\u201d\u2026]*$/.test(left);
 }
 
 async function readReport(page) {
@@ -1004,23 +999,77 @@ async function readReport(page) {
     + `<main>\n<h1>${TITLE}</h1>\n`).exec(page.slice(head.length));
   const good = page.startsWith(head) && about && page.endsWith(PAGE_END);
   require(good, REPORT, "it does not begin and end as a report does");
-  const cited = [], end = page.length - PAGE_END.length;
+  const cited = [], end = page.length - PAGE_END.length, nesting = new Nesting();
   const body = page.slice(0, end);
   TOKEN.lastIndex = head.length + about[0].length;
-  for (let figure = 0, log = false, at; (at = TOKEN.lastIndex) < end;) {
+  for (let at; (at = TOKEN.lastIndex) < end;) {
     const found = TOKEN.exec(body);
     require(found, REPORT, `no report has ${page.slice(at, at + 40)} there`);
+    nesting.take(found);
+    const { figures: figure, rows: row, log } = nesting, isEnd = nesting.open.at(-1) === "figcaption";
     if (found[1] !== undefined)
-      cited.push({ marks: marksOf(found[1], REPORT), text: unescaped(found[2], REPORT) });
+      cited.push({ marks: marksOf(found[1], REPORT), text: unescaped(found[2], REPORT), figure, isEnd });
     else if (found[3] ?? found[6] ?? found[10]) {
-      const drawn = markOf(found);
+      const drawn = markOf(found), written = found[0].slice(found[0].indexOf(" data-"));
       cited.push({ marks: marksOf(drawn.marks, REPORT), text: unescaped(drawn.title, REPORT),
-        drawn, figure, log });
-    } else if (found[15]) [figure, log] = [figure + 1, found[15].includes("log")];
-    else if (found[16] !== undefined)
-      require(!saysANumber(unescaped(found[16], REPORT)), REPORT, "its words say a number");
+        drawn, figure, log, twin: `${row} ${written}` });
+    }
   }
+  require(nesting.open.length === 0, REPORT, "an element is not closed");
   return { run: about[1], size: Number(about[2]), known: STYLES.includes(named), cited };
+}
+
+const INLINE = ["h2", "h3", "p", "dt", "dd", "div", "th", "td", "span", "figcaption"];
+const CHILDREN = { main: ["section"], section: ["h2", "h3", "p", "dl", "wide", "figure"],
+  dl: ["dt", "dd"], wide: ["table"], table: ["tr"], tr: ["th", "td"],
+  figure: ["div", "svg", "figcaption"], figcaption: ["span"] };
+
+class Nesting { // how elements are nested, and what may be beside a value
+  open = []; texts = []; figures = 0; rows = 0; log = false;
+
+  take(found) {
+    const [written] = found, inside = this.open.at(-1) ?? "main";
+    if (found[16] !== undefined) this.words(unescaped(found[16], REPORT), inside);
+    else if (found[1] !== undefined) this.value(inside);
+    else if (found[3] ?? found[6] ?? found[10])
+      require(inside === "svg", REPORT, "a mark outside of a picture");
+    else if (written.startsWith("</")) {
+      require(written.slice(2, -1) === (inside === "wide" ? "div" : inside), REPORT, "not nested");
+      this.open.pop();
+      this.texts.pop();
+      if (this.texts.length) this.texts[this.texts.length - 1] = "";
+    } else this.enter(written, inside);
+  }
+
+  enter(written, inside) {
+    const figure = written.startsWith("<figure");
+    const name = figure ? "figure" : { [WIDE]: "wide", [AXIS]: "svg" }[written] ?? written.slice(1, -1);
+    if (figure) [this.figures, this.log] = [this.figures + 1, written.includes("log")];
+    if (name === "svg") this.rows += 1;
+    require((CHILDREN[inside] ?? []).includes(name), REPORT, `no report has ${name} in ${inside}`);
+    this.open.push(name);
+    this.texts.push("");
+  }
+
+  words(said, inside) {
+    if (!this.open.length || !INLINE.includes(inside)) {
+      require(/^\n*$/.test(said), REPORT, "words where no report has any");
+      return;
+    }
+    require(!saysANumber(said), REPORT, "its words say a number");
+    const before = this.texts.pop();
+    require(before !== null || /^(?:[ \n,;:)]|\.(?:[ \n]|$))/.test(said), REPORT, "words continue a value");
+    this.texts.push((before ?? "\0") + said);
+  }
+
+  value(inside) {
+    const what = "two values without words between them", before = this.texts.pop();
+    require(INLINE.includes(inside) && before !== null && before !== undefined, REPORT, what);
+    const said = before.startsWith("\0") ? before.slice(1) : before;
+    require(said === "" || /[ \n(]$/.test(said), REPORT, "words run into a value");
+    require(said === before || /[A-Za-z,;:]/.test(said), REPORT, what);
+    this.texts.push(null);
+  }
 }
 
 function markOf(found) { // a dot, a span, or an upright line
@@ -1048,14 +1097,23 @@ function referenceOf(marks) {
   return percent(own("rule"), IN_MARK) + (about.length ? `?${about.join("&")}` : "");
 }
 
-function isTagged(value) {
-  const names = isObject(value) ? Object.keys(value) : [];
-  return names.length === 1 && ["$float", "$int"].includes(names[0]);
+const TOLD = { $int: /^-?(?:0|[1-9][0-9]*)$/,
+  $float: /^(?:-?(?:inf|[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?)|nan)$/ };
+
+function numberTold(value) { // the text of a tagged number; nothing if it is none
+  if (!isObject(value) || Object.keys(value).length !== 1) return undefined;
+  const [[tag, said]] = Object.entries(value);
+  const told = typeof said === "string" && Object.hasOwn(TOLD, tag);
+  return told && TOLD[tag].test(said) ? said : undefined;
 }
 
-const clean = (told) => told.replace(/[^\n -~]/gu, (one) => {
-  const hidden = /[\p{C}\p{Z}\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0]|[\u{e0000}-\u{e0fff}]/u;
-  if (!hidden.test(one)) return one;
+const HIDDEN = new RegExp("[\\0-\\t\\x0b-\\x1f\\x7f-\\xa0\\xad\\u034f\\u0600-\\u0605\\u061c\\u06dd\\u070f\\u0890\\u0891"
+  + "\\u08e2\\u115f\\u1160\\u1680\\u17b4\\u17b5\\u180b-\\u180f\\u2000-\\u200f\\u2028-\\u202f\\u205f-\\u206f\\u2800"
+  + "\\u3000\\u3164\\ud800-\\uf8ff\\ufdd0-\\ufdef\\ufe00-\\ufe0f\\ufeff\\uffa0\\ufff0-\\ufffb\\ufffe\\uffff"
+  + "\\u{110bd}\\u{110cd}\\u{13430}-\\u{1345f}\\u{1bca0}-\\u{1bca3}\\u{1d173}-\\u{1d17a}"
+  + "\\u{1fffe}\\u{1ffff}\\u{2fffe}\\u{2ffff}\\u{3fffe}-\\u{10ffff}]", "gu");
+
+const visible = (told) => told.replace(HIDDEN, (one) => {
   if (one === "\t" || one === "\r") return one === "\t" ? "\\t" : "\\r";
   const code = one.codePointAt(0), digits = code.toString(16);
   if (code < 0x100) return `\\x${digits.padStart(2, "0")}`;
@@ -1077,17 +1135,17 @@ function sixDigits(value) { // as C writes it with %.6g, rounding a tie to even
 function shownAs(value, form, event) {
   const verdicts = { true: "holds", false: "refuted", null: "undecided" };
   let said = typeof value === "string" ? value || "(empty)" : "";
-  if (isTagged(value) && typeof Object.values(value)[0] === "string") [said] = Object.values(value);
+  if (numberTold(value) !== undefined) said = numberTold(value);
   else if (typeof value === "number" && !Number.isSafeInteger(value)) said = sixDigits(value);
   else if (typeof value !== "string") said = spelled(value);
-  if (form === "verdict" && Object.hasOwn(verdicts, said)) return verdicts[said];
+  if (form === "verdict" && [true, false, null].includes(value)) return verdicts[said];
   const most = form === "block" ? 4000 : 300, all = [...said];
   if (all.length > most) {
     const where = event === undefined ? "" : `: muniment events show ${event} --full`;
     const more = (all.length - most).toLocaleString("en-US");
     said = `${all.slice(0, most).join("")}\u2026 (${more} more characters${where})`;
   }
-  return form === "block" ? clean(said) : clean(said).replaceAll("\n", "\u21b5");
+  return form === "block" ? visible(said) : visible(said).replaceAll("\n", "\u21b5");
 }
 
 async function valued(value) {
@@ -1112,9 +1170,9 @@ function follow(document, path, content) {
   return value;
 }
 
-function plainly(value) { // the number of a tagged one: a BigInt, if it is an integer
-  if (!isTagged(value)) return value;
-  const [said] = Object.values(value).map(String);
+function plainly(value) { // the number of a tagged one; a BigInt, if it is an integer
+  const said = numberTold(value);
+  if (said === undefined) return Number.isSafeInteger(value) ? BigInt(value) : value;
   if ("$int" in value && said.length <= 300) return BigInt(said);
   return { inf: Infinity, "-inf": -Infinity, nan: NaN }[said] ?? Number(said);
 }
@@ -1140,8 +1198,7 @@ function toDouble(units, power = 1074) { // units * 2^-power, rounded once, a ti
 }
 
 function total(numbers) {
-  const whole = (one) => typeof one === "bigint" || Number.isSafeInteger(one);
-  if (numbers.every(whole)) return numbers.reduce((sum, one) => sum + BigInt(one), 0n);
+  if (numbers.every((one) => typeof one === "bigint")) return numbers.reduce((sum, one) => sum + one, 0n);
   if (!numbers.every((one) => typeof one === "bigint" || Number.isFinite(one)))
     return numbers.reduce((sum, one) => sum + Number(one), 0);
   return toDouble(numbers.reduce((sum, one) => sum + scaled(one), 0n));
@@ -1165,11 +1222,21 @@ function tagged(number) {
   return Math.abs(number) < 2 ** 53 ? number + 0 : { $float: number.toExponential() };
 }
 
+const OF_RULE = { count: SELECTING, sum: [...SELECTING, "path"], mean: [...SELECTING, "path"],
+  change: [...SELECTING, "path", "of"], minus: ["path", "of"], runs: ["of"], checkpoint: ["of"],
+  withheld: ["of"], zero: [], one: [] };
+const OF_RUN = ["count", "sum", "mean", "change"]; // of the bundle's own run, which is all here
+
 class Computed {
   count = 0; numbers = []; named = new Map(); runs = new Set(); lacking = "";
 
-  constructor(marks) {
+  constructor(marks, run) {
     this.marks = marks;
+    const own = [...marks.keys()].filter((name) => name.startsWith("data-")
+      && !["data-rule", "data-value"].includes(name)).map((name) => name.slice(5));
+    const rule = marks.get("data-rule"), about = Object.hasOwn(OF_RULE, rule) ? OF_RULE[rule] : [];
+    const whole = !OF_RUN.includes(rule) || marks.get("data-run") === run;
+    require(whole && own.every((name) => about.includes(name)), REPORT, "it names what the rule does not");
     const names = { minus: 1, change: 2 }[marks.get("data-rule")];
     this.events = names ? (marks.get("data-of") ?? "").split(",", 3) : [];
     require(!names || this.events.length === names, REPORT, "it names other events");
@@ -1234,6 +1301,7 @@ class Computed {
 
 class Comparison {
   events = new Map(); computed = new Map(); figures = new Map(); compared = 0;
+  ends = new Map(); twins = new Set();
 
   constructor(files, run, others, over) {
     Object.assign(this, { files, run, others, over });
@@ -1244,7 +1312,11 @@ class Comparison {
     if (size > LARGEST) throw new Lacking(TOO_LARGE);
     const data = this.files.get(`blobs/${tag.replace(":", "-")}`)?.subarray(32);
     if (data === undefined) throw new Lacking(tag);
-    if (media === "" || media.startsWith("application/json")) return JSON.parse(text(data));
+    if (media === "" || media.startsWith("application/json")) {
+      const value = JSON.parse(text(data));
+      if (!equal(canonical(value), data)) throw new RangeError("not canonical JSON");
+      return value;
+    }
     if (media.startsWith("text/"))
       return new TextDecoder("utf-8", { ignoreBOM: true }).decode(data);
     return { $bytes: base64(data) };
@@ -1269,8 +1341,8 @@ class Comparison {
     require(["block", "verdict", "name", "path"].includes(form), REPORT, what);
     const only = (names) => named.every((name) => names.includes(name.slice(5)));
     if (marks.has("data-rule")) {
-      require(only([...SELECTING, "rule", "path", "of", "as"]), REPORT, what);
-      const key = referenceOf(marks), known = this.computed.get(key) ?? [new Computed(marks), []];
+      const key = referenceOf(marks);
+      const known = this.computed.get(key) ?? [new Computed(marks, this.run.id), []];
       known[1].push(one);
       this.computed.set(key, known);
       require(this.computed.size <= 1000, REPORT, "too many values of many events");
@@ -1278,21 +1350,33 @@ class Comparison {
       const event = marks.get("data-event") ?? "";
       const good = /^(0|[1-9][0-9]{0,17})$/.test(event) && only(["event", "path", "head", "as"]);
       require(good && !(marks.has("data-path") && marks.has("data-head")), REPORT, what);
-      this.events.set(Number(event), [...this.events.get(Number(event)) ?? [], one]);
+      const verdict = form !== "verdict" || marks.get("data-path") === "/passed";
+      require(verdict, REPORT, "it shows as a verdict what is none");
+      if (!this.events.has(Number(event))) this.events.set(Number(event), []);
+      this.events.get(Number(event)).push(one);
     }
   }
 
   async take(event, ledger) {
-    for (const { marks, ...one } of this.events.get(event.seq) ?? []) {
-      let value;
+    const contents = new Map(), told = new Map(); // each is read and spelled once
+    this.content = (reference) => {
+      const key = `${reference.$blob} ${reference.media ?? ""}`;
+      if (!contents.has(key)) contents.set(key, this.blob(reference));
+      return contents.get(key);
+    };
+    for (const one of this.events.get(event.seq) ?? []) {
+      const key = `${one.marks.get("data-as") ?? ""} ${referenceOf(one.marks)}`;
       try {
-        value = this.value(marks, event, ledger);
+        if (!told.has(key)) {
+          const value = this.value(one.marks, event, ledger);
+          told.set(key, [value, ...await this.spelledAs(one, value)]);
+        }
       } catch (error) {
-        require(error instanceof Lacking, REPORT, `${referenceOf(marks)} leads nowhere`);
-        this.judge({ marks, ...one }, this.state(error.message));
+        require(error instanceof Lacking, REPORT, `${referenceOf(one.marks)} leads nowhere`);
+        this.judge(one, this.state(error.message));
         continue;
       }
-      await this.compare({ marks, ...one }, value);
+      this.judgeValue(one, ...told.get(key));
     }
     this.events.delete(event.seq);
     for (const [one] of this.computed.values()) one.take(event, this.content);
@@ -1318,15 +1402,27 @@ class Comparison {
     return form === "path" ? path.slice(1) : value;
   }
 
-  async compare(one, value) {
-    const form = one.marks.get("data-as") ?? "line";
-    this.judge(one, await valued(value), shownAs(value, form, one.marks.get("data-event")));
-    if (one.drawn === undefined) return;
-    const { figure, log, drawn } = one, all = this.figures.get(figure) ?? [];
+  async spelledAs({ marks }, value) {
+    const form = marks.get("data-as") ?? "line";
+    return [await valued(value), shownAs(value, form, marks.get("data-event"))];
+  }
+
+  async compare(one, value) { this.judgeValue(one, value, ...await this.spelledAs(one, value)); }
+
+  judgeValue(one, value, stated, said) {
+    const { figure, log, drawn, isEnd, twin } = one;
+    this.judge(one, stated, said);
+    if (isEnd) {
+      const [number] = numbersShown(value, "dot", false);
+      this.ends.set(one, number);
+    }
+    if (drawn === undefined) return;
     const numbers = numbersShown(value, drawn.kind, log);
     require(numbers.length === drawn.places.length, REPORT, "a mark without a number");
-    all.push({ numbers, log, places: drawn.places.map(Number) });
-    this.figures.set(figure, all);
+    require(!this.twins.has(twin), REPORT, "the same mark is drawn twice");
+    this.twins.add(twin);
+    if (!this.figures.has(figure)) this.figures.set(figure, []);
+    this.figures.get(figure).push({ numbers, log, places: drawn.places.map(Number) });
   }
 
   judge({ marks, text: own, drawn }, value, said = value) {
@@ -1355,6 +1451,19 @@ class Comparison {
         else await this.compare(one, computed.value(this.over, this.run.withheld));
       }
     }
+    const kept = this.run.withheld.events.length + this.run.withheld.blobs.size === 0;
+    const said = ["blobs", "events"].every((one) => this.computed.has(`withheld?of=${one}`));
+    require(kept || said, REPORT, "it does not say how much is withheld");
+    const beside = new Map();
+    for (const one of this.cited.filter(({ isEnd }) => isEnd))
+      beside.set(one.figure, [...beside.get(one.figure) ?? [], this.ends.get(one)]);
+    for (const [figure, ends] of beside) {
+      const every = (this.figures.get(figure) ?? []).flatMap(({ numbers }) => numbers);
+      const least = every.reduce((one, other) => Math.min(one, other), Infinity);
+      const most = every.reduce((one, other) => Math.max(one, other), -Infinity);
+      const good = ends.length === 2 && ends[0] === least && ends[1] === most;
+      require(good, REPORT, "the ends of a scale are not its numbers");
+    }
     for (const all of this.figures.values()) {
       const on = all[0].log ? Math.log10 : (one) => one;
       const every = all.flatMap(({ numbers }) => numbers).map(on);
@@ -1377,6 +1486,7 @@ async function checkReport(files, run, others, keys, over) {
   const comparison = new Comparison(files, run, others, over);
   const about = page.run === run.id && page.size === over.size;
   require(about, REPORT, `it is not about ${run.id} in the first ${over.size} events`);
+  comparison.cited = page.cited;
   for (const one of page.cited) comparison.sort(one);
   for (const event of others.all) await comparison.take(event, keys.ledger);
   await comparison.finish();

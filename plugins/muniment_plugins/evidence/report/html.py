@@ -15,13 +15,8 @@ from typing import TYPE_CHECKING, cast
 
 from muniment.encoding.visible import clean
 from muniment.errors import UsageError
-from muniment.verification.page.frame import (
-    PAGE_END,
-    WIDE,
-    opening,
-    page_head,
-    says_a_number,
-)
+from muniment.verification.page.frame import PAGE_END, opening, page_head
+from muniment.verification.page.nesting import WIDE, says_a_number
 from muniment_plugins.evidence.report.graphs import attributes, figure
 from muniment_plugins.evidence.report.style import STYLE
 

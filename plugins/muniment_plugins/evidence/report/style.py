@@ -29,7 +29,7 @@ margin:.4rem 0}
 dt{color:var(--soft);overflow-wrap:anywhere}
 dd{margin:0;min-width:0}
 .wide{overflow-x:auto}
-th{white-space:nowrap}
+
 table{border-collapse:collapse;width:100%;font-size:.92rem}
 th,td{text-align:left;vertical-align:top;padding:.3rem .8rem .3rem 0;
 border-bottom:1px solid var(--line)}

@@ -18,8 +18,18 @@ PAGE = "muniment.verification.page"
 PARTS = (
     *((HERE, one) for one in ("formats", "bundle_files", "kin", "events")),
     *((HERE, one) for one in ("related_runs", "other_runs")),
-    ("muniment.encoding", "visible"),
-    *((PAGE, one) for one in ("wording", "quotes", "marks", "frame", "comparison")),
+    *(
+        (PAGE, one)
+        for one in (
+            "wording",
+            "quotes",
+            "marks",
+            "nesting",
+            "frame",
+            "computed",
+            "comparison",
+        )
+    ),
     *((HERE, one) for one in ("report_page", "bundle_check")),
 )
 """Each after those that it imports; the report is compared by the same code everywhere."""

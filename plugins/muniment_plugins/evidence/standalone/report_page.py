@@ -6,7 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from muniment.verification.page.comparison import BundleEnd, Lacking, PageComparison
+from muniment.verification.page.comparison import PageComparison
+from muniment.verification.page.computed import BundleEnd, Lacking
 from muniment.verification.page.quotes import MOST_CONTENT, decoded
 from muniment.verification.page.wording import IS_LARGE
 from muniment_plugins.evidence.standalone.bundle_files import Files
