@@ -90,7 +90,7 @@ def _is_full() -> bool:
         limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     except (OSError, MemoryError, ImportError, IndexError):
         return True
-    return limit - peak < _ARENA
+    return limit != resource.RLIM_INFINITY and limit - peak < _ARENA
 
 
 def _all_of(error: BaseException) -> Iterator[BaseException]:

@@ -37,6 +37,10 @@ def typed(name: str, command: click.Command) -> list[str]:
         if not param.required:
             continue
         words += [param.opts[0]] if isinstance(param, click.Option) else []
-        words.append("1" if isinstance(param.type, click.types.IntParamType) else "x")
+        one_of = (
+            [*param.type.choices] if isinstance(param.type, click.Choice) else ["x"]
+        )
+        number = isinstance(param.type, click.types.IntParamType)
+        words.append("1" if number else str(one_of[0]))
     option = {"--json", "--jsonl"} & {o for param in command.params for o in param.opts}
     return [*words, min(option)]
