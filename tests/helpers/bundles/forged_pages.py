@@ -15,6 +15,7 @@ import muniment_plugins.evidence
 from muniment.ledger import Ledger
 from muniment.plugins import Plugins
 from muniment.runs.run import Run
+from muniment.verification.page.marks import AXIS
 from muniment_plugins.evidence import bundle, closing, write_bundle
 
 __all__ = ["NUMBERS", "Noted", "forgeries", "page_plugins", "written_with"]
@@ -22,6 +23,7 @@ __all__ = ["NUMBERS", "Noted", "forgeries", "page_plugins", "written_with"]
 NUMBERS: tuple[float, ...] = (
     *(0, 1, -1, 2**53, 2**53 + 1, -(10**30), 0.1, 0.2, -0.25, 1e300, 5e-324),
     *(100000.5, 1000005.0, 0.000012345678, 123456.5, 1.5),
+    *(4503599627370496.0, 4503599627370496.0, 2**53 - 1, 1e21),
 )
 """Numbers whose sums and spellings differ where somebody is careless."""
 _HOOK = pluggy.HookimplMarker("muniment")
@@ -85,10 +87,11 @@ class Noted:
             "long " * 1_200,
             "two\nlines\ttab \x9b \u202e \u00ad \U0001f600 &<\"'>%25 é\u2028",
             "null",
-            "5 % of 1.5e+300",
+            "newer than some \U0001fae8 \U000105c0",
         )
         for at, one in enumerate(NUMBERS):
-            details = {"n": one, 'b"%é~/': [None, True, {"x": 1e-7}]}
+            odd = {"__proto__": 1, "constructor": {"$float": "0.001 (significant)"}}
+            details = {"n": one, 'b"%é~/': [None, True, {"x": 1e-7}], **odd}
             run.record("note.added", {"text": texts[at % 6], "details": details})
         with run.scope("é/0") as lane:
             lane.effect("llm", {"prompt": texts[3]}, lambda request: {"said": request})
@@ -147,6 +150,14 @@ def _swap(one: str, other: str) -> Callable[[str, Random], str]:
     return lambda text, _: text.replace(one, other, 1)
 
 
+_ZERO = '<data value="0" data-rule="zero" title="zero">0</data>'
+
+
+def _mark_of(text: str) -> str:
+    found = re.search("<circle [^<]*<title>[^<]*</title></circle>", text)
+    return "<circle>" if found is None else found[0]
+
+
 _OF_PAGE: Mapping[str, Callable[[str, Random], str]] = {
     "a number": _inserted(" p = 0.001"),
     "a full-width number": _inserted("\uff11"),
@@ -180,6 +191,39 @@ _OF_PAGE: Mapping[str, Callable[[str, Random], str]] = {
     "no citation at all": lambda text, _: _CITED.sub("", text),
     "no policy": _swap('<meta http-equiv="Content-Security-Policy"', "<meta"),
     "a policy that lets scripts in": _swap("default-src 'none'", "default-src *"),
+    "digits side by side": lambda text, _: re.sub(
+        "</dd>", _ZERO + "." + _ZERO + "</dd>", text, count=1
+    ),
+    "two values with a space": lambda text, _: re.sub(
+        "</dd>", f"{_ZERO} {_ZERO}</dd>", text, count=1
+    ),
+    "a value struck through": lambda text, _: text.replace(
+        "</data>", "</data>\u0336", 1
+    ),
+    "a minus before": lambda text, _: text.replace("<dd><data", "<dd>-<data", 1),
+    "a percent behind": lambda text, _: text.replace(
+        "</data></dd>", "</data>%</dd>", 1
+    ),
+    "an emoji that is a number": _inserted("\U0001f51f"),
+    "a numeral of another script": _inserted(" \u96f6\u70b9\u4e00"),
+    "a letter that looks like a number": _inserted(" \u041e.\u041eOl"),
+    "letters from right to left": _inserted(" \u05d0\u05d1"),
+    "a picture that is open": _inserted(AXIS),
+    "a table cell outside": _inserted("<td>so</td>"),
+    "an element that is not closed": _inserted("<span>"),
+    "an element closed twice": _inserted("</p>"),
+    "a mark outside of a picture": lambda text, _: text.replace(
+        "</section>", f"{_mark_of(text)}</section>", 1
+    ),
+    "a mark twice": lambda text, _: text.replace(
+        "</svg>", f"{_mark_of(text)}</svg>", 1
+    ),
+    "other ends of a scale": lambda text, _: text.replace(
+        "<figcaption>", f"<figcaption>{_ZERO}<span>to</span>", 1
+    ),
+    "no word on what is withheld": lambda text, _: re.sub(
+        "<p>It is redacted.*?</p>", "", text, count=1
+    ),
     "another title": _swap("<title>Evidence report", "<title>Proof"),
 }
 
@@ -210,6 +254,18 @@ _OF_VALUE: Mapping[str, Callable[[str, Random], str]] = {
     ),
     "another path": _marked("data-path", "/text/0"),
     "no path": lambda one, _: re.sub(' data-path="[^"]*"', "", one, count=1),
+    "an attribute that the rule has not": lambda one, _: re.sub(
+        '( data-rule="(?:count|runs|checkpoint)")',
+        r'\1 data-path="/p = 0.001"',
+        one,
+        count=1,
+    ),
+    "of another run": lambda one, _: re.sub(
+        ' data-run="[^"]*"( data-type)', r' data-run="01"\1', one, count=1
+    ),
+    "of every run": lambda one, _: re.sub(
+        ' data-run="[^"]*"( data-type)', r"\1", one, count=1
+    ),
     "another form": lambda one, chance: re.sub(
         "(<data|<circle [^>]*r=.5.)",
         rf'\1 data-as="{chance.choice(["block", "verdict", "x", "name"])}"',

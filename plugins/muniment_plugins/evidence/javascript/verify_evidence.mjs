@@ -1341,8 +1341,8 @@ class Comparison {
     require(["block", "verdict", "name", "path"].includes(form), REPORT, what);
     const only = (names) => named.every((name) => names.includes(name.slice(5)));
     if (marks.has("data-rule")) {
-      const key = referenceOf(marks);
-      const known = this.computed.get(key) ?? [new Computed(marks, this.run.id), []];
+      const key = referenceOf(marks), computed = new Computed(marks, this.run.id);
+      const known = this.computed.get(key) ?? [computed, []];
       known[1].push(one);
       this.computed.set(key, known);
       require(this.computed.size <= 1000, REPORT, "too many values of many events");
@@ -1496,6 +1496,10 @@ async function checkReport(files, run, others, keys, over) {
     throw new Unchecked(`${REPORT}: its style sheet is not known here; a later muniment may have it`);
   return `${compared} values of the report`;
 }
+
+/** How values are spelled, for tests that compare it with the other verifiers. */
+export const spellings = { visible, saysANumber, sixDigits, numberTold, sum: (all) => tagged(total(all.map(plainly))),
+  mean: (all) => tagged(mean(all.map(plainly))) };
 
 // -- the closing event, and what follows from keys ---------------------------------------------------
 

@@ -22,7 +22,7 @@ from muniment_plugins.evidence.report.html import HEAD
 from three_verifiers import NODE, Verifiers, verifiers
 
 pytestmark = pytest.mark.skipif(NODE is None, reason="node 20 or newer")
-NUMBER = int(os.environ.get("MUNIMENT_FUZZ", "300"))
+NUMBER = int(os.environ.get("MUNIMENT_FUZZ", "250"))
 
 
 @pytest.fixture(scope="module")
@@ -77,18 +77,19 @@ def _given(changed: bytes, _: str) -> bytes:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("disclose", [[], ["note.added"]])
 def test_each_forgery_is_refused_by_all(
-    ledger: Ledger, three: Verifiers, tmp_path: Path
+    ledger: Ledger, three: Verifiers, tmp_path: Path, disclose: list[str]
 ) -> None:
     """A key holder who closes a bundle with another page: three verifiers refuse it."""
-    run = runs(ledger)[0]
-    honest = write_bundle(ledger, run, tmp_path / "honest").path
+    run, how = runs(ledger)[0], {"disclose": disclose} if disclose else {}
+    honest = write_bundle(ledger, run, tmp_path / "honest", **how).path
     page = (honest / "report.html").read_text()
     tried = Counter[str]()
     changes = islice(forgeries(page, Random(11)), NUMBER)  # noqa: S311 - no secret
     for number, (what, changed) in enumerate(changes):
         place = tmp_path / f"{number}"
-        path = written_with(ledger, run, place, partial(_given, changed))
+        path = written_with(ledger, run, place, partial(_given, changed), **how)
         codes, said = three.codes(path)
         shutil.rmtree(path)
         if what == "another form" and codes == (0, 0, 0):
