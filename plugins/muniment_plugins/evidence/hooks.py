@@ -31,8 +31,9 @@ class EvidenceHooks:
 
         A section is ``{"title": …, "blocks": […]}``; a block is one of ``title``,
         ``say``, ``facts``, ``table``, ``dots``, ``graph``. Whatever the record says is cited,
-        never copied: ``{"event": 45, "path": "/metrics/total"}``. Words that say a number
-        are refused: nobody could compare them. Nothing from event
+        never copied: ``{"event": 45, "path": "/metrics/total"}``. Words with digits, or
+        in other than Latin letters, are refused: nobody could compare them. Between two
+        citations in one line are words, or a comma. Nothing from event
         *size* on is used, so that the page stays the same while the ledger grows.
 
         *ledger* may be a bundle, which answers ``events``, ``event``, ``get_blob``, ``value``

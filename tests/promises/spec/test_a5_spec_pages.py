@@ -220,7 +220,21 @@ REPORT = {
     "a page MUST NOT have any other": _FORGED,
     "The style sheet MUST be one whose SHA-256": _STYLE,
     "A verifier that does not know it MUST say": _STYLE,
-    "It MUST NOT have a number": _FORGED,
+    "Elements MUST be nested": _FORGED,
+    "It MUST consist of printable": (
+        "plugins/evidence/pages/test_page_spellings::test_every_character"
+    ),
+    "text before a value MUST end with": _FORGED,
+    "text behind one MUST begin": _FORGED,
+    "Between two values there MUST be": _FORGED,
+    "which MUST be canonical": (
+        "plugins/evidence/pages/test_page_spellings"
+        "::test_json_that_is_not_canonical_leads_nowhere"
+    ),
+    "they MUST name the run of": _FORGED,
+    "a page MUST cite": _FORGED,
+    "The same mark MUST NOT be": _FORGED,
+    "they MUST be two": _FORGED,
     "The attribute MUST be the canonical JSON": _FORGED,
     "attribute and text MUST both be `erased`": _HONEST,
     "The text of a value MUST be this": _FORGED,

@@ -11,6 +11,7 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -82,7 +83,8 @@ def test_each_forgery_is_refused_by_all(
     ledger: Ledger, three: Verifiers, tmp_path: Path, disclose: list[str]
 ) -> None:
     """A key holder who closes a bundle with another page: three verifiers refuse it."""
-    run, how = runs(ledger)[0], {"disclose": disclose} if disclose else {}
+    run = runs(ledger)[0]
+    how: dict[str, Any] = {"disclose": disclose} if disclose else {}
     honest = write_bundle(ledger, run, tmp_path / "honest", **how).path
     page = (honest / "report.html").read_text()
     tried = Counter[str]()

@@ -6,6 +6,7 @@ import json
 import math
 import struct
 import subprocess
+from collections.abc import Callable
 from random import Random
 from typing import Any
 
@@ -67,7 +68,7 @@ def test_numbers_with_six_digits() -> None:
 @NEEDS_NODE
 def test_sums_and_means() -> None:
     """Of integers and floats, tagged and not, below and beyond what JSON holds."""
-    sorts = [
+    sorts: list[Callable[[], float]] = [
         lambda: CHANCE.randrange(-(2**53), 2**53),
         lambda: CHANCE.randrange(-(2**80), 2**80),
         lambda: float(CHANCE.randrange(2**53)),
