@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Unpack
 from muniment import EventFilters
 from muniment.encoding.canonical import parse
 from muniment.encoding.codec import decode
-from muniment.errors import CannotTellError, UsageError
+from muniment.errors import CannotTellError, ErasedError, MunimentError, UsageError
 from muniment.formats.evidence import CLOSING, WITHHELD, Withheld
 from muniment.formats.statement import BlobRef, Event
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 __all__ = ["BundleContents", "NotInBundle", "WithheldFromBundle", "absent"]
 
@@ -106,8 +106,17 @@ class BundleContents:
                 remedy="ask whoever wrote the bundle for it",
             )
 
-    def lacks(self, ref: BlobRef) -> NotInBundle:
-        """Return why a blob is not here that was not erased."""
+    def lacks(self, ref: BlobRef, erasures: Iterable[Event]) -> MunimentError:
+        """Return why a blob is not here; the *erasures* are the events that erased some."""
+        for one in erasures:
+            listed = one.raw.get("blobs")
+            if isinstance(listed, list) and ref.digest in listed:
+                return ErasedError(
+                    "the blob was erased",
+                    rule="blob/erased",
+                    place=ref.digest,
+                    remedy=f"event {one.seq} says by whom and why",
+                )
         if ref.digest in self.withheld.blobs:
             return WithheldFromBundle(
                 "the blob is withheld",

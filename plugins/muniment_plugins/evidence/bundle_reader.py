@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from muniment import EventFilters, verify_bundle
 from muniment.encoding.canonical import parse
-from muniment.errors import ErasedError, WrongError
+from muniment.errors import WrongError
 from muniment.formats.checkpoint import Checkpoint, Note
 from muniment.formats.dsse import Envelope, decode_base64, entry_hash, spki_base64
 from muniment.formats.evidence import (
@@ -162,16 +162,7 @@ class BundleReader(BundleContents):
         name = blob_name(ref.digest)
         if name in self._members.sizes:
             return b"".join(self._members.pieces(name))[_SALT:]
-        for one in self.events(type="blob.erased"):
-            listed = one.raw.get("blobs")
-            if isinstance(listed, list) and ref.digest in listed:
-                raise ErasedError(
-                    "the blob was erased",
-                    rule="blob/erased",
-                    place=ref.digest,
-                    remedy=f"event {one.seq} says by whom and why",
-                )
-        raise self.lacks(ref)
+        raise self.lacks(ref, self.events(type="blob.erased"))
 
 
 @contextmanager

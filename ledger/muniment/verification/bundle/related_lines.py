@@ -15,6 +15,7 @@ Rules:
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from muniment.errors import WrongError
@@ -36,7 +37,7 @@ from muniment.verification.statements.blob_references import blob_tag
 if TYPE_CHECKING:
     from muniment.verification.statements.rows import Row
 
-__all__ = ["RelatedLines"]
+__all__ = ["RelatedLines", "judge_lines"]
 
 _ASK = "ask its sender for the bundle as `muniment bundle` wrote it"
 
@@ -118,19 +119,7 @@ class RelatedLines:
             what = "a redacted bundle has no related runs"
             self._add("inserted", "bundle/related", what, RELATED)
         self._own_blobs = frozenset(self._record.blobs.known)
-        last, unread = -1, 0
-        for line in self._members.lines(RELATED, LONGEST_LINE):
-            place = f"{RELATED}:{len(self.events) + 1}"
-            event = self._read(line, place)
-            self.events.append(None if event is None else event.judged())
-            if event is not None and event.seq <= last:
-                what = f"event {event.seq} comes after event {last}"
-                self._add("reordered", "event/seq", what, place, event.seq)
-            last = last if event is None else event.seq
-            unread += event is None
-            if unread == UNREAD:
-                self._add("edited", "event/shape", "too much is no event", RELATED)
-                break
+        judge_lines(self._members, RELATED, self._read, self.events, self._findings)
         if not self.events:
             self._add("missing", "bundle/related", "the file has no events", RELATED)
         self._finish()
@@ -213,3 +202,43 @@ class RelatedLines:
 
 def _sum(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
     return one[0] + other[0], one[1] + other[1]
+
+
+def judge_lines(
+    members: Members,
+    name: str,
+    read: Callable[[bytes, str], BundledEvent | None],
+    events: list[BundledEvent | None],
+    findings: Findings,
+) -> None:
+    """Add the event of each line of the file *name* to *events*, None if there is none.
+
+    Args:
+        members: the files of the bundle.
+        name: the file.
+        read: judges a line, and is told its place.
+        events: gets one for each line.
+        findings: is told of one that is out of order, or of too many that are none.
+
+    """
+    last, unread = -1, 0
+    for line in members.lines(name, LONGEST_LINE):
+        place = f"{name}:{len(events) + 1}"
+        event = read(line, place)
+        events.append(None if event is None else event.judged())
+        if event is not None and event.seq <= last:
+            what = f"event {event.seq} comes after event {last}"
+            findings.add(
+                "reordered",
+                "event/seq",
+                what,
+                seq=event.seq,
+                place=place,
+                remedy=_ASK,
+            )
+        last = last if event is None else event.seq
+        unread += event is None
+        if unread == UNREAD:
+            what = "too much is no event"
+            findings.add("edited", "event/shape", what, place=name, remedy=_ASK)
+            return

@@ -45,12 +45,10 @@ from muniment.formats.lifecycle import (
 from muniment.formats.series import SeriesLink
 from muniment.verification.bundle.members import Members
 from muniment.verification.bundle.record import (
-    LONGEST_LINE,
-    UNREAD,
     BundledEvent,
     BundleRecord,
 )
-from muniment.verification.bundle.related_lines import RelatedLines
+from muniment.verification.bundle.related_lines import RelatedLines, judge_lines
 from muniment.verification.report import Findings
 from muniment.verification.runs.run_record import KEY_TYPES, RunRecord
 from muniment.verification.series import SeriesCheck
@@ -99,19 +97,7 @@ class ShownSeries:
         """Judge every line of the file, if there is one."""
         if SERIES not in self._members.sizes:
             return
-        last, unread = -1, 0
-        for line in self._members.lines(SERIES, LONGEST_LINE):
-            place = f"{SERIES}:{self.lines + 1}"
-            event = self._read(line, place)
-            self.events.append(None if event is None else event.judged())
-            if event is not None and event.seq <= last:
-                what = f"event {event.seq} comes after event {last}"
-                self._add("reordered", "event/seq", what, place, event.seq)
-            last = last if event is None else event.seq
-            unread += event is None
-            if unread == UNREAD:
-                self._add("edited", "event/shape", "too much is no event", SERIES)
-                break
+        judge_lines(self._members, SERIES, self._read, self.events, self._findings)
         if not self.events:
             self._add("series", "bundle/series", "the file has no events", SERIES)
         self._judge_rows()

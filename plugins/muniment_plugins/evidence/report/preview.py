@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from muniment import EventFilters
-from muniment.errors import ErasedError
 from muniment.formats.evidence import CHECKPOINT, EVENTS, Withheld
 from muniment_plugins.evidence.bundle_contents import BundleContents, absent
 from muniment_plugins.evidence.selection import KEY_EVENTS, Selected, size_of
@@ -137,13 +136,4 @@ class BundlePreview(BundleContents):
             about += [one for part in related.parts for one in part.about]
         if ref.digest in blobs:
             return self.selected.ledger.get_blob(ref)
-        for one in about:
-            listed = one.raw.get("blobs") if one.type == "blob.erased" else ()
-            if isinstance(listed, list) and ref.digest in listed:
-                raise ErasedError(
-                    "the blob was erased",
-                    rule="blob/erased",
-                    place=ref.digest,
-                    remedy=f"event {one.seq} says by whom and why",
-                )
-        raise self.lacks(ref)
+        raise self.lacks(ref, (one for one in about if one.type == "blob.erased"))
