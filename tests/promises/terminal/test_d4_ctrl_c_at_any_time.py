@@ -55,7 +55,8 @@ def is_of_the_interpreter(err: str) -> bool:
     Of what is dropped after that nothing is printed: `test_dropped_interrupt`.
     """
     begun = any(one in err for one in ("main())", "error: inter"))
-    return "KeyboardInterrupt" in err and not begun
+    told = ("KeyboardInterrupt", "Fatal Python error: init")
+    return any(one in err for one in told) and not begun
 
 
 @pytest.mark.slow

@@ -20,7 +20,7 @@ from spoiled_bundles import copy, read, spoiled
 from three_verifiers import NODE, PROGRAM, verifiers
 
 pytestmark = pytest.mark.skipif(NODE is None, reason="node 20 or newer")
-NUMBER = int(os.environ.get("MUNIMENT_FUZZ", "500"))
+NUMBER = int(os.environ.get("MUNIMENT_FUZZ", "400"))
 
 
 @pytest.mark.slow

@@ -23,7 +23,7 @@ from muniment_plugins.evidence.report.html import HEAD
 from three_verifiers import NODE, Verifiers, verifiers
 
 pytestmark = pytest.mark.skipif(NODE is None, reason="node 20 or newer")
-NUMBER = int(os.environ.get("MUNIMENT_FUZZ", "250"))
+NUMBER = int(os.environ.get("MUNIMENT_FUZZ", "150"))
 
 
 @pytest.fixture(scope="module")
