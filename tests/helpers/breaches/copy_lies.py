@@ -129,11 +129,11 @@ def in_start(**changes: Any) -> Spoil:
     """Return what changes the start of the fork."""
 
     def lie(runs: ForkedRuns, entries: list[Entry]) -> int:
-        start = at(entries, next(runs.of_fork("run.started")))
-        start.chain |= changes.pop("chain", {})
-        if "params" in changes:
-            changes["params"] = runs.refer(changes["params"])
-        start.data |= changes
+        start, told = at(entries, next(runs.of_fork("run.started"))), dict(changes)
+        start.chain |= told.pop("chain", {})
+        if "params" in told:
+            told["params"] = runs.refer(told["params"])
+        start.data |= told
         return start.seq
 
     return lie
