@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         carried_evidence,
         check_carried,
         write_carrying,
+        write_carrying_run,
     )
     from muniment_plugins.evidence.report.check import ReportCheck, check_report
     from muniment_plugins.evidence.report.record import Source
@@ -60,6 +61,7 @@ __all__ = [
     "verified_record",
     "write_bundle",
     "write_carrying",
+    "write_carrying_run",
     "write_report",
 ]
 
@@ -85,6 +87,7 @@ __getattr__ = lazy(
         "verified_record": ".raw_record",
         "write_bundle": ".bundle",
         "write_carrying": ".report.carried",
+        "write_carrying_run": ".report.carried",
         "write_report": ".report.write",
     },
 )

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from muniment.errors import UsageError
 from muniment_cli.keys.report_pages import is_bundle
 from muniment_cli.shell.completion import complete_runs
 from muniment_cli.shell.context import Session, pass_session
@@ -106,17 +104,9 @@ def _plain(session: Session, run: str, output: Path) -> Reported:
 
 
 def _carrying(session: Session, run: str, output: Path) -> Reported:
-    from muniment_plugins.evidence import write_bundle, write_carrying
+    from muniment_plugins.evidence import write_carrying, write_carrying_run
 
-    if output.suffix != ".html":
-        raise UsageError(
-            "only an HTML page carries its evidence",
-            rule="evidence/output",
-            place=str(output),
-            remedy="choose a name that ends in .html",
-        )
     if is_bundle(Path(run)):
         return write_carrying(Path(run), output)
-    with tempfile.TemporaryDirectory() as folder, session.open(write=True) as ledger:
-        bundle = write_bundle(ledger, run, Path(folder) / "evidence.zip").path
-        return write_carrying(bundle, output)
+    with session.open(write=True) as ledger:
+        return write_carrying_run(ledger, run, output)

@@ -20,18 +20,30 @@ import tempfile
 import zlib
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from muniment.errors import UsageError
 from muniment.formats.evidence import REPORT
 from muniment.verification.page.frame import PAGE_END, page_head, read_page
+from muniment_plugins.evidence.bundle import write_bundle
 from muniment_plugins.evidence.bundle_reader import open_bundle
 from muniment_plugins.evidence.containers import write_files
 from muniment_plugins.evidence.javascript import in_page
 from muniment_plugins.evidence.report.check import Difference, ReportCheck
 from muniment_plugins.evidence.report.style import CHECK_STYLE, STYLE
-from muniment_plugins.evidence.report.write import Reported, write_page
+from muniment_plugins.evidence.report.write import Reported, refuse_taken, write_page
 
-__all__ = ["MOST", "carried_evidence", "carrying", "check_carried", "write_carrying"]
+if TYPE_CHECKING:
+    from muniment.ledger import Ledger
+
+__all__ = [
+    "MOST",
+    "carried_evidence",
+    "carrying",
+    "check_carried",
+    "write_carrying",
+    "write_carrying_run",
+]
 
 MOST = 64 << 20
 """How many bytes the bundle may have that a page carries, as a zip file."""
@@ -88,15 +100,32 @@ def _around(report: str) -> tuple[str, str]:
     return before, f"{_CLOSE}{script}{end}"
 
 
+def write_carrying_run(ledger: Ledger, run: str, path: Path) -> Reported:
+    """Close the bundle of *run*, and write the page that carries it to *path*.
+
+    Raises:
+        UsageError: the name is taken or no HTML, before anything is appended; or the
+            bundle is too large.
+        As `write_bundle`, for the bundle.
+
+    """
+    _refuse(path)
+    with tempfile.TemporaryDirectory() as folder:
+        bundle = write_bundle(ledger, run, Path(folder) / "evidence.zip").path
+        return write_carrying(bundle, path)
+
+
 def write_carrying(bundle: Path, path: Path) -> Reported:
     """Write the page that shows the report of *bundle*, and carries it, to *path*.
 
     Raises:
-        UsageError: the bundle has no report or is too large, or the name is taken.
+        UsageError: the bundle has no report or is too large, or the name is taken, or no
+            HTML.
         WrongError: it does not verify.
         CannotTellError: it cannot be read.
 
     """
+    _refuse(path)
     with open_bundle(bundle) as reader, tempfile.TemporaryDirectory() as folder:
         files = reader.files
         if REPORT not in files:
@@ -111,6 +140,18 @@ def write_carrying(bundle: Path, path: Path) -> Reported:
         report = b"".join(files[REPORT]()).decode()
         text = carrying(report, packed.read_bytes())
         return write_page(text, path, reader.run, reader.checkpointed)
+
+
+def _refuse(path: Path) -> None:
+    """Refuse a name that is taken, or that is not one of an HTML page."""
+    refuse_taken(path)
+    if path.suffix != ".html":
+        raise UsageError(
+            "only an HTML page carries its evidence",
+            rule="evidence/output",
+            place=str(path),
+            remedy="choose a name that ends in .html",
+        )
 
 
 def carried_evidence(page: str) -> bytes | None:

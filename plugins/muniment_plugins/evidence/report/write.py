@@ -29,7 +29,14 @@ from muniment_plugins.evidence.report.sections.summary import summary
 if TYPE_CHECKING:
     from muniment_plugins.evidence.report.blocks import Block, Section
 
-__all__ = ["Reported", "page_of", "report_text", "write_page", "write_report"]
+__all__ = [
+    "Reported",
+    "page_of",
+    "refuse_taken",
+    "report_text",
+    "write_page",
+    "write_report",
+]
 
 Render = Callable[[RunReader, "Iterable[Section]"], Iterator[str]]
 
@@ -61,7 +68,7 @@ def write_report(ledger: Source, run: str, path: Path) -> Reported:
     """
     if path.suffix not in _FORMS:
         raise _usage("a report is .html or .md", path, "choose a name that ends so")
-    _refuse_taken(path)
+    refuse_taken(path)
     record = _record(ledger, run)
     return write_page(page_of(record, path.suffix), path, record.run, record.size)
 
@@ -73,7 +80,7 @@ def write_page(text: str, path: Path, run: str, size: int) -> Reported:
         UsageError: the name is taken, or nothing can be written there.
 
     """
-    _refuse_taken(path)
+    refuse_taken(path)
     data = text.encode()
     try:
         write_new(path, [data])
@@ -83,7 +90,8 @@ def write_page(text: str, path: Path, run: str, size: int) -> Reported:
     return Reported(path, run, size, len(data))
 
 
-def _refuse_taken(path: Path) -> None:
+def refuse_taken(path: Path) -> None:
+    """Raise `UsageError` if there is something at *path*."""
     if path.is_symlink() or path.exists():
         raise _usage("there is something already", path, "choose another name")
 

@@ -172,6 +172,11 @@ def test_who_writes_one(tmp_path: Path) -> None:
     user.begin()
     (user.folder / "work.py").write_text("def main(run):\n    return 1\n")
     run = json.loads(user.muniment("run", "work.py:main", "--json").out)["run"]
+    before = user.events()
+    (user.folder / "taken.html").touch()
+    for name in ("taken.html", "a.md"):
+        assert user.muniment("report", run, "-o", name, "--evidence").code == 2
+    assert user.events() == before  # refused before anything is appended
     assert user.muniment("report", run, "-o", "a.html", "--evidence").code == 0
     assert user.events()[-1] == "bundle.closed"
     assert user.muniment("verify", "a.html").code == 0
