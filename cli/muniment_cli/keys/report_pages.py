@@ -54,25 +54,18 @@ class PageFile:
     path: Path
     text: str
 
-    @property
-    def carries(self) -> bool:
-        """Whether it carries its evidence."""
-        from muniment_plugins.evidence import carried_evidence
-
-        return self.path.suffix == ".html" and carried_evidence(self.text) is not None
+    carried: bytes | None
+    """The bundle that it carries, as a zip file; None if it carries none."""
 
     @contextmanager
     def evidence(self) -> Generator[Path | None]:
         """Lend the bundle that the page carries, as a file; None if it carries none."""
-        from muniment_plugins.evidence import carried_evidence
-
-        data = carried_evidence(self.text) if self.path.suffix == ".html" else None
-        if data is None:
+        if self.carried is None:
             yield None
             return
         with tempfile.TemporaryDirectory() as folder:
             place = Path(folder) / "evidence.zip"
-            place.write_bytes(data)
+            place.write_bytes(self.carried)
             yield place
 
 
@@ -216,16 +209,19 @@ def page_at(path: Path) -> PageFile:
 
     """
     from muniment.files.folder import read_given
+    from muniment_plugins.evidence import carried_evidence
 
     try:
-        page = PageFile(path, read_given(path, _CARRYING).decode())
+        text = read_given(path, _CARRYING).decode()
     except UnicodeDecodeError:
         what = "it is not UTF-8"
     except (OSError, ValueError) as error:
         what = str(getattr(error, "strerror", None) or error)
     else:
-        if len(page.text) <= _MOST or page.carries:
-            return page
+        html = path.suffix.lower() == ".html"
+        carries = carried_evidence(text) if html else None
+        if len(text) <= _MOST or carries is not None:
+            return PageFile(path, text, carries)
         what = f"it has more than {_MOST:,} bytes, and no evidence in it"
     raise CannotTellError(
         f"the page cannot be read: {what}",

@@ -9,7 +9,6 @@ that is not known here may be one of a later muniment: then nobody can tell.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
 from muniment.encoding.canonical import JsonValue
@@ -38,7 +37,6 @@ class BundlePage:
     def __init__(self, members: Members, text: str) -> None:
         """Read the page *text*."""
         self._members = members
-        self._read = lru_cache(maxsize=2)(self._blob)
         self._check = PageComparison(text, self._content)
 
     @classmethod
@@ -79,16 +77,12 @@ class BundlePage:
         return Count("values of the report", self._check.compared, self._check.total)
 
     def _content(self, reference: Mapping[str, JsonValue]) -> JsonValue:
-        if cast("int", reference["size"]) > MOST_CONTENT:
+        size = cast("int", reference["size"])
+        if size > MOST_CONTENT:
             raise Lacking(IS_LARGE)
-        media = str(reference.get("media", ""))
-        return self._read(
-            str(reference["$blob"]), media, cast("int", reference["size"])
-        )
-
-    def _blob(self, tag: str, media: str, size: int) -> JsonValue:
+        tag = str(reference["$blob"])
         name = blob_name(tag)
         if self._members.sizes.get(name) != size + SALT:
             raise Lacking(tag)
         data = b"".join(self._members.pieces(name))[SALT:]
-        return decoded(data, media)
+        return decoded(data, str(reference.get("media", "")))

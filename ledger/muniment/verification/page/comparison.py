@@ -118,12 +118,23 @@ class PageComparison:
         """Compare whatever cites this event."""
         chain = statement["predicate"]["muniment"]
         data = cast("JsonValue", statement["predicate"]["data"])
-        head: dict[str, JsonValue] = {name: chain.get(name) for name in HEADS}
-        series = cast("dict[str, Any]", chain.get("series", {}))
-        head |= {"hash": leaf, "key": keyid, "ledger": ledger}
-        head["series"] = {key: one["count"] for key, one in series.items()}
-        content, told = self._once(), dict[tuple[str, str | None], tuple[Any, ...]]()
-        for one in self._events.pop(chain["seq"], ()):
+        content = self._once()
+        if cited := self._events.pop(chain["seq"], []):
+            beside = {"hash": leaf, "key": keyid, "ledger": ledger}
+            self._compare_all(cited, _head(chain, beside), data, content)
+        for computed, _ in self._computed.values():
+            computed.take(chain, data, content)
+
+    def _compare_all(
+        self,
+        cited: list[CitedValue],
+        head: Mapping[str, JsonValue],
+        data: JsonValue,
+        content: Content,
+    ) -> None:
+        """Compare what cites one event; what is cited twice is looked up and spelled once."""
+        told: dict[tuple[str, str | None], tuple[Any, ...]] = {}
+        for one in cited:
             key = reference(one.marks), one.marks.get("data-as")
             try:
                 if key not in told:
@@ -134,8 +145,6 @@ class PageComparison:
                 self._late.append((one, str(missing)))
             except ODD as error:
                 self._fault(one, f"it leads nowhere: {error}")
-        for computed, _ in self._computed.values():
-            computed.take(chain, data, content)
 
     def _once(self) -> Content:
         """Return what gives contents, each read once for an event, however often cited."""
@@ -285,3 +294,12 @@ def _spelled(one: CitedValue, value: JsonValue) -> tuple[str, str]:
     """Return *value* as the attribute has it, and as it is shown."""
     form, event = one.marks.get("data-as", "line"), one.marks.get("data-event")
     return valued(value), shown(value, form, event)
+
+
+def _head(
+    chain: Mapping[str, Any], beside: Mapping[str, JsonValue]
+) -> dict[str, JsonValue]:
+    """Return what an event says beside its data."""
+    series = cast("dict[str, Any]", chain.get("series", {}))
+    counts: JsonValue = {key: one["count"] for key, one in series.items()}
+    return {**{name: chain.get(name) for name in HEADS}, **beside, "series": counts}

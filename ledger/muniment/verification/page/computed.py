@@ -139,10 +139,13 @@ class ComputedValue:
 
     def _selects(self, chain: Mapping[str, Any]) -> bool:
         for name in SELECTING:
-            wanted, own = self.marks.get(f"data-{name}"), chain.get(name)
+            wanted = self.marks.get(f"data-{name}")
+            if wanted is None:
+                continue
+            own = chain.get(name)
             inside = name == "scope" and f"{own or ''}/".startswith(f"{wanted}/")
             listed = name == "series" and wanted in (own or {})
-            if wanted is not None and not (own == wanted or inside or listed):
+            if not (own == wanted or inside or listed):
                 return False
         return True
 

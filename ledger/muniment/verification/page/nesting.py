@@ -19,7 +19,7 @@ from html import unescape
 
 from muniment.verification.page.marks import AXIS, FIGURES
 
-__all__ = ["WIDE", "PageNesting", "says_a_number"]
+__all__ = ["WIDE", "PageNesting", "has_other_characters"]
 
 WIDE = '<div class="wide" role="group" aria-label="Table" tabindex="0">'
 """Around a table: on a phone it scrolls, by keyboard, too."""
@@ -48,7 +48,7 @@ BEFORE = (" ", "\n", "(")
 BETWEEN = re.compile("[A-Za-z,;:]")
 
 
-def says_a_number(words: str) -> bool:
+def has_other_characters(words: str) -> bool:
     """Tell whether *words* have anything but the letters and marks that words may have."""
     return WORDS.fullmatch(NAMED.sub("", words)) is None
 
@@ -108,8 +108,8 @@ class PageNesting:
             return (
                 "" if not text.strip("\n") else "it has words where no report has any"
             )
-        if says_a_number(text):
-            return "its words say a number, and cite nothing"
+        if has_other_characters(text):
+            return "its words have digits, or other letters than words may have"
         before = self._text[-1]
         if before is None and BEHIND.match(text) is None:
             return "its words continue a value"

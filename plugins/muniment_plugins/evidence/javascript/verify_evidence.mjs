@@ -987,7 +987,7 @@ function marksOf(told, file) {
   return marks;
 }
 
-function saysANumber(words) {
+function hasOtherCharacters(words) {
   const left = words.replace(/SHA-256|(?<![0-9A-Za-z])[0-9a-f]{64}(?![0-9A-Za-z])/g, "");
   return !/^[\n -/:-~\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u017f\u2013\u2014\u2018\u2019\u201c\u201d\u2026]*$/.test(left);
 }
@@ -1056,7 +1056,7 @@ class Nesting { // how elements are nested, and what may be beside a value
       require(/^\n*$/.test(said), REPORT, "words where no report has any");
       return;
     }
-    require(!saysANumber(said), REPORT, "its words say a number");
+    require(!hasOtherCharacters(said), REPORT, "its words have digits, or other letters than words may have");
     const before = this.texts.pop();
     require(before !== null || /^(?:[ \n,;:)]|\.(?:[ \n]|$))/.test(said), REPORT, "words continue a value");
     this.texts.push((before ?? "\0") + said);
@@ -1498,7 +1498,7 @@ async function checkReport(files, run, others, keys, over) {
 }
 
 /** How values are spelled, for tests that compare it with the other verifiers. */
-export const spellings = { visible, saysANumber, sixDigits, numberTold, sum: (all) => tagged(total(all.map(plainly))),
+export const spellings = { visible, hasOtherCharacters, sixDigits, numberTold, sum: (all) => tagged(total(all.map(plainly))),
   mean: (all) => tagged(mean(all.map(plainly))) };
 
 // -- the closing event, and what follows from keys ---------------------------------------------------

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, cast
 from muniment.encoding.visible import clean
 from muniment.errors import UsageError
 from muniment.verification.page.frame import PAGE_END, opening, page_head
-from muniment.verification.page.nesting import WIDE, says_a_number
+from muniment.verification.page.nesting import WIDE, has_other_characters
 from muniment_plugins.evidence.report.graphs import attributes, figure
 from muniment_plugins.evidence.report.style import STYLE
 
@@ -93,11 +93,11 @@ def _inline(record: RunReader, piece: Piece) -> str:
 
 
 def _words(text: str) -> str:
-    if says_a_number(text):
+    if has_other_characters(text):
         raise UsageError(
-            "the words of a section say a number, which nobody could compare",
+            "the words of a section have digits, or letters that words may not have",
             rule="report/number",
             place=clean(text[:80]),
-            remedy="cite the value: with its event and path, or with a rule",
+            remedy="cite each value, with its event and path or a rule; write in Latin letters",
         )
-    return escape(clean(text))
+    return escape(text)

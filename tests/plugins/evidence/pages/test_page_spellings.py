@@ -14,7 +14,7 @@ import pytest
 
 from muniment.encoding.canonical import canonical
 from muniment.encoding.codec import encode
-from muniment.verification.page.nesting import says_a_number
+from muniment.verification.page.nesting import has_other_characters
 from muniment.verification.page.quotes import (
     LeadsNowhere,
     decoded,
@@ -49,7 +49,9 @@ def test_every_character() -> None:
     """Whatever the Unicode of either runtime knows of it: the ranges are fixed."""
     every = [chr(one) for one in range(0x110000) if not 0xD800 <= one < 0xE000]
     assert in_node("visible", every) == [visible(one) for one in every]
-    assert in_node("saysANumber", every) == [says_a_number(one) for one in every]
+    assert in_node("hasOtherCharacters", every) == [
+        has_other_characters(one) for one in every
+    ]
 
 
 @NEEDS_NODE
