@@ -17,6 +17,7 @@ from muniment.verification.page.quotes import (
     CONSTANTS,
     Content,
     LeadsNowhere,
+    OddContent,
     change,
     follow,
     plain,
@@ -103,6 +104,8 @@ class ComputedValue:
     """Number of an event that it names → the number there."""
     lacking: str = ""
     """The first blob that would be needed, and is not here."""
+    is_spoiled: bool = False
+    """Whether a content that would be needed cannot be read in one way alone."""
 
     keys: tuple[str, ...] = ()
     """The series whose runs it counts."""
@@ -157,6 +160,8 @@ class ComputedValue:
             value = plain(follow(data, self.marks.get("data-path", "/"), content))
         except Lacking as missing:
             self.lacking = str(missing)
+        except OddContent:
+            self.is_spoiled = True
         except ODD:
             pass
         else:
@@ -182,6 +187,8 @@ class ComputedValue:
 
     def _computed(self, rule: str) -> float:
         """Return what follows from the numbers that were found."""
+        if self.is_spoiled:
+            raise LeadsNowhere("a content that it needs is not canonical JSON")
         if rule == "sum":
             return total(self.numbers)
         mean = total(self.numbers) / len(self.numbers) if self.numbers else 0

@@ -36,6 +36,7 @@ __all__ = [
     "CONSTANTS",
     "MOST_CONTENT",
     "LeadsNowhere",
+    "OddContent",
     "as_ascii",
     "change",
     "decoded",
@@ -68,6 +69,10 @@ Content: TypeAlias = "Callable[[Mapping[str, JsonValue]], JsonValue]"
 
 class LeadsNowhere(ValueError):
     """A path that leads nowhere, or a rule that there is not."""
+
+
+class OddContent(LeadsNowhere):
+    """A content that is to be JSON, and is not canonical JSON: nothing may pass it over."""
 
 
 def follow(document: JsonValue, path: str, content: Content) -> JsonValue:
@@ -105,7 +110,7 @@ def decoded(content: bytes, media: str = "") -> JsonValue:
     """Return what a blob holds, as JSON.
 
     Raises:
-        LeadsNowhere: it is to be JSON, and not canonical JSON.
+        OddContent: it is to be JSON, and not canonical JSON.
 
     """
     if not media or media.startswith("application/json"):
@@ -116,14 +121,14 @@ def decoded(content: bytes, media: str = "") -> JsonValue:
 
 
 def canonically(content: bytes) -> JsonValue:
-    """Return the value of canonical JSON; raise `LeadsNowhere` for anything else."""
+    """Return the value of canonical JSON; raise `OddContent` for anything else."""
     try:
         value = cast("JsonValue", json.loads(content.decode()))
         same = canonical(value) == content
     except Exception:  # noqa: BLE001 - whatever a spelling breaks, it is not that
         same, value = False, None
     if not same:
-        raise LeadsNowhere("the content is not canonical JSON")
+        raise OddContent("the content is not canonical JSON")
     return value
 
 

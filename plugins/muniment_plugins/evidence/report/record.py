@@ -35,6 +35,7 @@ from muniment.verification.page.quotes import (
     CONSTANTS,
     MOST_CONTENT,
     LeadsNowhere,
+    OddContent,
     change,
     decoded,
     follow,
@@ -169,6 +170,13 @@ class RunReader:
     def _follow(self, document: Mapping[str, JsonValue], path: str) -> JsonValue:
         try:
             return follow(dict(document), path, self._read)
+        except OddContent as error:
+            raise UsageError(
+                str(error),
+                rule="report/content",
+                place=path,
+                remedy="run `muniment verify`; no muniment wrote this content",
+            ) from None
         except LeadsNowhere as error:
             raise _nowhere(path, str(error)) from None
 
@@ -325,7 +333,9 @@ class RunReader:
         for event in events:
             try:
                 value = plain(self.look(event.seq, path))
-            except UsageError:
+            except UsageError as error:
+                if error.rule == "report/content":
+                    raise  # a number may be in it: nobody can tell
                 continue
             if isinstance(value, int | float) and not isinstance(value, bool):
                 yield value

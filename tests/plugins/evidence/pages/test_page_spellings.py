@@ -14,6 +14,7 @@ import pytest
 
 from muniment.encoding.canonical import canonical
 from muniment.encoding.codec import encode
+from muniment.verification.page.computed import BundleEnd, ComputedValue
 from muniment.verification.page.nesting import has_other_characters
 from muniment.verification.page.quotes import (
     LeadsNowhere,
@@ -127,6 +128,21 @@ def test_json_that_is_not_canonical_leads_nowhere(content: bytes) -> None:
         decoded(content)
     with pytest.raises(LeadsNowhere):
         decoded(b'{"n":1' + b"0" * 400 + b"}")
+
+
+@pytest.mark.parametrize("rule", ["sum", "mean"])
+def test_no_number_is_passed_over_in_content_that_is_odd(rule: str) -> None:
+    """What one runtime reads as a number and another does not spoils the whole."""
+    marks = {"data-rule": rule, "data-path": "/n/x", "data-run": "01"}
+    computed = ComputedValue(marks)
+    chain = {"seq": 1, "run": "01", "type": "note.added"}
+    end = BundleEnd(9, "", (), (), (), ())
+    reference: Any = {"n": {"$blob": "sha256:0", "size": 9}}
+    computed.take(chain, reference, lambda _: decoded(b'{"x":1}'))
+    assert computed.value(end) == 1
+    computed.take(chain, reference, lambda _: decoded(b'{"x":1.0}'))
+    with pytest.raises(LeadsNowhere):
+        computed.value(end)
 
 
 @pytest.mark.parametrize("value", ["true", "null", 1, 0, "holds"])
