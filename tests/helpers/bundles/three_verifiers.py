@@ -11,10 +11,12 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
+import pytest
+
 from muniment import verify_bundle
 from standalone_program import exit_code_of
 
-__all__ = ["NODE", "PROGRAM", "Verifiers", "verifiers"]
+__all__ = ["NEEDS_NODE", "NODE", "PROGRAM", "Verifiers", "verifiers"]
 
 PROGRAM = Path(
     str(files("muniment_plugins.evidence.javascript") / "verify_evidence.mjs")
@@ -34,6 +36,8 @@ def _node() -> str | None:
 
 NODE = _node()
 """The program node, of version 20 or newer; None if there is none."""
+NEEDS_NODE = pytest.mark.skipif(NODE is None, reason="node 20 or newer")
+"""Without it nobody runs the verifier in JavaScript; the suite names what it did not try."""
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,9 @@ from muniment.ledger import Ledger
 from muniment_plugins.evidence import write_bundle
 from mutations import mutations
 from spoiled_bundles import copy, read, spoiled
-from three_verifiers import NODE, PROGRAM, verifiers
+from three_verifiers import NEEDS_NODE, NODE, PROGRAM, verifiers
 
-pytestmark = pytest.mark.skipif(NODE is None, reason="node 20 or newer")
+pytestmark = NEEDS_NODE
 NUMBER = int(os.environ.get("MUNIMENT_FUZZ", "400"))
 
 

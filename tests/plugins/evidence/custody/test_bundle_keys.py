@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from first_hour import Newcomer
-from three_verifiers import NODE, verifiers
+from three_verifiers import NEEDS_NODE, verifiers
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(NODE is None, reason="node 20 or newer"),
+    NEEDS_NODE,
 ]
 PROGRAM = """
 def main(run):

@@ -20,9 +20,9 @@ from muniment.ledger import Ledger
 from muniment.verification.page.frame import page_head
 from muniment_plugins.evidence import write_bundle
 from muniment_plugins.evidence.report.html import HEAD
-from three_verifiers import NODE, Verifiers, verifiers
+from three_verifiers import NEEDS_NODE, Verifiers, verifiers
 
-pytestmark = pytest.mark.skipif(NODE is None, reason="node 20 or newer")
+pytestmark = NEEDS_NODE
 NUMBER = int(os.environ.get("MUNIMENT_FUZZ", "150"))
 
 

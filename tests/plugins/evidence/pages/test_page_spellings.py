@@ -24,9 +24,8 @@ from muniment.verification.page.quotes import (
     total,
 )
 from muniment.verification.page.wording import number_of, shown, visible
-from three_verifiers import NODE, PROGRAM
+from three_verifiers import NEEDS_NODE, NODE, PROGRAM
 
-NEEDS_NODE = pytest.mark.skipif(NODE is None, reason="node 20 or newer")
 CHANCE = Random(3)  # noqa: S311 - no secret
 
 

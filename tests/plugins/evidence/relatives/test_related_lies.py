@@ -22,9 +22,9 @@ from muniment.ledger import Ledger
 from muniment.verification.report import Report
 from muniment.verification.verify import verify
 from muniment_plugins.evidence import bundle, write_bundle
-from three_verifiers import NODE, verifiers
+from three_verifiers import NEEDS_NODE, verifiers
 
-pytestmark = pytest.mark.skipif(NODE is None, reason="node 20 or newer")
+pytestmark = NEEDS_NODE
 ROOT = keyid(Forge("one").key("root"))
 ORDER = {
     "two answers swapped",

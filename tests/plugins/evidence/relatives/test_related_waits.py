@@ -22,9 +22,9 @@ from muniment.runs.tree.child_runs import ChildRuns
 from muniment.storage.sealing import Draft
 from muniment_plugins.evidence import write_bundle
 from spoiled_bundles import read
-from three_verifiers import NODE, Verifiers, verifiers
+from three_verifiers import NEEDS_NODE, Verifiers, verifiers
 
-pytestmark = pytest.mark.skipif(NODE is None, reason="node 20 or newer")
+pytestmark = NEEDS_NODE
 
 
 def asking(run: Run) -> str:

@@ -20,9 +20,8 @@ from muniment_plugins.evidence import (
 )
 from muniment_plugins.evidence.report.record import RunReader
 from muniment_plugins.evidence.report.write import page_of, report_text
-from three_verifiers import NODE, verifiers
+from three_verifiers import NEEDS_NODE, verifiers
 
-NEEDS_NODE = pytest.mark.skipif(NODE is None, reason="node 20")
 AT = r'(?:cx|x1|x2)="([^"]*)"'
 
 
