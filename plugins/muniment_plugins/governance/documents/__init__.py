@@ -1,0 +1,1 @@
+"""Flow manifests and policies: files that people write, read without surprises."""

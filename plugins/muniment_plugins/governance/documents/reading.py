@@ -1,0 +1,199 @@
+"""Documents as files: JSON, YAML and TOML, read into plain JSON values.
+
+    read_document(Path("flow.yaml"), "flow")
+    {"flow_id": "flow-boring", "agents": ["agent-a", "agent-b"], …}
+
+Rules:
+
+- The ending of the name says which format it is. The top of a document is an object.
+- One document has one meaning: keys that are there twice are refused, and so are numbers
+  that JSON lacks, dates, files that are not UTF-8, and what nests deeper than 32.
+- A file has at most 1 MiB. Only a regular file is opened.
+- Of YAML, the core schema of version 1.2 is read, without tags, anchors and merge keys:
+  ``no`` is a text, ``010`` is ten. PyYAML is needed for it: `pip install muniment[yaml]`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import cast
+
+from muniment.encoding.canonical import MAX_INTEGER, JsonValue
+from muniment.files.folder import read_given
+from muniment_plugins.governance.documents.places import At, WrittenObject
+
+__all__ = ["SUFFIXES", "read_document"]
+
+_MOST = 1 << 20
+_DEEPEST = 32
+
+
+def read_document(path: Path, family: str) -> dict[str, JsonValue]:
+    """Return the object in the file *path*.
+
+    Args:
+        path: a file that ends in .json, .yaml, .yml or .toml.
+        family: the first half of the rules that it can break, ``flow`` or ``policy``.
+
+    Raises:
+        UsageError: it cannot be read as such; the message says where.
+
+    """
+    at = At(str(path), family)
+    parse = _PARSERS.get(path.suffix.lower())
+    if parse is None:
+        raise at.wrong(
+            f"nothing is known about files that end in {path.suffix or 'nothing'}",
+            "format",
+            f"use {', '.join(_PARSERS)}",
+        )
+    text = _text(path, at)
+    try:
+        value = _plain(parse(text, at), at, 0)
+    except RecursionError:
+        raise _too_deep(at) from None
+    if not isinstance(value, dict):
+        raise at.wrong(
+            "its top is not an object", "type", "write keys and values at the top"
+        )
+    return value
+
+
+def _text(path: Path, at: At) -> str:
+    try:
+        data = read_given(path, _MOST)
+    except OSError as error:
+        why = error.strerror or type(error).__name__
+        raise at.wrong(
+            f"it cannot be read: {why}", "file", "give a file, of at most 1 MiB"
+        ) from error
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        raise at.wrong(
+            f"byte {error.start} is not UTF-8", "encoding", "save the file as UTF-8"
+        ) from None
+    if text.startswith("\ufeff"):
+        raise at.wrong(
+            "it begins with a byte order mark", "encoding", "save it as UTF-8 without"
+        )
+    return text
+
+
+def _json(text: str, at: At) -> object:
+    def number(constant: str) -> object:
+        raise at.wrong(
+            f"{constant} is no number of JSON", "number", "write a finite number"
+        )
+
+    try:
+        return cast(
+            "object",
+            json.loads(text, object_pairs_hook=_members, parse_constant=number),
+        )
+    except json.JSONDecodeError as error:
+        raise _unread(at, "JSON", error.msg, error.lineno, error.colno) from None
+    except ValueError:  # an integer of more digits than Python reads
+        raise at.wrong("a number has too many digits", "number") from None
+
+
+def _members(pairs: list[tuple[str, object]]) -> WrittenObject:
+    return WrittenObject([*pairs])
+
+
+def _toml(text: str, at: At) -> object:
+    try:
+        return cast("object", tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise at.wrong(f"it is not TOML: {error}", "format") from None
+    except ValueError:
+        raise at.wrong("a number has too many digits", "number") from None
+
+
+def _yaml(text: str, at: At) -> object:
+    from muniment_plugins.governance.documents.yaml_nodes import (  # noqa: PLC0415 - an extra
+        parse_yaml,
+    )
+
+    return parse_yaml(text, at)
+
+
+def _unread(at: At, name: str, why: str, line: int, column: int) -> Exception:
+    message = (
+        f"it is not {name}: {why[:1].lower()}{why[1:]}, line {line} column {column}"
+    )
+    return at.wrong(message, "format")
+
+
+_Parser = Callable[[str, At], object]
+_PARSERS: dict[str, _Parser] = {
+    ".json": _json,
+    ".yaml": _yaml,
+    ".yml": _yaml,
+    ".toml": _toml,
+}
+SUFFIXES = frozenset(_PARSERS)
+"""How the names of documents end."""
+
+
+def _plain(value: object, at: At, depth: int) -> JsonValue:
+    """Return *value* as JSON has it, or refuse it with its place."""
+    if isinstance(value, str):
+        return _sound(value, at)
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int | float):
+        return _number(value, at)
+    if depth >= _DEEPEST:
+        raise _too_deep(at)
+    if isinstance(value, list):
+        items = cast("list[object]", value)
+        return [_plain(one, at.item(n), depth + 1) for n, one in enumerate(items)]
+    if isinstance(value, WrittenObject):
+        return _object(value.pairs, at, depth + 1)
+    if isinstance(value, dict):
+        pairs = [*cast("dict[object, object]", value).items()]
+        return _object(pairs, at, depth + 1)
+    raise at.wrong(
+        f"a {type(value).__name__} is no value of JSON", "type", "write it as a text"
+    )
+
+
+def _object(
+    pairs: list[tuple[object, object]], at: At, depth: int
+) -> dict[str, JsonValue]:
+    found: dict[str, JsonValue] = {}
+    for key, value in pairs:
+        if not isinstance(key, str):
+            raise at.wrong(f"the key {key!r:.60} is not a text", "type", "quote it")
+        there = at.key(_sound(key, at))
+        if key in found:
+            raise there.wrong("the key is there twice", "duplicate", "keep one of them")
+        found[key] = _plain(value, there, depth)
+    return found
+
+
+def _sound(text: str, at: At) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise at.wrong("a text has half a character", "encoding") from None
+    return text
+
+
+def _number(value: float, at: At) -> float:
+    if not math.isfinite(value):
+        raise at.wrong(
+            f"{value} is no number of JSON", "number", "write a finite number"
+        )
+    if abs(value) > MAX_INTEGER:
+        raise at.wrong("the number is beyond 2^53 - 1", "number", "write it as a text")
+    return value
+
+
+def _too_deep(at: At) -> Exception:
+    return at.wrong(f"it nests deeper than {_DEEPEST}", "depth", "make it flatter")

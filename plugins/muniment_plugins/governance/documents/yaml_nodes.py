@@ -1,0 +1,111 @@
+"""YAML as nodes: the core schema of YAML 1.2, of which nothing has two meanings.
+
+PyYAML makes the nodes, and gives plain words the meaning that YAML 1.1 had for them:
+``no`` was false, ``1:30`` was ninety. So its words are read here again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import cast
+
+from muniment_plugins.governance.documents.places import At, WrittenObject
+
+__all__ = ["parse_yaml"]
+
+_NULL = frozenset(("", "~", "null", "Null", "NULL"))
+_TRUE = frozenset(("true", "True", "TRUE"))
+_FALSE = frozenset(("false", "False", "FALSE"))
+_WHOLE = re.compile(r"[-+]?[0-9]{1,400}")
+_BASED = re.compile(r"0o[0-7]{1,100}|0x[0-9a-fA-F]{1,100}")
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_ENDLESS = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
+
+
+def parse_yaml(text: str, at: At) -> object:
+    """Return the value of the YAML document *text*, objects as `WrittenObject`.
+
+    Raises:
+        UsageError: it is not YAML, or uses what has no JSON form; or PyYAML is absent.
+
+    """
+    try:
+        import yaml  # noqa: PLC0415 - an extra
+    except ImportError:
+        raise at.wrong(
+            "PyYAML, which reads YAML, is not installed",
+            "format",
+            "pip install 'muniment[yaml]', or write the file as JSON or TOML",
+        ) from None
+    parse = cast("Callable[..., Iterable[object]]", yaml.parse)  # pyright: ignore[reportUnknownMemberType] - its stubs
+    compose = cast("Callable[..., object]", yaml.compose)  # pyright: ignore[reportUnknownMemberType] - the same
+    try:
+        for event in parse(text, Loader=yaml.SafeLoader):
+            _refuse_event(event, at)
+        node = compose(text, Loader=yaml.SafeLoader)
+    except yaml.MarkedYAMLError as error:
+        where = error.problem_mark
+        line = (
+            ""
+            if where is None
+            else f", line {where.line + 1} column {where.column + 1}"
+        )
+        raise at.wrong(f"it is not YAML: {error.problem}{line}", "format") from None
+    except yaml.YAMLError as error:
+        first = str(error).partition("\n")[0]
+        raise at.wrong(f"it is not YAML: {first}", "format") from None
+    return _value(node, at)
+
+
+def _refuse_event(event: object, at: At) -> None:
+    """Refuse anchors, aliases and tags: what they mean is not in the text."""
+    line = cast("int", getattr(getattr(event, "start_mark", None), "line", 0)) + 1
+    if getattr(event, "anchor", None) is not None:
+        raise at.wrong(
+            f"line {line} has an anchor or an alias", "format", "write it out"
+        )
+    tag = getattr(event, "tag", None)
+    if tag is not None:
+        raise at.wrong(f"line {line} has the tag {tag}", "format", "leave it out")
+
+
+def _value(node: object, at: At) -> object:
+    import yaml  # noqa: PLC0415 - an extra
+
+    if node is None:
+        return None
+    if isinstance(node, yaml.ScalarNode):
+        text = cast("str", node.value)
+        return text if node.style is not None else _plain_word(text, at)
+    if isinstance(node, yaml.SequenceNode):
+        items = cast("list[object]", node.value)
+        return [_value(one, at.item(number)) for number, one in enumerate(items)]
+    if isinstance(node, yaml.MappingNode):
+        pairs = cast("list[tuple[object, object]]", node.value)
+        return WrittenObject([_pair(key, value, at) for key, value in pairs])
+    raise at.wrong(f"{type(node).__name__} has no JSON form", "format")
+
+
+def _pair(key: object, value: object, at: At) -> tuple[object, object]:
+    name = _value(key, at)
+    if name == "<<":
+        raise at.wrong("a merge key has no JSON form", "format", "write it out")
+    there = at.key(name) if isinstance(name, str) else at
+    return name, _value(value, there)
+
+
+def _plain_word(word: str, at: At) -> object:
+    if word in _NULL:
+        return None
+    if word in _TRUE or word in _FALSE:
+        return word in _TRUE
+    if _WHOLE.fullmatch(word):
+        return int(word)
+    if _BASED.fullmatch(word):
+        return int(word, 0)
+    if _FLOAT.fullmatch(word):
+        return float(word)
+    if _ENDLESS.fullmatch(word):
+        raise at.wrong(f"{word} is no number of JSON", "number", "write a finite one")
+    return word
