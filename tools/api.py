@@ -117,6 +117,7 @@ MODULES = [
     "runs.execution",
     "runs.executors",
     "runs.modes.doubt",
+    "runs.owner",
     "runs.resume",
     "runs.run",
     "runs.streams",

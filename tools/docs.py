@@ -19,7 +19,8 @@ from rules_page import rules
 
 from muniment import hookspecs
 from muniment.events.effect_kinds import KERNEL_KINDS
-from muniment.events.kernel_types import KERNEL_TYPES, effect_types
+from muniment.events.effect_types import effect_types
+from muniment.events.kernel_types import KERNEL_TYPES
 from muniment.events.types import EventType
 
 __all__ = ["PAGES", "events", "hooks", "main", "page"]

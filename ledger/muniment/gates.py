@@ -2,50 +2,40 @@
 
 Rules:
 
-- ``before_append`` is called before anything is buffered or written, one plugin at a
-  time; the refusal names the plugin and its reason. In a run it is recorded, and a
-  replay answers it from the record.
-- ``after_append`` is called after the commit. An exception that it raises is recorded
-  as ``plugin.failed``, and observers are not called for that event.
+- An event is validated and permitted before it is written, and told to observers after
+  the commit: `muniment.hook_calls`.
 - Types of what runs, keys, erasures and effects did are reserved: no run is invented.
 """
 
 from __future__ import annotations
 
-import inspect
 import secrets
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import cast
-
-import pluggy
 
 from muniment.encoding.codec import settle
 from muniment.encoding.registry import ValueTypes
 from muniment.errors import (
-    AppendRefused,
     MunimentError,
-    RefusedError,
     UsageError,
-    printable,
 )
 from muniment.events.effect_kinds import EffectKind
 from muniment.events.series import of_run, with_series
 from muniment.events.types import EventType, EventTypes, Prepared
-from muniment.events.vocabulary import Vocabulary
 from muniment.formats.decisions import ASKED, GIVEN, REACHED, REFUSED_ANSWER
 from muniment.formats.dsse import Signer
 from muniment.formats.lifecycle import STARTED
 from muniment.formats.statement import BlobRef, Event, Subject
+from muniment.hook_calls import HookCalls
 from muniment.plugins import Plugins
 from muniment.programs.functions import Program
 from muniment.programs.import_guard import refuse_importing
 from muniment.programs.references import describe_program
-from muniment.runs.effect_call import refusal_of
-from muniment.runs.execution import environment, owner, ulid
 from muniment.runs.modes.live import Mode, begun
+from muniment.runs.owner import environment, owner, ulid
 from muniment.runs.recording import Recording
-from muniment.runs.seams import Asking, Children, GateAnswer, RunFacts
+from muniment.runs.seams import Children, RunFacts, RunState
 from muniment.runs.waits.inbox import Inbox
 from muniment.storage.append import Fence, Store
 from muniment.storage.erasure import erase, what_is_left
@@ -62,7 +52,7 @@ _RESERVED = (
 )
 
 
-class LedgerPort:
+class LedgerPort(HookCalls):
     """The vocabulary and the hooks of one open ledger, around its store."""
 
     children: Children
@@ -71,19 +61,14 @@ class LedgerPort:
     """The questions to people, and the answers; set by the ledger."""
 
     def __init__(self, store: Store, plugins: Plugins, actor: str) -> None:
-        self.store = store
-        self.plugins = plugins
-        self.actor = actor
+        super().__init__(store, plugins, actor)
         self.values = ValueTypes()
         self.left: set[str] = set()
         """The runs that this object started and no longer executes."""
-        self._words = Vocabulary()
         self._extended = False
         self._fault: MunimentError | None = None
         self._free: set[str] = set()
         """Names that are known not to be reserved."""
-        publish = store.published
-        store.published = lambda note: self._publish(publish, note)
 
     # -- vocabulary ----------------------------------------------------------------
 
@@ -180,17 +165,6 @@ class LedgerPort:
             return prepared
         return with_series(prepared, series, self.store.event_format)
 
-    def admit(self, name: str, data: Mapping[str, object], run: str | None) -> None:
-        """Call ``before_append``; a plugin that fails refuses."""
-        if not self.plugins.gates:
-            return
-        arguments = {"event_type": name, "data": data, "run": run}
-        for plugin, hook in self.plugins.implementations("before_append"):
-            reason = _asked(hook, arguments)
-            if reason is not None:
-                version = self.plugins.versions.get(plugin, "")
-                raise AppendRefused.by_plugin(plugin, str(reason), version)
-
     def write(
         self, drafts: list[Draft], fence: Fence | None, signer: Signer | None = None
     ) -> list[Event]:
@@ -206,101 +180,6 @@ class LedgerPort:
     def require_owned(self, fence: Fence) -> None:
         """Refuse an owner that lost the run to a newer one."""
         self.store.require_owned(fence)
-
-    def tell(self, events: list[Event]) -> None:
-        """Call ``after_append`` with every event."""
-        if self.plugins.observers:
-            for event in events:
-                self._observe(event)
-
-    def _observe(self, event: Event) -> None:
-        for plugin, hook in self.plugins.implementations("after_append"):
-            try:
-                hook.function(**dict.fromkeys(hook.argnames, event))
-            except Exception as error:  # noqa: BLE001 - isolated, and recorded
-                self._note_failure(plugin, "after_append", error, event.seq)
-
-    def _publish(self, publish: Callable[[bytes], None], note: bytes) -> None:
-        publish(note)
-        arguments = {"ledger_id": self.store.ledger_id, "note": note}
-        for plugin, hook in self.plugins.implementations("publish_checkpoint"):
-            try:
-                hook.function(**{name: arguments[name] for name in hook.argnames})
-            except Exception as error:  # noqa: BLE001 - isolated, and recorded
-                self._note_failure(plugin, "publish_checkpoint", error, None)
-
-    def _note_failure(
-        self, plugin: str, hook: str, error: Exception, seq: int | None
-    ) -> None:
-        data = {
-            "plugin": plugin,
-            "hook": hook,
-            "error_type": type(error).__name__,
-            "message": self.hide(printable(error)),
-            "event": seq,
-        }
-        prepared = self._words.types.get("plugin.failed").prepare(data)
-        self.store.append([Draft(prepared, self.actor)])
-
-    def before_run(self, run: RunFacts, events: Sequence[Event]) -> None:
-        """Ask the plugins in turn whether *run* may start, or continue from *events*.
-
-        Raises:
-            RefusedError: one refuses, or fails; nothing was written.
-
-        """
-        arguments = {"run": run, "events": tuple(events)}
-        for plugin, hook in self.plugins.implementations("before_run"):
-            reason = _asked(hook, arguments)
-            if reason is not None:
-                raise RefusedError(
-                    str(reason),
-                    rule="run/plugin",
-                    place=f"plugin {plugin}",
-                    remedy="change the run, or the plugin's policy",
-                )
-
-    def before_effect(
-        self,
-        beside: Callable[[str], object],
-        facts: RunFacts,
-        scope: str,
-        kind: EffectKind,
-        request: object,
-    ) -> Asking:
-        """Ask the plugins in turn; name the first that answers or refuses.
-
-        A hook gets a lane of its own, and a plugin that fails refuses.
-        """
-        for plugin, hook in self.plugins.implementations("before_effect"):
-            arguments = {"kind": kind, "request": request, "scope": scope}
-            told = {**arguments, "run": beside(plugin), "facts": facts}
-            given = _asked(hook, told)
-            if inspect.isawaitable(given):
-                given = yield given
-            if given is None:
-                continue
-            version = self.plugins.versions.get(plugin, "")
-            by = {"who": "plugin", "name": plugin, "version": version}
-            if not isinstance(given, GateAnswer):
-                return GateAnswer(by=by, refusal=str(given))
-            # The plugin's name is not taken from its own answer; the rest is kept.
-            return replace(given, by={**given.by, **by})
-        return None
-
-    def hook(self, name: str, /, **arguments: object) -> object:
-        """Return the first plugin's answer to the hook *name*, or raise."""
-        return self.plugins.first(name, **arguments)
-
-    def hide(self, text: str) -> str:
-        """Call ``hide_secrets``; if a plugin fails, nothing of *text* is left."""
-        for plugin, hook in self.plugins.implementations("hide_secrets"):
-            try:
-                text = str(hook.function(**dict.fromkeys(hook.argnames, text)))
-            except Exception as error:  # noqa: BLE001 - the failure is written instead
-                name = type(error).__name__
-                text = f"[hidden: plugin {plugin} failed with {name}]"
-        return text
 
     def erase(
         self, what: list[str], reason: str, legal_basis: str | None, home: TrustHome
@@ -341,10 +220,13 @@ class LedgerPort:
         seed: str | None,
         replay_of: str | None = None,
         of: Callable[[Recording, dict[str, object]], tuple[Subject, ...]] | None = None,
+        parent: RunState | None = None,
+        origin: str | None = None,
     ) -> tuple[Mapping[str, object], Recording]:
         """Write ``run.started``; return the params as recorded, and the recording.
 
         *of* adds the origin of a run that comes from another, and returns its subjects.
+        *parent* calls the run; a fork follows the run *origin*.
         """
         refuse_importing()
         settled = cast("Mapping[str, object]", settle(dict(params or {}), self.values))
@@ -358,17 +240,18 @@ class LedgerPort:
             tenant=tenant,
             actor=self.actor,
         )
-        recording.facts = RunFacts(
-            recording.run_id, title, tenant, dict(labels or {}), settled
-        )
+        told = recording.run_id, title, tenant, dict(labels or {}), settled
+        facts = RunFacts(*told, origin=origin).below(parent)
         if replay_of is None:
-            self.before_run(recording.facts, ())
+            facts = replace(facts, labels=self.run_labels(facts))
+            self.before_run(facts, ())
+        recording.facts = facts
         if recording.mode.writes:
             fields: dict[str, object] = {
                 "name": title,
                 "program": None if program is None else describe_program(program),
                 "params": dict(settled) or None,
-                "labels": dict(labels or {}),
+                "labels": dict(facts.labels),
                 "replay_of": replay_of,
                 "seed": recording.seed,
                 "plugins": self.plugins.versions,
@@ -380,11 +263,3 @@ class LedgerPort:
             event = recording.write_lifecycle(STARTED, fields, series, subjects)
             recording.own(event.seq)
         return settled, recording
-
-
-def _asked(hook: pluggy.HookImpl, arguments: Mapping[str, object]) -> object:
-    """Return a hook's answer; an exception becomes a refusal."""
-    try:
-        return hook.function(**{name: arguments[name] for name in hook.argnames})
-    except Exception as error:  # noqa: BLE001 - a policy that fails must not allow
-        return refusal_of(error)

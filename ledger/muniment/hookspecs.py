@@ -101,16 +101,42 @@ def before_append(
 
 
 @hookspec
-def after_append(event: Event) -> None:
-    """Observe an event after its commit; an exception becomes ``plugin.failed``."""
+def after_append(event: Event, facts: RunFacts | None) -> None:
+    """Observe an event after its commit; an exception becomes ``plugin.failed``.
+
+    *facts* are those of the run that wrote it here, None for an event in no run.
+    """
 
 
 @hookspec
-def before_run(run: RunFacts, events: tuple[Event, ...]) -> str | None:
+def run_labels(run: RunFacts) -> Mapping[str, str]:  # type: ignore[empty-body]
+    """Return the labels that the plugin adds to a run that starts.
+
+    An exception refuses the run, and so does another value of a label that it has.
+    """
+
+
+@hookspec
+def before_run(
+    run: RunFacts, events: tuple[Event, ...], ledger: ReadableLedger
+) -> str | None:
     """Return a reason to refuse that a run starts or resumes, or None.
 
     *events* is what the run recorded so far; it is empty when the run starts. Called
     before anything is written; a refused run writes nothing. Not called in a replay.
+    *ledger* is the open `Ledger`.
+    """
+
+
+@hookspec
+def at_start(
+    run: Run, facts: RunFacts, events: tuple[Event, ...], ledger: ReadableLedger
+) -> None:
+    """State facts of the plugin's own as a run starts, or resumes.
+
+    *run* is the plugin's lane, as in ``before_effect``; *events* and *ledger* are as in
+    ``before_run``. What is stated is durable before the program is called; an exception
+    fails the run. Called in a dry run, but not in a replay.
     """
 
 

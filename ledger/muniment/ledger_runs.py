@@ -6,6 +6,7 @@ people answer it; `Conductor` runs it.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterable, Mapping
 from typing import Literal
 
@@ -37,6 +38,7 @@ class LedgerRuns(LedgerReads):
         self._conductor = Conductor(self._store.checkpoint, port.left)
         port.children = ChildRuns(self, self._conductor)
         port.inbox = Inbox(port, self._store)
+        port.reader = weakref.ref(self)
 
     def execute(  # noqa: PLR0913 - keyword-only, each with a default
         self,

@@ -328,7 +328,7 @@ def _stopped_by(reason: str) -> str:
 
 
 def _owner(last: Event) -> tuple[str, bool | None]:
-    from muniment.runs.execution import is_alive
+    from muniment.runs.owner import is_alive
 
     owner = cast("dict[str, JsonValue]", last.raw.get("owner", {}))
     alive = is_alive(owner)

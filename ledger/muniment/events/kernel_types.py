@@ -21,7 +21,7 @@ from muniment.events.types import (
 from muniment.formats.series import series_key
 from muniment.formats.statement import Data
 
-__all__ = ["KERNEL_TYPES", "effect_types"]
+__all__ = ["KERNEL_TYPES"]
 
 Free = dict[str, object]
 
@@ -238,6 +238,14 @@ class RunCanceled(PlainData):
     """One more than that of the owner."""
 
 
+class RunMarked(PlainData):
+    """A run got a mark, which nothing takes away again."""
+
+    mark: str
+    """A short name: ``non_certifiable``."""
+    reason: Annotated[str, LARGE]
+
+
 class PauseStated(PlainData):
     """A program asked for a pause; a resume passes it."""
 
@@ -313,47 +321,6 @@ class ClockRead(PlainData):
     """In a fork: the reading in the other run's record that this one repeats."""
 
 
-class EffectRequested(PlainData):
-    """An effect is about to be performed; durable before it is."""
-
-    request: Annotated[object, BLOB] = None
-    about: Annotated[Free | None, VOLATILE, LARGE] = None
-    attempt: Annotated[int, VOLATILE] = 1
-    doubt: Annotated[dict[str, str] | None, VOLATILE] = None
-    """Of a further attempt: the decision about the one without an outcome."""
-
-
-class EffectStreamed(PlainData):
-    """Parts of an answer were passed on; durable before whatever followed them."""
-
-    parts: Annotated[list[object], BLOB]
-    """In their order, since the last event of this type."""
-    head: Annotated[object, BLOB] = None
-    """What came before the parts; only in the first event of an attempt."""
-
-
-class EffectCompleted(PlainData):
-    """An effect gave a value; durable before the program sees it."""
-
-    value: Annotated[object, BLOB] = None
-    about: Annotated[Free | None, VOLATILE, LARGE] = None
-    answered_by: Annotated[Free, VOLATILE] = {}
-    duration_us: Annotated[int, VOLATILE] = 0
-
-
-class EffectFailedData(PlainData):
-    """An effect failed; live and replay raise the same from it."""
-
-    error_type: str
-    """Of one that was cancelled: what stopped the program while it waited."""
-    message: Annotated[str, BLOB]
-    data: Annotated[object, BLOB] = None
-    reason: str | None = None
-    """``cancelled`` if the program stopped waiting; a replay is struck there again."""
-    answered_by: Annotated[Free, VOLATILE] = {}
-    duration_us: Annotated[int, VOLATILE] = 0
-
-
 def _series_of_claim(data: Data) -> tuple[str, ...]:
     return (series_key("claim", str(data["id"])),)
 
@@ -380,6 +347,7 @@ KERNEL_TYPES: tuple[EventType, ...] = (
     EventType("run.failed", RunFailed),
     EventType("run.paused", RunPausedData),
     EventType("run.canceled", RunCanceled),
+    EventType("run.marked", RunMarked),
     EventType("pause.stated", PauseStated),
     EventType("decision.asked", DecisionAsked),
     EventType("decision.given", DecisionGiven),
@@ -387,13 +355,3 @@ KERNEL_TYPES: tuple[EventType, ...] = (
     EventType("decision.refused", DecisionRefused),
     EventType("clock.read", ClockRead),
 )
-
-
-def effect_types(kind: str, helps: tuple[str, ...] = ()) -> tuple[EventType, ...]:
-    """Return the event types of the effect *kind*, whose outcomes have help at *helps*."""
-    return (
-        EventType(f"{kind}.requested", EffectRequested),
-        EventType(f"{kind}.streamed", EffectStreamed),
-        EventType(f"{kind}.completed", EffectCompleted, helps=helps),
-        EventType(f"{kind}.failed", EffectFailedData, helps=helps),
-    )

@@ -27,8 +27,9 @@ from muniment.encoding.canonical import JsonValue
 from muniment.encoding.codec import decode
 from muniment.errors import MunimentError, WrongError
 from muniment.events.effect_kinds import KERNEL_KINDS
+from muniment.events.effect_types import effect_types
 from muniment.events.fields import UNSURE, Check, check_of, fields_of
-from muniment.events.kernel_types import KERNEL_TYPES, effect_types
+from muniment.events.kernel_types import KERNEL_TYPES
 from muniment.formats.statement import Event, read_event, when
 
 __all__ = ["readable"]

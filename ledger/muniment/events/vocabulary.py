@@ -14,7 +14,8 @@ import difflib
 
 from muniment.errors import UsageError
 from muniment.events.effect_kinds import KERNEL_KINDS, EffectKind
-from muniment.events.kernel_types import KERNEL_TYPES, effect_types
+from muniment.events.effect_types import effect_types
+from muniment.events.kernel_types import KERNEL_TYPES
 from muniment.events.types import EventType, EventTypes
 
 __all__ = ["Vocabulary"]

@@ -35,6 +35,7 @@ __all__ = [
     "FINAL",
     "INTERRUPTED",
     "LIFE",
+    "MARKED",
     "OPEN",
     "PAUSED",
     "RESUMED",
@@ -50,6 +51,9 @@ PAUSED = "run.paused"
 CANCELED = "run.canceled"
 COMPLETED = "run.completed"
 FAILED = "run.failed"
+
+MARKED = "run.marked"
+"""The type of a fact that marks a run; it is no part of the run's life."""
 
 OPEN = "open"
 """The status of a run without an end."""

@@ -18,6 +18,7 @@ from muniment.formats.lifecycle import (
     ENDS,
     FAILED,
     FINAL,
+    MARKED,
     OPEN,
     RESUMED,
     STARTED,
@@ -61,6 +62,8 @@ class RunSummary:
     fork: dict[str, JsonValue] | None = None
     """Of a fork: ``run``, ``at``, ``leaf`` and ``changes`` of its origin."""
     types: dict[str, int] = field(default_factory=dict[str, int])
+    marks: list[str] = field(default_factory=list[str])
+    """What the run was marked with, each mark once, in order."""
 
     def __str__(self) -> str:
         """Return one line: the run and its progress."""
@@ -72,7 +75,7 @@ class RunSummaries(Projection[RunSummary]):
     """The fold behind `RunSummary`; ask for it with ``ledger.project(RunSummaries, run=…)``."""
 
     name = "run-record"
-    version = 6
+    version = 7
 
     def initial(self) -> JsonValue:
         """Return the state of a run that has no events."""
@@ -90,6 +93,8 @@ class RunSummaries(Projection[RunSummary]):
         if record["status"] not in _FINAL:  # the first of these counts
             record["ended"] = event.time
             self._live(record, event)
+        if event.type == MARKED:
+            _mark(record, event.raw.get("mark"))
         if event.type.endswith(".requested"):
             effects = cast("dict[str, int]", record["effects"])
             kind = event.type.rpartition(".")[0]
@@ -131,6 +136,12 @@ def status_after(event: Event) -> str:
     if event.type == FAILED:
         return str(event.raw.get("status", ENDS[FAILED]))
     return ENDS.get(event.type, OPEN)
+
+
+def _mark(record: dict[str, JsonValue], mark: JsonValue) -> None:
+    marks = cast("list[JsonValue]", record.setdefault("marks", []))
+    if mark not in marks:
+        marks.append(mark)
 
 
 def _begin(record: dict[str, JsonValue], event: Event) -> None:

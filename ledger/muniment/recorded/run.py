@@ -26,7 +26,7 @@ from typing import cast
 from muniment.encoding.canonical import JsonValue, canonical, parse
 from muniment.encoding.codec import encode
 from muniment.errors import WrongError
-from muniment.events.kernel_types import EffectRequested
+from muniment.events.effect_types import EffectRequested
 from muniment.events.types import EventTypes
 from muniment.formats.lifecycle import FAILED, LIFE, RESUMED
 from muniment.formats.statement import BlobRef, Event

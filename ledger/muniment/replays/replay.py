@@ -164,7 +164,7 @@ def perform(
     try:
         value = _run(recording, program, params, guard)
         result = parse(canonical(encode(value, ledger.port.values)))
-        recording.require_going()
+        recording.require_unfailed()
     except KeyboardInterrupt:
         raise
     except BaseException as error:

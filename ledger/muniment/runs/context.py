@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import TypeAlias
 
-from muniment.runs.execution import Ending, finish
+from muniment.runs.execution import Ending, begun, finish
 from muniment.runs.recording import Recording
 from muniment.runs.run import Run
 
@@ -28,6 +28,11 @@ class RunContext:
         self._began = time.monotonic()
 
     def __enter__(self) -> Run:
+        try:
+            self._lane = begun(self._recording)
+        except BaseException as error:
+            self._conclude(error)
+            raise
         return self._lane.__enter__()
 
     def __exit__(
@@ -37,6 +42,9 @@ class RunContext:
         traceback: TracebackType | None,
     ) -> None:
         self._lane.__exit__(exc_type, exc, traceback)
+        self._conclude(exc)
+
+    def _conclude(self, exc: BaseException | None) -> None:
         with self._ending(self._recording) as ending:
             if exc is not None:
                 raise exc

@@ -199,7 +199,9 @@ class Call(EffectState):
         """Return the value that is known already, or raise the recorded failure."""
         if self.given is not None:
             if self.given.error is not None:
-                raise self.fail(self.given.error, self.reason) from self.given.error
+                failure = self.fail(self.given.error, self.reason)
+                self._halts({**self.given.by}, failure)
+                raise failure from self.given.error
             return self.complete(self.given.value)
         outcome = self.recorded_outcome
         if self.patience is not None:
@@ -215,7 +217,15 @@ class Call(EffectState):
         if outcome.type.endswith(".completed"):
             return decode(data.get("value"), self.recording.port.values)
         message = cast("str", data.get("message", ""))
-        raise self._failure(cast("str", data["error_type"]), message, data.get("data"))
+        told = cast("str", data["error_type"]), message, data.get("data")
+        failure = self._failure(*told)
+        self._halts(outcome.raw.get("answered_by"), failure)
+        raise failure
+
+    def _halts(self, by: object, failure: EffectFailed) -> None:
+        """Let the run fail with *failure* if whoever it is *by* says so."""
+        if isinstance(by, dict) and cast("dict[str, object]", by).get("halts") is True:
+            self.recording.fatal.append(failure)
 
     def _failure(self, error_type: str, message: str, data: JsonValue) -> EffectFailed:
         failure = EffectFailed(self.kind.name, error_type, message, data)

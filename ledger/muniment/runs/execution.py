@@ -14,16 +14,10 @@ Rules:
 from __future__ import annotations
 
 import inspect
-import os
-import platform
-import secrets
-import sys
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 from typing import Self, cast
 
 from muniment.encoding.canonical import JsonValue, parse
@@ -52,18 +46,13 @@ __all__ = [
     "Done",
     "Ending",
     "acall",
+    "begun",
     "call",
     "causes",
-    "environment",
     "finish",
-    "is_alive",
-    "owner",
     "refuse_async",
     "stop",
-    "ulid",
 ]
-
-_CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,89 +128,26 @@ class Ending:
         return self.done
 
 
-def ulid() -> str:
-    """Return a new ULID: 48 bits of milliseconds, 80 random bits, 26 characters."""
-    number = (time.time_ns() // 1_000_000) << 80 | secrets.randbits(80)
-    return "".join(_CROCKFORD[(number >> shift) & 31] for shift in range(125, -1, -5))
+def begun(recording: Recording) -> Run:
+    """Return the lane of a program that is about to be called; plugins state facts first.
 
-
-def environment() -> dict[str, object]:
-    """Return what a run records about where it runs."""
-    return {
-        "muniment": _version(),
-        "platform": _platform(),
-        "python": platform.python_version(),
-        "implementation": sys.implementation.name,
-    }
-
-
-@cache
-def _version() -> str:
-    """Return the version that this process has loaded."""
-    from importlib.metadata import version  # noqa: PLC0415 - slow, and only runs ask
-
-    return version("muniment")
-
-
-def _platform() -> str:
-    """Return what `platform.platform` says; on Linux, without its processor.
-
-    It starts a process to ask for the processor, which most kernels do not know.
+    These are durable before the program runs.
     """
-    if sys.platform != "linux":
-        return platform.platform()
-    system = platform.uname()
-    libc = "".join(platform.libc_ver())
-    parts = (system.system, system.release, system.machine, libc and f"with-{libc}")
-    return "-".join(part for part in parts if part)
-
-
-def owner(pid: int | None = None) -> dict[str, object]:
-    """Return a description by which to tell whether a run's owner is still alive."""
-    return {
-        "host": platform.node(),
-        "pid": os.getpid() if pid is None else pid,
-        "started": _process_start(os.getpid() if pid is None else pid),
-    }
-
-
-def is_alive(described: Mapping[str, JsonValue]) -> bool | None:
-    """Tell whether the owner *described* is alive; None when that cannot be known."""
-    if described.get("host") != platform.node() or os.name == "nt":
-        return None  # on Windows, os.kill would end the process
-    pid = cast("int", described.get("pid", 0))
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    if _process_fields(pid)[:1] in (["Z"], ["X"]):
-        return False  # a zombie: its parent has not waited for it
-    return described.get("started") in ("", _process_start(pid))
-
-
-def _process_start(pid: int) -> str:
-    """Return the start time of a process in ticks since boot, "" where unknown."""
-    known = _process_fields(pid)
-    return known[19] if known else ""
-
-
-def _process_fields(pid: int) -> list[str]:
-    """Return what Linux says about a process after its name: state, parent and so on."""
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        return []
-    return stat.rpartition(")")[2].split()
+    lane, known = Run(recording), recording.mode.record
+    recording.mode.begin()
+    resumed = recording.facts.resumed and known is not None
+    recording.port.at_start(
+        lane.beside, recording.facts, tuple(known.events) if resumed and known else ()
+    )
+    recording.flush()
+    return lane
 
 
 def call(
     recording: Recording, program: Callable[..., object], params: Mapping[str, object]
 ) -> object:
     """Call a sync *program* as the run *recording*."""
-    lane = Run(recording)
-    recording.mode.begin()
+    lane = begun(recording)
     with lane:
         value = program(lane, **params)
         if inspect.isawaitable(value):
@@ -235,8 +161,7 @@ async def acall(
     recording: Recording, program: Callable[..., object], params: Mapping[str, object]
 ) -> object:
     """Call a sync or async *program* as the run *recording*."""
-    lane = Run(recording)
-    recording.mode.begin()
+    lane = begun(recording)
     with lane:
         value = program(lane, **params)
         if inspect.isawaitable(value):
@@ -263,7 +188,7 @@ def finish(recording: Recording, value: object, began: float) -> Done:
     """Write ``run.completed`` with *value* and return the result of the run."""
     recording.owner.require()
     with recording.lock:
-        recording.require_going()
+        recording.require_unfailed()
         recording.mode.finish(recording)
         recording.close_streams()
         recording.drain()
@@ -351,10 +276,17 @@ def _write_failure(
         "error_type": type(error).__name__,
         "message": recording.redacted(printable(error)),
         "status": status,
-        "cause": causes(error) or None,
+        "cause": _causes(recording, error) or None,
         "duration_us": _elapsed(began),
     }
     recording.write_lifecycle(FAILED, fields)
+
+
+def _causes(recording: Recording, error: Exception) -> list[object]:
+    """Return the effects that *error* comes from, and those with a fatal failure."""
+    found = causes(error)
+    fatal = [[*one.effect] for one in recording.fatal if one.effect is not None]
+    return found + [one for one in fatal if one not in found]
 
 
 def _status(error: Exception) -> str:

@@ -1,18 +1,15 @@
 """A run being recorded: its buffer, its counters, what it writes, and what stopped it.
 
-`muniment.runs.modes.live` says how each mode answers facts and effects.
-
 Rules:
 
 - Facts wait in a buffer and are committed with the next effect: durability follows
   effects. A crash can lose only what a resume derives again.
 - ``<kind>.requested`` is durable before the performer is called, the outcome before the
-  program sees it; if it is passed on first (`streams`), before whatever follows. A
-  program gets what the record can give back: the decoded twin.
-- One counter per scope numbers facts and requests; an outcome has its request's ordinal,
-  and so has a further attempt.
+  program sees it, as the decoded twin; if it is passed on first (`streams`), before
+  whatever follows.
+- Each scope counts facts and requests; outcomes and attempts have their request's ordinal.
 - The end of a run carries the number of its events per scope and the RFC 6962 root over
-  their leaf hashes, so that a bundle of the run can be shown to be complete.
+  their leaf hashes: a bundle of the run can be shown to be complete.
 """
 
 from __future__ import annotations
@@ -29,6 +26,7 @@ from muniment.encoding.canonical import canonical
 from muniment.encoding.texts import remembered
 from muniment.errors import (
     AppendRefused,
+    EffectFailed,
     MunimentError,
     RunFenced,
     RunPaused,
@@ -129,9 +127,8 @@ class Recording:
         self.tenant, self.actor = tenant, actor
         self.facts = RunFacts(run_id, name, tenant)
         """What plugins are told of the run."""
+        self.fatal: list[EffectFailed] = []  # whether or not they were swallowed
         self.digest = Digest()
-        self.memory: dict[str, object] = {}
-        """What plugins remember for as long as the run lasts."""
         self.counts: dict[str, int] = {}
         self._frontier = Frontier()
         self.port = port
@@ -152,7 +149,7 @@ class Recording:
 
     def redacted(self, text: str) -> str:
         """Return *text* without the secrets that plugins and their memory know."""
-        return self.port.hide(remembered(text, self.memory))
+        return self.port.hide(remembered(text, self.facts.memory))
 
     def __reduce__(self) -> NoReturn:
         """Refuse to be pickled: a run does not travel."""
@@ -266,6 +263,12 @@ class Recording:
         if self.ended or self.ending:
             raise self.owner.ended()
 
+    def require_unfailed(self) -> None:
+        """Raise what stopped the run, or a failure that nobody may swallow."""
+        self.require_going()
+        if self.fatal:
+            raise self.fatal[0]
+
     # -- writing -------------------------------------------------------------------
 
     def flush(self) -> None:
@@ -368,7 +371,7 @@ class Recording:
             self._count(event)
         if self.fence is not None:  # nobody took over before the last of these
             self.own(events[-1].seq)
-        self.port.tell(events)
+        self.port.tell(events, self.facts)
         return events[-1]
 
     def defer(self, prepared: Prepared, place: Place) -> None:

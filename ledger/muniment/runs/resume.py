@@ -28,16 +28,11 @@ from muniment.encoding.canonical import JsonValue
 from muniment.errors import (
     CannotTellError,
     RefusedError,
-    RunFenced,
-    RunPaused,
     WrongError,
 )
 from muniment.formats.lifecycle import (
-    BEGINNINGS,
     CANCELED,
     COMPLETED,
-    LIFE,
-    PAUSED,
     RESUMED,
 )
 from muniment.formats.statement import BlobRef, Event, Place
@@ -47,11 +42,13 @@ from muniment.programs.references import describe_program, require_ready
 from muniment.recorded.descent import ancestors_of
 from muniment.recorded.origin import ForkedFrom, Origin
 from muniment.recorded.run import Recorded
-from muniment.runs.execution import is_alive, owner, refuse_async
+from muniment.runs.execution import refuse_async
 from muniment.runs.modes.doubt import Doubts
 from muniment.runs.modes.fork import ResumedFork
 from muniment.runs.modes.resumed import Resume
+from muniment.runs.owner import owner
 from muniment.runs.recording import Recording
+from muniment.runs.refusals import owned, refuse_alive, refuse_waiting
 from muniment.runs.seams import RunFacts, RunState
 from muniment.storage.append import Fence
 from muniment.storage.lookup import events_of_run
@@ -216,19 +213,19 @@ class Resumption:
         record, check = verified_run(ledger, run)
         started = record.events[0]
         refuse_final(record.events, run)
-        _refuse_alive(ledger, record, run, take_over)
+        refuse_alive(ledger, record, run, take_over)
         require_types(ledger, record, run)
         if parent is None:
-            _refuse_waiting(ledger, record, run)
+            refuse_waiting(ledger, record, run)
         origin = _origin_of(ledger, started)
         chosen = program_of(ledger, run, started, program, act="resume")
         if not awaits:
             refuse_async(chosen)
         require_ready(chosen)
         params, described = params_of(ledger, started), describe_program(chosen)
-        facts = _facts(started, params)
-        ledger.port.before_run(facts, record.events)
         above = ancestors_of(ledger.store.database, started)
+        facts = _facts(started, params, above).below(parent)
+        ledger.port.before_run(facts, record.events)
         fence = None if parent is None else parent.fence
         resumed = _own(ledger, record, check, described, take_over, above, fence)
         recording = Recording(
@@ -243,7 +240,7 @@ class Resumption:
         recording.facts = facts
         recording.parent, recording.ancestors = parent, above
         recording.own(resumed.seq)
-        ledger.port.tell([resumed])
+        ledger.port.tell([resumed], facts)
         return cls(recording, chosen, params)
 
 
@@ -300,7 +297,7 @@ def _own(  # noqa: PLR0913, PLR0917 - what a resumption has settled by then
         for one in above:
             refuse_final(events_of_run(ledger.store.database, one, 0, CANCELED), one)
         if _generation(record) > generation:
-            raise _owned(run, "somebody else resumed the run meanwhile")
+            raise owned(run, "somebody else resumed the run meanwhile")
         if fatal := record.fatal():
             prepared.inline["supersedes"] = cast("JsonValue", fatal)
         place = Place(run, "", record.scopes[""].next_ordinal)
@@ -315,7 +312,10 @@ def _generation(record: Recorded) -> int:
     return sum(event.type == RESUMED for event in record.events)
 
 
-def _facts(started: Event, params: Mapping[str, object]) -> RunFacts:
+def _facts(
+    started: Event, params: Mapping[str, object], above: tuple[str, ...]
+) -> RunFacts:
+    origin = ForkedFrom.of(started)
     return RunFacts(
         cast("str", started.run),
         cast("str", started.raw["name"]),
@@ -323,6 +323,9 @@ def _facts(started: Event, params: Mapping[str, object]) -> RunFacts:
         cast("Mapping[str, str]", started.raw.get("labels", {})),
         params,
         resumed=True,
+        parent=above[0] if above else None,
+        root=above[-1] if above else None,
+        origin=None if origin is None else origin.run,
     )
 
 
@@ -360,38 +363,3 @@ def refuse_final(events: Iterable[Event], run: str) -> None:
                 place=f"run {run}",
                 remedy=f"`muniment runs explain {run}` says what can be done with it",
             )
-
-
-def _refuse_alive(
-    ledger: LedgerReads, record: Recorded, run: str, take_over: bool
-) -> None:
-    last = [event for event in record.events if event.type in LIFE][-1]
-    if last.type not in BEGINNINGS or take_over:
-        return
-    described = cast("dict[str, JsonValue]", last.raw.get("owner", {}))
-    alive = is_alive(described)
-    if alive is False:
-        return
-    if described.get("pid") == owner()["pid"] and run in ledger.port.left:
-        return
-    where = f"process {described.get('pid')} on {described.get('host')}"
-    doubt = "is alive" if alive else "cannot be looked at from here"
-    raise _owned(run, f"the run is owned by {where}, which {doubt}")
-
-
-def _refuse_waiting(ledger: LedgerReads, record: Recorded, run: str) -> None:
-    """Stop before anything is written, if people have not answered what the run asks."""
-    last = [event for event in record.events if event.type in LIFE][-1]
-    awaited = last.raw.get("waits_for") if last.type == PAUSED else None
-    asks = cast("list[str]", awaited or [])
-    if asks and ledger.port.inbox.waits(run, asks):
-        raise RunPaused(str(last.raw.get("reason", "")), asks)
-
-
-def _owned(run: str, by: str) -> RunFenced:
-    return RunFenced(
-        by,
-        rule="run/owned",
-        place=f"run {run}",
-        remedy="let it finish, or resume with --take-over",
-    )

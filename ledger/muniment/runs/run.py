@@ -162,8 +162,8 @@ class Run(WaitingLane):
 
     @property
     def memory(self) -> dict[str, object]:
-        """What plugins remember about this run in this process; never written."""
-        return self._recording.memory
+        """What plugins remember of this run and its children in this process."""
+        return self._recording.facts.memory
 
     def lacks(self, kind: str, what: str) -> None:
         """Warn that *what* is missing, as facts *kind* of this lane say."""

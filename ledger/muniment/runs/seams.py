@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Protocol, Self, TypeAlias, TypeVar
 
 from muniment.encoding.registry import ValueTypes
 from muniment.errors import AppendRefused, EffectFailed
@@ -51,6 +51,8 @@ class GateAnswer:
     """The failure that is the answer, in place of a value."""
     refusal: str | None = None
     """Why the effect may not happen; the ledger sets it when a plugin says so."""
+    halts: bool = False
+    """Whether the run fails with `error`, even if its program swallows that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,23 @@ class RunFacts:
     params: Mapping[str, object] = field(default_factory=dict[str, object])
     resumed: bool = False
     """Whether the run began earlier and continues here."""
+    parent: str | None = None
+    """Of a child run: the run that called it."""
+    root: str | None = None
+    """Of a child run: the run that began the tree of calls."""
+    origin: str | None = None
+    """Of a fork: the run that it follows."""
+    memory: dict[str, object] = field(
+        default_factory=dict[str, object], repr=False, compare=False
+    )
+    """What plugins remember in this process about the run and those that it calls."""
+
+    def below(self, parent: RunState | None) -> Self:
+        """Return these facts as those of a run that *parent* calls, if one does."""
+        if parent is None:
+            return self
+        root, memory = (parent.run_id, *parent.ancestors)[-1], parent.facts.memory
+        return replace(self, parent=parent.run_id, root=root, memory=memory)
 
 
 class RunState(Protocol):
@@ -102,6 +121,11 @@ class RunState(Protocol):
     @property
     def stopped(self) -> BaseException | None:
         """What stopped the run, or one of its ancestors."""
+        ...
+
+    @property
+    def fatal(self) -> list[EffectFailed]:
+        """The failures that end the run though its program swallowed them."""
         ...
 
     def halt(self, error: E) -> E:
@@ -241,6 +265,15 @@ class Port(Protocol):
         """Ask ``before_append`` about an event that is about to be written."""
         ...
 
+    def at_start(
+        self,
+        beside: Callable[[str], object],
+        facts: RunFacts,
+        events: tuple[Event, ...],
+    ) -> None:
+        """Let plugins state facts as a run starts, or continues from *events*."""
+        ...
+
     def commit(self, drafts: list[Draft], fence: Fence | None) -> list[Event]:
         """Append *drafts* in one durable commit."""
         ...
@@ -249,8 +282,8 @@ class Port(Protocol):
         """Refuse an owner that lost the run to a newer one."""
         ...
 
-    def tell(self, events: list[Event]) -> None:
-        """Tell ``after_append``."""
+    def tell(self, events: list[Event], facts: RunFacts | None = None) -> None:
+        """Tell ``after_append``, with the *facts* of their run."""
         ...
 
     def before_effect(

@@ -8,7 +8,8 @@ from typing import Any
 
 from forge import RUN, Forge
 from muniment.events.effect_kinds import KERNEL_KINDS
-from muniment.events.kernel_types import KERNEL_TYPES, effect_types
+from muniment.events.effect_types import effect_types
+from muniment.events.kernel_types import KERNEL_TYPES
 from muniment.events.types import EventType
 
 __all__ = ["TYPES", "ledger_with", "variants"]

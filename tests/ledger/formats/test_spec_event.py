@@ -208,6 +208,7 @@ def test_texts_that_may_be_personal() -> None:
         "note.added.text",
         "pause.stated.reason",
         "run.canceled.reason",
+        "run.marked.reason",
         "run.paused.reason",
         "spec.issued.contracts",
         "spec.issued.properties",

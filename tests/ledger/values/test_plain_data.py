@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from pydantic import Field
 
 from muniment.errors import RefusedError, UsageError
+from muniment.events.effect_types import effect_types
 from muniment.events.fields import LARGE, VOLATILE, Plain, PlainData
-from muniment.events.kernel_types import KERNEL_TYPES, effect_types
+from muniment.events.kernel_types import KERNEL_TYPES
 from muniment.events.pydantic_fields import EventData, model_of
 from muniment.events.types import EventType
 from muniment_plugins.harness.vocabulary import TYPES as HARNESS_TYPES

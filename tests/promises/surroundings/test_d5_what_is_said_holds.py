@@ -21,7 +21,7 @@ import pytest
 
 import muniment
 from first_hour import Newcomer
-from muniment.runs.execution import is_alive, owner
+from muniment.runs.owner import is_alive, owner
 from muniment.trust import home_location
 from muniment.trust.home import TrustHome
 from muniment_cli import main

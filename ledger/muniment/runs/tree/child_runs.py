@@ -133,6 +133,7 @@ class ChildRuns:
             "live",
             called.seed,
             of=partial(_as_child, parent, call.idempotency_key),
+            parent=parent,
         )
         return Resumption(recording, called.program, params)
 

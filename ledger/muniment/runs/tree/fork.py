@@ -99,6 +99,7 @@ class Forking:
             Fork(origin),
             cast("str", started.raw["seed"]),
             of=of,
+            origin=run,
         )
         return cls(recording, chosen, params)
 

@@ -1,16 +1,18 @@
-"""What a lane of a run can wait for: time, other runs, people, a resume.
+"""What a lane of a run can wait for: time, other runs, people, a resume; and marks.
 
 Rules: each is built on facts and effects, and has no state beside the ledger.
 """
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from muniment.errors import UsageError
 from muniment.formats.decisions import Decision
+from muniment.formats.lifecycle import MARKED
 from muniment.programs.functions import Program
 from muniment.recorded.compare import is_of_plugin
 from muniment.runs.waits.called_run import CalledRun
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from muniment.runs.recording import Recording
 
 __all__ = ["WaitingLane"]
+
+_MARK = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
 
 class WaitingLane(ABC):
@@ -52,6 +56,25 @@ class WaitingLane(ABC):
     @abstractmethod
     def _performing(self) -> Call | None:
         """Return the effect of this run whose performer is calling, if one is."""
+
+    def mark(self, mark: str, reason: str) -> None:
+        """Mark the run; whoever reads, exports or bundles it sees the mark.
+
+        A mark is a fact of this lane. Nothing takes it away: ``non_certifiable`` says
+        that no verdict on this run may be relied upon.
+
+        Raises:
+            UsageError: the mark is not a short name, or there is no reason.
+
+        """
+        if not _MARK.fullmatch(mark) or not reason:
+            raise UsageError(
+                f"{mark!r:.80} does not mark a run, or no reason is given",
+                rule="run/mark",
+                remedy="a mark is of a-z, 0-9 and _, as in non_certifiable; say why",
+            )
+        data = {"mark": mark, "reason": reason}
+        self._recording.record(self._here(), MARKED, data)
 
     def pause(self, reason: str) -> None:
         """Wait here until somebody resumes the run; a resume and a replay pass it.

@@ -145,6 +145,7 @@ KERNEL: Mapping[str, Fields] = {
     "run.interrupted": _fields({"reason": _TEXT}, {}),
     "run.paused": _fields({"reason": _LONG}, {"waits_for": _TEXTS}),
     "run.canceled": _fields({"reason": _LONG, "generation": _INTEGER}, {}),
+    "run.marked": _fields({"mark": _TEXT, "reason": _LONG}, {}),
     "pause.stated": _fields({"reason": _LONG}, {}),
     "decision.asked": _fields(
         {"subject": _CONTENT, "quorum": _INTEGER}, {"prompt": _CONTENT, "of": _TEXTS}
