@@ -9,7 +9,7 @@ no plugin.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import pluggy
 
@@ -50,14 +50,24 @@ class ReadableLedger(Protocol):
         """The database file."""
         ...
 
+    @property
+    def effect_kinds(self) -> Mapping[str, EffectKind]:
+        """The effect kinds of the kernel and of the active plugins, by name."""
+        ...
+
     def events(
         self,
         *,
         type: str | None = None,  # noqa: A002 - as in `Ledger.events`
         run: str | None = None,
         limit: int | None = None,
+        order: Literal["asc", "desc"] = "asc",
     ) -> Iterator[Event]:
         """Yield the events that pass every filter."""
+        ...
+
+    def children(self, run: str) -> list[str]:
+        """Return the ids of the runs that *run* called."""
         ...
 
     def get_blob(self, ref: BlobRef) -> bytes:

@@ -27,6 +27,7 @@ from muniment.keys.keyring import Keyring
 from muniment.plugins import Plugins
 from muniment.queries.filters import EventFilters, RunFilters, Selection
 from muniment.queries.projections import Projection, fold
+from muniment.recorded.descent import children_of
 from muniment.storage.append import Store
 from muniment.storage.blobs import content_value
 from muniment.storage.cache import Cache, cache_path
@@ -246,6 +247,10 @@ class LedgerReads:
             return self._folded(RunSummaries, run)
 
         return select_runs(self._store.database, filters, summary)
+
+    def children(self, run: str) -> list[str]:
+        """Return the ids of the runs that *run* called, in the order of their starts."""
+        return [str(one.run) for one in children_of(self._store.database, run)]
 
     def session(self) -> AbstractContextManager[Session]:
         """Lend a SQLModel session over the tables of the ledger, which cannot write.

@@ -16,11 +16,13 @@ import pluggy
 from muniment.lazy import lazy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from types import ModuleType
 
+    from muniment import Event, GateAnswer, Run, RunFacts
     from muniment.events.effect_kinds import EffectKind
     from muniment.events.types import EventType
+    from muniment.hookspecs import ReadableLedger
     from muniment_plugins.governance.documents.manifest import FlowManifest, load_flow
     from muniment_plugins.governance.documents.policy import (
         GovernancePolicy,
@@ -30,11 +32,16 @@ if TYPE_CHECKING:
 __all__ = [
     "FlowManifest",
     "GovernancePolicy",
+    "after_append",
+    "at_start",
+    "before_effect",
+    "before_run",
     "effect_kinds",
     "event_types",
     "hookspecs",
     "load_flow",
     "load_policy",
+    "run_labels",
 ]
 
 # The kernel's own marker is equal, but importing it would load the kernel's store.
@@ -73,3 +80,60 @@ def hookspecs() -> Iterable[ModuleType | type]:
     from muniment_plugins.governance.hooks import GovernanceHooks  # noqa: PLC0415 - lazy
 
     return (GovernanceHooks,)
+
+
+@hookimpl
+def run_labels(run: RunFacts) -> Mapping[str, str]:
+    """Label governed runs with the digest of their policy."""
+    from muniment_plugins.governance.budgets.adoption import labels_of  # noqa: PLC0415 - lazy
+
+    return labels_of(run)
+
+
+@hookimpl
+def before_run(
+    run: RunFacts, events: tuple[Event, ...], ledger: ReadableLedger
+) -> str | None:
+    """Refuse what the policy of a run does not allow, before anything is written."""
+    if not run.labels:
+        return None
+    from muniment_plugins.governance.budgets.adoption import may_run  # noqa: PLC0415 - lazy
+
+    return may_run(run, events, ledger)
+
+
+@hookimpl
+def at_start(run: Run, facts: RunFacts, ledger: ReadableLedger) -> None:
+    """State the policy of a governed run, and count what it spent before."""
+    if not facts.labels:
+        return
+    from muniment_plugins.governance.budgets.adoption import start  # noqa: PLC0415 - lazy
+
+    start(run, facts, ledger)
+
+
+@hookimpl(trylast=True)
+def before_effect(
+    run: Run, kind: EffectKind, request: object, scope: str, facts: RunFacts
+) -> GateAnswer | None:
+    """Let an effect happen that its budgets allow; asked last, so that it is performed."""
+    if not facts.memory:
+        return None
+    from muniment_plugins.governance.budgets.governor import governor_of  # noqa: PLC0415 - lazy
+
+    governor = governor_of(facts)
+    if governor is None:
+        return None
+    return governor.answer(run, facts, kind, request, scope)
+
+
+@hookimpl
+def after_append(event: Event, facts: RunFacts | None) -> None:
+    """Count what the event of a governed run says was spent."""
+    if facts is None or not facts.memory:
+        return
+    from muniment_plugins.governance.budgets.governor import governor_of  # noqa: PLC0415 - lazy
+
+    governor = governor_of(facts)
+    if governor is not None:
+        governor.observe(event)

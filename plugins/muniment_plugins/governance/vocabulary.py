@@ -1,5 +1,7 @@
 """The event types and effect kinds that governance adds to the kernel's vocabulary.
 
+    policy.adopted         {"policy": "triage", "digest": "sha256:…", "document": {…}}
+    budget.exhausted       {"budget": "policy", "limit": "max_count", "action": "halt", …}
     flow.planned           {"flow": "flow-boring", "plan": "sha256:…", "steps": [{…}]}
     flow.step.started      {"step": 0, "agent": "agent-a", "inputs": "sha256:…"}
     evidence.collected     {"evidence_id": "e1", "digest": "sha256:…", "score": 0.9, …}
@@ -25,6 +27,49 @@ from muniment.events.types import BLOB, LARGE, EventType, PlainData
 __all__ = ["KINDS", "TYPES"]
 
 Free = dict[str, object]
+
+
+class PolicyAdopted(PlainData):
+    """A run is held to this policy from here on."""
+
+    policy: str
+    """What people call it; ``muniment:default/1`` if none was given."""
+    digest: str
+    """SHA-256 of the canonical document."""
+    document: Annotated[Free, LARGE]
+    """As it was written, or as it was amended."""
+    mode: str
+    flow: str | None = None
+    """SHA-256 of the flow's manifest, whose budgets count beside the policy's."""
+    kinds: Annotated[dict[str, Free], LARGE] = {}
+    """Effect kind → its declared source and magnitude, by which budgets count."""
+    fallback: Annotated[Free, LARGE] = {}
+    """Function that answers in place of effects → digest of its source."""
+    amendment: str | None = None
+    """The leaf hash of the event that amended the policy, if one did."""
+
+
+class BudgetExhausted(PlainData):
+    """A limit was reached, or something happened that was never allowed."""
+
+    budget: str
+    """Whose limit it is: ``policy``, ``flow NAME``, ``step 0-agent``."""
+    limit: str
+    action: str
+    effect: str
+    """The kind of the first effect beyond it."""
+    scope: str
+    detail: str
+
+
+class EffectDegraded(PlainData):
+    """An effect was not performed, and answered by its fallback."""
+
+    effect: str
+    scope: str
+    fallback: Annotated[object, LARGE]
+    budget: str
+    limit: str
 
 
 class FlowPlanned(PlainData):
@@ -180,6 +225,9 @@ class ViolationNoted(PlainData):
 
 
 TYPES: tuple[EventType, ...] = (
+    EventType("policy.adopted", PolicyAdopted),
+    EventType("budget.exhausted", BudgetExhausted),
+    EventType("effect.degraded", EffectDegraded),
     EventType("flow.planned", FlowPlanned),
     EventType("environment.fingerprinted", EnvironmentFingerprinted),
     EventType("dataset.pinned", DatasetPinned),

@@ -103,6 +103,7 @@ EXECUTION_BUDGET = ObjectShape(
     {},
     {
         **{name: Whole() for name in _EXECUTION},
+        "effect_limits": Entries(Whole()),
         "cost_limit": Numeric(),
         "wall_time_limit": Numeric(),
         "exhaustion_action": Choice(ACTIONS),
@@ -163,6 +164,8 @@ class ExecutionBudget:
     evidence_limit: int | None
     trace_event_limit: int | None
     effect_limit: int | None
+    effect_limits: Mapping[str, int]
+    """Effect kind → how many of it."""
     exhaustion_action: Action
     fallback: JsonValue
 
@@ -306,6 +309,7 @@ def execution_budget(value: JsonValue, at: At) -> ExecutionBudget:
     whole = {name: cast("int | None", said.get(name)) for name in _EXECUTION}
     return ExecutionBudget(
         **whole,
+        effect_limits=cast("Mapping[str, int]", said.get("effect_limits") or {}),
         cost_limit=cast("float | None", said.get("cost_limit")),
         wall_time_limit=cast("float | None", said.get("wall_time_limit")),
         exhaustion_action=action,

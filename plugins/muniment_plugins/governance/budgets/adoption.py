@@ -1,0 +1,210 @@
+"""How a run comes by its governor: from where it starts, or from its record.
+
+    run.started      {"labels": {"policy": "sha256:…"}, …}
+    policy.adopted   {"policy": "triage", "digest": "sha256:…", "document": {…}, …}
+
+Rules:
+
+- A run that starts is governed by the policy of its context (`governed`), a child by that
+  of the run which calls it, a fork by its origin's, and a resumed run by the last one that
+  its record adopted. None of them is governed by less than before.
+- A resume under another policy is refused. So is one of a run that its budget halted: it
+  goes on after an amendment of its policy, signed by people.
+- What a policy forbids is refused before anything is written: a flow that declares more
+  than it may, a fork of what is strict, a fallback that cannot be found.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import cast
+
+from muniment import Event, Run, RunFacts
+from muniment.encoding.canonical import JsonValue
+from muniment.errors import RefusedError
+from muniment.hookspecs import ReadableLedger
+from muniment.programs.references import refer
+from muniment_plugins.governance.budgets.fallbacks import functions_of
+from muniment_plugins.governance.budgets.governor import (
+    MARK,
+    Governor,
+    governor_of,
+)
+from muniment_plugins.governance.budgets.intents import undeclarable
+from muniment_plugins.governance.documents.manifest import FlowManifest
+from muniment_plugins.governance.documents.policy import GovernancePolicy
+from muniment_plugins.governance.governed import LABEL, Governing, governing
+
+__all__ = ["ADOPTED", "adopted_by", "labels_of", "may_run", "start"]
+
+ADOPTED = "policy.adopted"
+HALTED = "budget.exhausted"
+
+
+def labels_of(run: RunFacts) -> Mapping[str, str]:
+    """Return the label of a run that starts: its policy's digest, if it is governed."""
+    if (above := governor_of(run)) is not None:
+        return {LABEL: above.policy.digest}
+    here = governing()
+    if here is None or run.origin is not None:
+        return {}  # a fork has the labels of its origin
+    return {LABEL: here.policy.digest}
+
+
+def may_run(
+    run: RunFacts, events: tuple[Event, ...], ledger: ReadableLedger
+) -> str | None:
+    """Say why a run may not start, resume or fork; None if it may."""
+    label = run.labels.get(LABEL, "")
+    if not label.startswith("sha256:") or governor_of(run) is not None:
+        return None
+    recorded = events or _before(run, ledger)
+    known, here = _adopted(recorded, run, ledger), governing()
+    if known is not None:
+        return _may_go_on(run, events, known, here)
+    if here is None:
+        return f"it is governed by the policy {label}, which is not given: use --policy"
+    return _may_start(here)
+
+
+def _may_go_on(
+    run: RunFacts, events: tuple[Event, ...], known: Governing, here: Governing | None
+) -> str | None:
+    """Say why a run may not resume, or be forked, under what its record adopted."""
+    if here is not None and here.policy.digest != known.policy.digest:
+        return (
+            f"it is governed by the policy {known.policy.digest}, and another one is "
+            f"given, {here.policy.digest}"
+        )
+    if run.origin is not None and not run.resumed:
+        return _may_fork(known)
+    if run.resumed and run.root is None and is_halted(events):
+        return (
+            "its budget halted it, and nobody has amended its policy since: "
+            f"`muniment amend {run.id} POLICY` asks for that"
+        )
+    functions_of(known.policy, known.flow)
+    return None
+
+
+def _may_start(here: Governing) -> str | None:
+    policy, flow = here.policy, here.flow
+    if policy.mode == "unsafe" and os.environ.get("MUNIMENT_STRICT") == "1":
+        return "the policy's mode is unsafe, and MUNIMENT_STRICT forbids that"
+    if flow is not None and (why := undeclarable(flow, policy)) is not None:
+        return f"the flow {flow.flow_id} declares what the policy forbids: {why}"
+    functions_of(policy, flow)
+    return None
+
+
+def _may_fork(known: Governing) -> str | None:
+    levels = [known.policy.determinism_level]
+    levels += [] if known.flow is None else [known.flow.determinism_level]
+    if "strict" in levels:
+        return "its level of determinism is strict, and a fork is another run of it"
+    return None
+
+
+def is_halted(events: Iterable[Event]) -> bool:
+    """Tell whether a budget halted the run after it last adopted a policy."""
+    halted = False
+    for event in events:
+        if event.type == ADOPTED:
+            halted = False
+        elif event.type == HALTED and event.raw.get("action") == "halt":
+            halted = True
+    return halted
+
+
+def _before(run: RunFacts, ledger: ReadableLedger) -> tuple[Event, ...]:
+    """Return the events of the run that a child, or a fork, takes its policy from."""
+    above = run.root or run.origin
+    return () if above is None else tuple(ledger.events(run=above))
+
+
+def _adopted(
+    events: Iterable[Event], run: RunFacts, ledger: ReadableLedger
+) -> Governing | None:
+    found = [one for one in events if one.type == ADOPTED]
+    return adopted_by(found[-1], ledger, run.params) if found else None
+
+
+def adopted_by(
+    event: Event, ledger: ReadableLedger, params: Mapping[str, object]
+) -> Governing:
+    """Return the documents of a ``policy.adopted``; a flow's manifest is in the params.
+
+    Raises:
+        RefusedError: the documents are not those of the digests.
+
+    """
+    told = ledger.resolve(event)
+    name = str(told["policy"])
+    policy = GovernancePolicy.from_document(cast("JsonValue", told["document"]), name)
+    flow: FlowManifest | None = None
+    if told.get("flow") is not None:
+        flow = FlowManifest.from_document(
+            cast("JsonValue", params.get("flow")), f"flow of run {event.run}"
+        )
+    digests = policy.digest, None if flow is None else flow.digest
+    if digests != (told["digest"], told.get("flow")):
+        raise RefusedError(
+            "a document that the run adopted is not that of its digest",
+            rule="policy/digest",
+            place=f"run {event.run}, event {event.seq}",
+            remedy="`muniment verify` judges the ledger",
+        )
+    return Governing(policy, flow)
+
+
+def start(lane: Run, run: RunFacts, ledger: ReadableLedger) -> None:
+    """Govern the run that starts or resumes, and state its policy if that is new."""
+    if not run.labels.get(LABEL, "").startswith("sha256:"):
+        return
+    if (above := governor_of(run)) is not None:
+        above.enter(run.id, run.parent)
+        return
+    top = run.root or run.id
+    recorded = tuple(ledger.events(run=top))
+    known = _adopted(recorded, run, ledger)
+    known = known or _adopted(_before(run, ledger), run, ledger)
+    here = known or governing()
+    if here is None:
+        raise AssertionError("before_run lets no governed run start without its policy")
+    governor = _governor(lane, here, ledger)
+    governor.enter(top, None, here.flow)
+    governor.recall(top, recorded)
+    governor.resumed(recorded)
+    governor.enter(run.id, run.parent if run.root else None)
+    governor.keep(run)
+    if not any(one.type == ADOPTED for one in recorded):
+        _state(lane, governor, here)
+
+
+def _governor(lane: Run, here: Governing, ledger: ReadableLedger) -> Governor:
+    kinds = dict(ledger.effect_kinds)
+    functions = functions_of(here.policy, here.flow)
+    return Governor(here.policy, lane, ledger, kinds, functions)
+
+
+def _state(lane: Run, governor: Governor, here: Governing) -> None:
+    policy, kinds = here.policy, governor.kinds
+    functions = functions_of(policy, here.flow)
+    lane.record(
+        ADOPTED,
+        {
+            "policy": policy.name,
+            "digest": policy.digest,
+            "document": dict(policy.document),
+            "mode": policy.mode,
+            "flow": None if here.flow is None else here.flow.digest,
+            "kinds": {
+                name: {"source": one.source, "magnitude": one.magnitude}
+                for name, one in sorted(kinds.items())
+            },
+            "fallback": {name: refer(one) for name, one in functions.items()},
+        },
+    )
+    if policy.mode == "unsafe":
+        lane.mark(MARK, "the policy's mode is unsafe")

@@ -1,0 +1,87 @@
+"""Under which policy runs start here.
+
+    with governed(ledger, policy):
+        ledger.execute(program)          run.started  {"labels": {"policy": "sha256:…"}}
+
+Rules:
+
+- What starts in the context is governed, and so are the runs that it calls: by this
+  plugin, whatever starts it. A run that is resumed is governed by what its record says.
+- The label names the policy by its digest, in the event that starts the run. So a run
+  that was cut off before anything else of it was written cannot go on without its policy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from muniment.errors import CannotTellError
+from muniment_plugins.governance.documents.manifest import FlowManifest
+from muniment_plugins.governance.documents.policy import GovernancePolicy
+
+if TYPE_CHECKING:
+    from muniment.ledger import Ledger
+
+__all__ = ["LABEL", "PLUGIN", "Governing", "governed", "governing", "require_plugin"]
+
+PLUGIN = "governance"
+LABEL = "policy"
+"""The label of governed runs: the digest of their policy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Governing:
+    """The documents that runs here are held to."""
+
+    policy: GovernancePolicy
+    flow: FlowManifest | None = None
+
+
+_GOVERNING: ContextVar[Governing | None] = ContextVar(
+    "muniment_governing", default=None
+)
+
+
+@contextmanager
+def governed(
+    ledger: Ledger, policy: GovernancePolicy, flow: FlowManifest | None = None
+) -> Generator[None]:
+    """Let the runs of *ledger* that start in this context be governed by *policy*.
+
+    The budgets of *flow*, which they belong to, count beside those of the policy.
+
+    Raises:
+        CannotTellError: the plugin may not load, so that nothing would govern them.
+
+    """
+    require_plugin(ledger)
+    token = _GOVERNING.set(Governing(policy, flow))
+    try:
+        yield
+    finally:
+        _GOVERNING.reset(token)
+
+
+def require_plugin(ledger: Ledger) -> None:
+    """Refuse what needs this plugin where it is not active.
+
+    Raises:
+        CannotTellError: it is not.
+
+    """
+    if PLUGIN not in ledger.plugins.versions:
+        raise CannotTellError(
+            "the plugin that governs runs may not load",
+            rule="policy/plugin",
+            place=f"plugin {PLUGIN}",
+            remedy="allow it in MUNIMENT_PLUGINS",
+        )
+
+
+def governing() -> Governing | None:
+    """Return what governs the runs that start here, if anything does."""
+    return _GOVERNING.get()
