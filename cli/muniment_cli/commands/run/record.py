@@ -14,6 +14,7 @@ import click
 
 from muniment_cli.shell.context import Session, pass_session
 from muniment_cli.shell.options import examples, pairs
+from muniment_cli.shell.policies import policy_option, read_policy, under
 from muniment_cli.terminal.output import complain, hint
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ __all__ = ["command"]
     epilog=examples(
         "muniment record -- python agent.py --ticket T-1",
         "muniment record --name triage --label team=search -- ./agent.py",
+        "muniment record --policy policy.json -- python agent.py",
     ),
 )
 @click.option("--name", metavar="NAME", help="The name of the run.")
@@ -60,6 +62,7 @@ __all__ = ["command"]
     metavar="NAME",
     help="One that is a secret; a replay and a resume know these names from the run.",
 )
+@policy_option
 @click.option("-q", "--quiet", is_flag=True, help="Do not print the run's id.")
 @click.argument(
     "command_line",
@@ -77,6 +80,7 @@ def command(  # noqa: PLR0913, PLR0917 - click hands over one for each option
     volatile: tuple[str, ...],
     keep: tuple[str, ...],
     redact: tuple[str, ...],
+    policy: Path | None,
     quiet: bool,
     command_line: tuple[str, ...],
 ) -> int:
@@ -84,7 +88,8 @@ def command(  # noqa: PLR0913, PLR0917 - click hands over one for each option
 
     Calls through httpx, requests, urllib and aiohttp, and so those of most SDKs, are
     effects of one run, in every Python that the program starts. Keys and other secrets
-    are removed before anything is written. The exit code is the program's.
+    are removed before anything is written. The exit code is the program's; it is 1 if
+    a budget of the policy halted the run, whatever the program made of that.
     """
     from muniment_cli.shell.process_end import ended_by_signals
     from muniment_cli.views.interruption import begun_since, code_of, told_interrupted
@@ -96,9 +101,14 @@ def command(  # noqa: PLR0913, PLR0917 - click hands over one for each option
     )
 
     require_executable(command_line)
+    terms = read_policy(policy)
     program = RecordedProgram(command_line, _warn)
     params = described(command_line, volatile, keep, redact)
-    with ended_by_signals(), session.open(write=True) as ledger:
+    with (
+        ended_by_signals(),
+        session.open(write=True) as ledger,
+        under(ledger, terms),
+    ):
         _require_plugin(ledger)
         before = ledger.head.size
         try:

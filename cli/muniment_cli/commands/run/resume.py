@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
 import click
@@ -16,6 +17,7 @@ from muniment_cli.shell.options import (
     json_option,
     run_argument,
 )
+from muniment_cli.shell.policies import policy_option, read_policy, under
 
 if TYPE_CHECKING:
     from muniment.ledger import Ledger
@@ -61,6 +63,7 @@ class How(TypedDict):
     metavar="FILE|MODULE:NAME",
     help="The run's program, if its recorded name cannot be imported.",
 )
+@policy_option
 @json_option
 @pass_session
 def command(  # noqa: PLR0913, PLR0917 - click hands over one for each option
@@ -70,6 +73,7 @@ def command(  # noqa: PLR0913, PLR0917 - click hands over one for each option
     take_over: bool,
     repeat_doubtful: tuple[str, ...],
     program: str | None,
+    policy: Path | None,
     as_json: bool,
 ) -> int:
     """Continue a run that was cut off.
@@ -78,6 +82,8 @@ def command(  # noqa: PLR0913, PLR0917 - click hands over one for each option
     performs again the effect that it failed by. For a program that `muniment record`
     recorded, give its command line again after `--`. A resume performs real effects,
     and requires a ledger whose root is pinned.
+
+    A governed run knows its policy; another one is refused.
 
     An effect with an unknown outcome may have happened. Its kind decides: it is performed
     again, or the resume is refused, or you are asked on the terminal.
@@ -93,7 +99,12 @@ def command(  # noqa: PLR0913, PLR0917 - click hands over one for each option
     aside = (
         contextlib.redirect_stdout(sys.stderr) if as_json else contextlib.nullcontext()
     )
-    with ended_by_signals(), session.open(write=True) as ledger:
+    terms = read_policy(policy)
+    with (
+        ended_by_signals(),
+        session.open(write=True) as ledger,
+        under(ledger, terms),
+    ):
         chosen = ledger.run_id(run)
         require_pinned(ledger, chosen)
         with aside:
