@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from muniment.runs.run import Run
     from muniment.runs.seams import GateAnswer, RunFacts
 
-__all__ = ["GROUP", "ReadableLedger", "hookimpl", "hookspec"]
+__all__ = ["GROUP", "OpenLedger", "ReadableLedger", "hookimpl", "hookspec"]
 
 GROUP = "muniment"
 
@@ -50,11 +50,6 @@ class ReadableLedger(Protocol):
         """The database file."""
         ...
 
-    @property
-    def effect_kinds(self) -> Mapping[str, EffectKind]:
-        """The effect kinds of the kernel and of the active plugins, by name."""
-        ...
-
     def events(
         self,
         *,
@@ -64,10 +59,6 @@ class ReadableLedger(Protocol):
         order: Literal["asc", "desc"] = "asc",
     ) -> Iterator[Event]:
         """Yield the events that pass every filter."""
-        ...
-
-    def children(self, run: str) -> list[str]:
-        """Return the ids of the runs that *run* called."""
         ...
 
     def get_blob(self, ref: BlobRef) -> bytes:
@@ -80,6 +71,19 @@ class ReadableLedger(Protocol):
 
     def resolve(self, event: Event) -> dict[str, object]:
         """Return the data of *event* with blobs in place of references."""
+        ...
+
+
+class OpenLedger(ReadableLedger, Protocol):
+    """What hooks read of the ledger in which a run starts."""
+
+    @property
+    def effect_kinds(self) -> Mapping[str, EffectKind]:
+        """The effect kinds of the kernel and of the active plugins, by name."""
+        ...
+
+    def children(self, run: str) -> list[str]:
+        """Return the ids of the runs that *run* called."""
         ...
 
 
@@ -128,7 +132,7 @@ def run_labels(run: RunFacts) -> Mapping[str, str]:  # type: ignore[empty-body]
 
 @hookspec
 def before_run(
-    run: RunFacts, events: tuple[Event, ...], ledger: ReadableLedger
+    run: RunFacts, events: tuple[Event, ...], ledger: OpenLedger
 ) -> str | None:
     """Return a reason to refuse that a run starts or resumes, or None.
 
@@ -140,7 +144,7 @@ def before_run(
 
 @hookspec
 def at_start(
-    run: Run, facts: RunFacts, events: tuple[Event, ...], ledger: ReadableLedger
+    run: Run, facts: RunFacts, events: tuple[Event, ...], ledger: OpenLedger
 ) -> None:
     """State facts of the plugin's own as a run starts, or resumes.
 

@@ -52,6 +52,7 @@ SECTIONS: tuple[tuple[str, tuple[Entry, ...]], ...] = (
         inbox="List what runs ask people; add answers from elsewhere.",
         approve="Approve what a run asks, signed.",
         deny="Deny what a run asks, signed.",
+        amend="Ask the approvers of a run's policy for other budgets.",
         cancel="Give a run up; whoever runs it may not write any more.",
         replay="Derive a run's results again, from its events alone.",
     ),

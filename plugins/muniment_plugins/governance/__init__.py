@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from muniment import Event, GateAnswer, Run, RunFacts
     from muniment.events.effect_kinds import EffectKind
     from muniment.events.types import EventType
-    from muniment.hookspecs import ReadableLedger
+    from muniment.hookspecs import OpenLedger
     from muniment_plugins.governance.documents.manifest import FlowManifest, load_flow
     from muniment_plugins.governance.documents.policy import (
         GovernancePolicy,
@@ -92,7 +92,7 @@ def run_labels(run: RunFacts) -> Mapping[str, str]:
 
 @hookimpl
 def before_run(
-    run: RunFacts, events: tuple[Event, ...], ledger: ReadableLedger
+    run: RunFacts, events: tuple[Event, ...], ledger: OpenLedger
 ) -> str | None:
     """Refuse what the policy of a run does not allow, before anything is written."""
     if not run.labels:
@@ -103,7 +103,7 @@ def before_run(
 
 
 @hookimpl
-def at_start(run: Run, facts: RunFacts, ledger: ReadableLedger) -> None:
+def at_start(run: Run, facts: RunFacts, ledger: OpenLedger) -> None:
     """State the policy of a governed run, and count what it spent before."""
     if not facts.labels:
         return

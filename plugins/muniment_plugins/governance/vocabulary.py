@@ -45,8 +45,26 @@ class PolicyAdopted(PlainData):
     """Effect kind → its declared source and magnitude, by which budgets count."""
     fallback: Annotated[Free, LARGE] = {}
     """Function that answers in place of effects → digest of its source."""
+    manifest: Annotated[Free | None, LARGE] = None
+    """The flow's manifest, if an amendment changed it."""
     amendment: str | None = None
     """The leaf hash of the event that amended the policy, if one did."""
+
+
+class PolicyAmended(PlainData):
+    """People approved that a run goes on under another policy."""
+
+    of: str
+    """The run."""
+    leaf: str
+    """The leaf hash of its start."""
+    before: str
+    """SHA-256 of the policy that is amended."""
+    after: str
+    policy: Annotated[Free, LARGE]
+    flow: Annotated[Free | None, LARGE] = None
+    """The flow's manifest, if that is amended, too."""
+    reason: str = ""
 
 
 class BudgetExhausted(PlainData):
@@ -226,6 +244,7 @@ class ViolationNoted(PlainData):
 
 TYPES: tuple[EventType, ...] = (
     EventType("policy.adopted", PolicyAdopted),
+    EventType("policy.amended", PolicyAmended),
     EventType("budget.exhausted", BudgetExhausted),
     EventType("effect.degraded", EffectDegraded),
     EventType("flow.planned", FlowPlanned),

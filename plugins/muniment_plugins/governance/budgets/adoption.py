@@ -17,14 +17,17 @@ Rules:
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
-from typing import cast
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self, cast
 
 from muniment import Event, Run, RunFacts
 from muniment.encoding.canonical import JsonValue
-from muniment.errors import RefusedError
-from muniment.hookspecs import ReadableLedger
+from muniment.errors import RefusedError, UsageError
+from muniment.formats.statement import BlobRef
+from muniment.hookspecs import OpenLedger
 from muniment.programs.references import refer
+from muniment_plugins.governance.budgets.amendments import amended_by
 from muniment_plugins.governance.budgets.fallbacks import functions_of
 from muniment_plugins.governance.budgets.governor import (
     MARK,
@@ -36,7 +39,18 @@ from muniment_plugins.governance.documents.manifest import FlowManifest
 from muniment_plugins.governance.documents.policy import GovernancePolicy
 from muniment_plugins.governance.governed import LABEL, Governing, governing
 
-__all__ = ["ADOPTED", "adopted_by", "labels_of", "may_run", "start"]
+if TYPE_CHECKING:
+    from muniment.ledger import Ledger
+
+__all__ = [
+    "ADOPTED",
+    "Adopted",
+    "adopted_by",
+    "governing_of",
+    "labels_of",
+    "may_run",
+    "start",
+]
 
 ADOPTED = "policy.adopted"
 HALTED = "budget.exhausted"
@@ -53,25 +67,25 @@ def labels_of(run: RunFacts) -> Mapping[str, str]:
 
 
 def may_run(
-    run: RunFacts, events: tuple[Event, ...], ledger: ReadableLedger
+    run: RunFacts, events: tuple[Event, ...], ledger: OpenLedger
 ) -> str | None:
     """Say why a run may not start, resume or fork; None if it may."""
     label = run.labels.get(LABEL, "")
     if not label.startswith("sha256:") or governor_of(run) is not None:
         return None
-    recorded = events or _before(run, ledger)
-    known, here = _adopted(recorded, run, ledger), governing()
-    if known is not None:
-        return _may_go_on(run, events, known, here)
+    adopted, here = Adopted.of(events or _before(run, ledger), run, ledger), governing()
+    if adopted is not None:
+        return _may_go_on(run, events, adopted, here)
     if here is None:
         return f"it is governed by the policy {label}, which is not given: use --policy"
     return _may_start(here)
 
 
 def _may_go_on(
-    run: RunFacts, events: tuple[Event, ...], known: Governing, here: Governing | None
+    run: RunFacts, events: tuple[Event, ...], adopted: Adopted, here: Governing | None
 ) -> str | None:
     """Say why a run may not resume, or be forked, under what its record adopted."""
+    known = adopted.documents
     if here is not None and here.policy.digest != known.policy.digest:
         return (
             f"it is governed by the policy {known.policy.digest}, and another one is "
@@ -79,7 +93,7 @@ def _may_go_on(
         )
     if run.origin is not None and not run.resumed:
         return _may_fork(known)
-    if run.resumed and run.root is None and is_halted(events):
+    if run.resumed and run.root is None and not adopted.amendment and is_halted(events):
         return (
             "its budget halted it, and nobody has amended its policy since: "
             f"`muniment amend {run.id} POLICY` asks for that"
@@ -117,21 +131,38 @@ def is_halted(events: Iterable[Event]) -> bool:
     return halted
 
 
-def _before(run: RunFacts, ledger: ReadableLedger) -> tuple[Event, ...]:
+def _before(run: RunFacts, ledger: OpenLedger) -> tuple[Event, ...]:
     """Return the events of the run that a child, or a fork, takes its policy from."""
     above = run.root or run.origin
     return () if above is None else tuple(ledger.events(run=above))
 
 
-def _adopted(
-    events: Iterable[Event], run: RunFacts, ledger: ReadableLedger
-) -> Governing | None:
-    found = [one for one in events if one.type == ADOPTED]
-    return adopted_by(found[-1], ledger, run.params) if found else None
+@dataclass(frozen=True, slots=True)
+class Adopted:
+    """What a run is governed by, as its record and its amendments say."""
+
+    documents: Governing
+    amendment: Event | None = None
+    """What amended it, if its record has not adopted that yet."""
+
+    @classmethod
+    def of(
+        cls, events: Sequence[Event], run: RunFacts, ledger: OpenLedger
+    ) -> Self | None:
+        """Return what the record *events* adopted last; None if it adopted nothing."""
+        found = [one for one in events if one.type == ADOPTED]
+        if not found:
+            return None
+        known = adopted_by(found[-1], ledger, run.params)
+        if run.root is not None or not run.resumed:
+            return cls(known)
+        taken = {str(one.raw.get("amendment")) for one in found}
+        amended = amended_by(ledger, events[0], known, taken)
+        return cls(known) if amended is None else cls(*amended)
 
 
 def adopted_by(
-    event: Event, ledger: ReadableLedger, params: Mapping[str, object]
+    event: Event, ledger: OpenLedger, params: Mapping[str, object]
 ) -> Governing:
     """Return the documents of a ``policy.adopted``; a flow's manifest is in the params.
 
@@ -144,9 +175,9 @@ def adopted_by(
     policy = GovernancePolicy.from_document(cast("JsonValue", told["document"]), name)
     flow: FlowManifest | None = None
     if told.get("flow") is not None:
-        flow = FlowManifest.from_document(
-            cast("JsonValue", params.get("flow")), f"flow of run {event.run}"
-        )
+        manifest = told.get("manifest") or params.get("flow")
+        place = f"flow of run {event.run}"
+        flow = FlowManifest.from_document(cast("JsonValue", manifest), place)
     digests = policy.digest, None if flow is None else flow.digest
     if digests != (told["digest"], told.get("flow")):
         raise RefusedError(
@@ -158,7 +189,37 @@ def adopted_by(
     return Governing(policy, flow)
 
 
-def start(lane: Run, run: RunFacts, ledger: ReadableLedger) -> None:
+def governing_of(ledger: Ledger, run: str) -> tuple[Event, Governing]:
+    """Return the start of *run*, and what it is governed by now.
+
+    Raises:
+        UsageError: it is not governed, or was called by another run.
+
+    """
+    events = tuple(ledger.events(run=run))
+    ref, parent = events[0].data.get("params"), events[0].raw.get("parent")
+    params = ledger.value(ref) if isinstance(ref, BlobRef) else {}
+    facts = RunFacts(
+        run,
+        str(events[0].raw["name"]),
+        params=cast("Mapping[str, object]", params),
+        resumed=True,
+    )
+    adopted = None if parent is not None else Adopted.of(events, facts, ledger)
+    if adopted is None:
+        above = parent["root"] if isinstance(parent, dict) else None
+        raise UsageError(
+            "the run has no policy of its own",
+            rule="policy/none",
+            place=f"run {run}",
+            remedy=f"name the run that called it, {above}"
+            if above
+            else "only runs that start with --policy are governed",
+        )
+    return events[0], adopted.documents
+
+
+def start(lane: Run, run: RunFacts, ledger: OpenLedger) -> None:
     """Govern the run that starts or resumes, and state its policy if that is new."""
     if not run.labels.get(LABEL, "").startswith("sha256:"):
         return
@@ -167,9 +228,9 @@ def start(lane: Run, run: RunFacts, ledger: ReadableLedger) -> None:
         return
     top = run.root or run.id
     recorded = tuple(ledger.events(run=top))
-    known = _adopted(recorded, run, ledger)
-    known = known or _adopted(_before(run, ledger), run, ledger)
-    here = known or governing()
+    adopted = Adopted.of(recorded, run, ledger)
+    adopted = adopted or Adopted.of(_before(run, ledger), run, ledger)
+    here = governing() if adopted is None else adopted.documents
     if here is None:
         raise AssertionError("before_run lets no governed run start without its policy")
     governor = _governor(lane, here, ledger)
@@ -178,19 +239,21 @@ def start(lane: Run, run: RunFacts, ledger: ReadableLedger) -> None:
     governor.resumed(recorded)
     governor.enter(run.id, run.parent if run.root else None)
     governor.keep(run)
-    if not any(one.type == ADOPTED for one in recorded):
-        _state(lane, governor, here)
+    amendment = None if adopted is None else adopted.amendment
+    if amendment is not None or not any(one.type == ADOPTED for one in recorded):
+        _state(lane, governor, here, amendment)
 
 
-def _governor(lane: Run, here: Governing, ledger: ReadableLedger) -> Governor:
+def _governor(lane: Run, here: Governing, ledger: OpenLedger) -> Governor:
     kinds = dict(ledger.effect_kinds)
     functions = functions_of(here.policy, here.flow)
     return Governor(here.policy, lane, ledger, kinds, functions)
 
 
-def _state(lane: Run, governor: Governor, here: Governing) -> None:
-    policy, kinds = here.policy, governor.kinds
-    functions = functions_of(policy, here.flow)
+def _state(
+    lane: Run, governor: Governor, here: Governing, amendment: Event | None
+) -> None:
+    policy, flow, kinds = here.policy, here.flow, governor.kinds
     lane.record(
         ADOPTED,
         {
@@ -198,13 +261,17 @@ def _state(lane: Run, governor: Governor, here: Governing) -> None:
             "digest": policy.digest,
             "document": dict(policy.document),
             "mode": policy.mode,
-            "flow": None if here.flow is None else here.flow.digest,
+            "flow": None if flow is None else flow.digest,
             "kinds": {
                 name: {"source": one.source, "magnitude": one.magnitude}
                 for name, one in sorted(kinds.items())
             },
-            "fallback": {name: refer(one) for name, one in functions.items()},
+            "fallback": {
+                name: refer(one) for name, one in functions_of(policy, flow).items()
+            },
+            "manifest": dict(flow.document) if amendment and flow else None,
+            "amendment": None if amendment is None else amendment.hash,
         },
     )
-    if policy.mode == "unsafe":
+    if policy.mode == "unsafe" and amendment is None:
         lane.mark(MARK, "the policy's mode is unsafe")

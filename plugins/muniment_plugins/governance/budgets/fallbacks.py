@@ -25,7 +25,7 @@ from muniment.encoding.canonical import JsonValue, canonical
 from muniment.encoding.codec import encode
 from muniment.errors import MunimentError
 from muniment.formats.statement import BlobRef
-from muniment.hookspecs import ReadableLedger
+from muniment.hookspecs import OpenLedger
 from muniment.programs.references import Named
 from muniment_plugins.governance.budgets.spending import was_performed
 from muniment_plugins.governance.documents.budgets import EntropyBudget
@@ -66,6 +66,7 @@ def functions_of(
         if not isinstance(fallback, str) or fallback in (*_BUILT_IN, *found):
             continue
         from muniment_plugins.governance.flows.parts import FunctionFinder
+
         at = At(place, "policy").key("fallback")
         finder = FunctionFinder(Path(place).parent)
         found[fallback] = cast("Named", finder.imported(fallback, at))
@@ -95,7 +96,7 @@ def answer_of(
     kind: EffectKind,
     request: object,
     functions: Mapping[str, Function],
-    ledger: ReadableLedger,
+    ledger: OpenLedger,
 ) -> object:
     """Return the answer of *fallback* to *request*.
 
@@ -112,7 +113,7 @@ def answer_of(
     return request if fallback == "echo" else functions[str(fallback)](request)
 
 
-def _cached(kind: EffectKind, request: object, ledger: ReadableLedger) -> object:
+def _cached(kind: EffectKind, request: object, ledger: OpenLedger) -> object:
     """Return the last answer that a performer gave to an equal request."""
     wanted = canonical(encode(request))
     ended = ledger.events(type=f"{kind.name}.completed", limit=_EARLIER, order="desc")
@@ -132,7 +133,7 @@ def _cached(kind: EffectKind, request: object, ledger: ReadableLedger) -> object
     raise NoCachedAnswer
 
 
-def _content(ledger: ReadableLedger, ref: object) -> bytes | None:
+def _content(ledger: OpenLedger, ref: object) -> bytes | None:
     try:
         return ledger.get_blob(ref) if isinstance(ref, BlobRef) else None
     except MunimentError:

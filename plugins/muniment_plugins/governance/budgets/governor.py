@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 
 from muniment import EffectFailed, EffectKind, Event, GateAnswer, Run, RunFacts
 from muniment.encoding.canonical import JsonValue
-from muniment.hookspecs import ReadableLedger
+from muniment.hookspecs import OpenLedger
 from muniment_plugins.governance.budgets.fallbacks import (
     NoCachedAnswer,
     answer_of,
@@ -54,7 +54,7 @@ class Governor:
     policy: GovernancePolicy
     lane: Run
     """Of the plugin, in the run at the top."""
-    ledger: ReadableLedger
+    ledger: OpenLedger
     kinds: Mapping[str, EffectKind]
     """As they were declared when the run began."""
     functions: Mapping[str, Callable[..., object]]
