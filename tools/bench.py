@@ -1,7 +1,8 @@
 """Measure muniment against the straight-line limit, in one process, side by side.
 
     make bench                       the table of docs/benchmarks.md
-    python tools/bench.py append     one group: append, verify, start, capsule, harness, bundle, big
+    python tools/bench.py append     one group: append, verify, start, capsule, harness, bundle,
+                                     governance, big
 
 Rules:
 
@@ -311,6 +312,13 @@ def bench_harness(place: Path, limit: ModuleType | None) -> None:  # noqa: ARG00
     bench(place)
 
 
+def bench_governed(place: Path, limit: ModuleType | None) -> None:
+    """Run a thousand effects under a policy, and without one."""
+    from bench_governance import bench_governance
+
+    bench_governance(place, limit, cpu)
+
+
 GROUPS = {
     "append": bench_append,
     "verify": bench_verify,
@@ -318,6 +326,7 @@ GROUPS = {
     "capsule": bench_capsule,
     "harness": bench_harness,
     "bundle": bench_bundles,
+    "governance": bench_governed,
     "big": bench_big,
 }
 
