@@ -66,9 +66,7 @@ def labels_of(run: RunFacts) -> Mapping[str, str]:
     return {LABEL: here.policy.digest}
 
 
-def may_run(
-    run: RunFacts, events: tuple[Event, ...], ledger: OpenLedger
-) -> str | None:
+def may_run(run: RunFacts, events: tuple[Event, ...], ledger: OpenLedger) -> str | None:
     """Say why a run may not start, resume or fork; None if it may."""
     label = run.labels.get(LABEL, "")
     if not label.startswith("sha256:") or governor_of(run) is not None:

@@ -1,0 +1,1 @@
+"""What is said of a governed run, from its events alone."""
