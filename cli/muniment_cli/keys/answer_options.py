@@ -34,6 +34,9 @@ _OPTIONS = (
         type=click.Path(path_type=Path, dir_okay=False),
         help="Write the signed answer to this new file, not to the ledger.",
     ),
+    click.option(
+        "--resume", is_flag=True, help="Continue the run at once, if that decides it."
+    ),
 )
 
 

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from muniment.formats.dsse import Signer
     from muniment.formats.statement import Event
     from muniment.ledger import Ledger
+    from muniment_cli.commands.run.resume import Asked
     from muniment_cli.shell.context import Session
 
-__all__ = ["answer", "asked", "subject_of", "told"]
+__all__ = ["answer", "asked", "decided_run", "subject_of", "told"]
 
 
 def answer(  # noqa: PLR0913 - what the two commands are given
@@ -33,9 +34,18 @@ def answer(  # noqa: PLR0913 - what the two commands are given
     meaning: str,
     key: str | None,
     output: Path | None,
+    resume: bool,
     as_json: bool,
 ) -> int:
     """Answer the question *what* with *outcome*; return the exit code."""
+    if resume and output is not None:
+        raise UsageError(
+            "an answer in a file continues no run",
+            rule="inbox/resume",
+            place="--resume",
+            remedy="leave out -o, or resume once the file was added",
+        )
+    decided: str | None = None
     with session.open(write=output is None) as ledger:
         pending = asked(ledger, what)
         signer = _signer(ledger, key)
@@ -44,8 +54,12 @@ def answer(  # noqa: PLR0913 - what the two commands are given
             _warn_of(ledger, pending, signer)
         signed = pending.sign(signer, outcome, reason=reason, meaning=meaning)
         if output is None:
-            told(ledger, ledger.answer(signed), as_json=as_json)
-            return 0
+            event = ledger.answer(signed)
+            decided = decided_run(ledger, event)
+            if not (resume and as_json):  # then the document is about the run
+                told(ledger, event, as_json=as_json)
+    if output is None:
+        return _go_on(session, decided, as_json=as_json) if resume else 0
     _write(output, signed)
     if as_json:
         document = {"asked": pending.asked, "key": signer.public.keyid}
@@ -57,6 +71,21 @@ def answer(  # noqa: PLR0913 - what the two commands are given
         "writer's key"
     )
     return 0
+
+
+def _go_on(session: Session, run: str | None, *, as_json: bool) -> int:
+    """Continue *run*; if it still waits, say so by the exit code."""
+    from muniment_cli.commands.run.resume import resumed
+
+    if run is None:
+        return 5
+    asked: Asked = {
+        "command_line": (),
+        "program": None,
+        "take_over": False,
+        "repeat": (),
+    }
+    return resumed(session, run, asked, as_json=as_json)
 
 
 def _show(ledger: Ledger, pending: PendingDecision) -> None:
@@ -116,12 +145,23 @@ def asked(ledger: Ledger, what: str) -> PendingDecision:
     )
 
 
-def told(ledger: Ledger, event: Event, *, as_json: bool) -> None:
-    """Say what *event* answered, and what may follow."""
+def decided_run(ledger: Ledger, event: Event) -> str | None:
+    """Return the run that may be resumed after the answer in *event*, if one may."""
+    ask, left = _question(ledger, event)
+    return None if left else _root_of(ledger, str(ask.run))
+
+
+def _question(ledger: Ledger, event: Event) -> tuple[Event, list[PendingDecision]]:
+    """Return the question that *event* answered, and itself again while it is pending."""
     about = event.subject[0].digest.removeprefix("sha256:")
     (ask,) = (one for one in ledger.events(type="decision.asked") if one.hash == about)
-    left = [one for one in ledger.pending() if one.asked == about]
-    root = _root_of(ledger, str(ask.run))
+    return ask, [one for one in ledger.pending() if one.asked == about]
+
+
+def told(ledger: Ledger, event: Event, *, as_json: bool) -> None:
+    """Say what *event* answered, and what may follow."""
+    ask, left = _question(ledger, event)
+    root = decided_run(ledger, event)
     if as_json:
         show_json(
             {
@@ -129,7 +169,7 @@ def told(ledger: Ledger, event: Event, *, as_json: bool) -> None:
                 "run": ask.run,
                 "asked": ask.seq,
                 "waits": bool(left),
-                "resume": None if left else root,
+                "resume": root,
             }
         )
         return

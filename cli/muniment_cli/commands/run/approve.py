@@ -18,6 +18,7 @@ __all__ = ["command"]
     epilog=examples(
         "muniment approve 01JD3Z8M6Q --reason 'the numbers are right'",
         "muniment approve 41 --key ann.pem -o answer.json",
+        "muniment approve 01JD3Z8M6Q --resume",
     ),
 )
 @answer_options
@@ -31,12 +32,14 @@ def command(  # noqa: PLR0913 - click hands over one for each option
     meaning: str,
     key: str | None,
     output: Path | None,
+    resume: bool,
     as_json: bool,
 ) -> int:
     """Approve what a run asks, signed with an approver's key.
 
     The answer goes into the ledger, or with -o into a file, for which a copy of the
-    ledger is enough: `muniment inbox add` appends it elsewhere. Reason and meaning are
+    ledger is enough: `muniment inbox add` appends it elsewhere. With --resume the run
+    continues at once, if it is decided. Reason and meaning are
     signed and recorded, and can never be erased.
     """
     from muniment_cli.keys.answers import answer
@@ -49,5 +52,6 @@ def command(  # noqa: PLR0913 - click hands over one for each option
         meaning=meaning,
         key=key,
         output=output,
+        resume=resume,
         as_json=as_json,
     )

@@ -31,6 +31,7 @@ def command(  # noqa: PLR0913 - click hands over one for each option
     meaning: str,
     key: str | None,
     output: Path | None,
+    resume: bool,
     as_json: bool,
 ) -> int:
     """Deny what a run asks, signed with an approver's key.
@@ -48,5 +49,6 @@ def command(  # noqa: PLR0913 - click hands over one for each option
         meaning=meaning,
         key=key,
         output=output,
+        resume=resume,
         as_json=as_json,
     )

@@ -24,8 +24,18 @@ if TYPE_CHECKING:
     from muniment.runs.execution import Done
     from muniment.runs.modes.doubt import Decide
     from muniment_cli.replay.targets import Program
+    from muniment_plugins.governance.documents.policy import GovernancePolicy
 
-__all__ = ["command"]
+__all__ = ["Asked", "command", "resumed"]
+
+
+class Asked(TypedDict):
+    """How whoever resumes a run wants it."""
+
+    command_line: tuple[str, ...]
+    program: str | None
+    take_over: bool
+    repeat: tuple[str, ...]
 
 
 class How(TypedDict):
@@ -88,6 +98,24 @@ def command(  # noqa: PLR0913, PLR0917 - click hands over one for each option
     An effect with an unknown outcome may have happened. Its kind decides: it is performed
     again, or the resume is refused, or you are asked on the terminal.
     """
+    asked: Asked = {
+        "command_line": command_line,
+        "program": program,
+        "take_over": take_over,
+        "repeat": repeat_doubtful,
+    }
+    return resumed(session, run, asked, read_policy(policy), as_json=as_json)
+
+
+def resumed(
+    session: Session,
+    run: str,
+    asked: Asked,
+    policy: GovernancePolicy | None = None,
+    *,
+    as_json: bool,
+) -> int:
+    """Continue *run* as *asked*, show how it ended, and return the exit code."""
     from muniment.runs.resume import require_pinned
     from muniment_cli.replay.recall import recalled
     from muniment_cli.shell.process_end import ended_by_signals
@@ -99,16 +127,18 @@ def command(  # noqa: PLR0913, PLR0917 - click hands over one for each option
     aside = (
         contextlib.redirect_stdout(sys.stderr) if as_json else contextlib.nullcontext()
     )
-    terms = read_policy(policy)
+    command_line = asked["command_line"]
     with (
         ended_by_signals(),
         session.open(write=True) as ledger,
-        under(ledger, terms),
+        under(ledger, policy),
     ):
         chosen = ledger.run_id(run)
         require_pinned(ledger, chosen)
         with aside:
-            called = recalled(ledger, chosen, program, command_line, act="resume")
+            called = recalled(
+                ledger, chosen, asked["program"], command_line, act="resume"
+            )
             # A spinner would mix with the program's own output.
             shown = (
                 contextlib.nullcontext(_nothing_shown)
@@ -118,9 +148,9 @@ def command(  # noqa: PLR0913, PLR0917 - click hands over one for each option
             try:
                 with shown as aside_of_it:
                     how: How = {
-                        "take_over": take_over,
+                        "take_over": asked["take_over"],
                         "decide": question(aside_of_it),
-                        "repeat": repeat_doubtful,
+                        "repeat": asked["repeat"],
                     }
                     done = _resumed(ledger, chosen, called, how)
             except (Killed, KeyboardInterrupt) as end:
