@@ -1,0 +1,238 @@
+"""Amendments: a halted run goes on after people, by their keys, approved other budgets."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from governed_programs import Provider, asking, opened, policy
+
+from muniment import Run
+from muniment.errors import MunimentError, RefusedError, UsageError
+from muniment.key_management import enrol
+from muniment.keys.ed25519 import PrivateKey
+from muniment.keys.enrolment import enrolment
+from muniment.ledger import Ledger
+from muniment.replays.replay import replay
+from muniment.verification.verify import verify
+from muniment_plugins.governance import GovernancePolicy
+from muniment_plugins.governance.budgets.adoption import governing_of
+from muniment_plugins.governance.budgets.amendments import amend, amendment_of
+from muniment_plugins.governance.governed import governed
+
+
+def terms(limit: int, **members: object) -> GovernancePolicy:
+    """Return a policy that allows so many model calls."""
+    return policy(execution_budget={"effect_limits": {"llm": limit}}, **members)
+
+
+def approver(ledger: Ledger) -> PrivateKey:
+    """Enrol an approver by the ledger's root; return the key."""
+    key = PrivateKey.generate()
+    root = next((ledger.path.parent / "home").glob("**/root.pem"))
+    entry = enrolment(key, ["approver"], ledger.id)
+    enrol(ledger, entry, PrivateKey.from_pem(root.read_bytes()))
+    return key
+
+
+def halted(ledger: Ledger, provider: Provider, rules: GovernancePolicy) -> str:
+    """Run a program that asks five times, until its budget halts it; return the run."""
+    with governed(ledger, rules):
+        done = ledger.execute(asking(provider))
+    assert done.status == "failed"
+    return done.run_id
+
+
+def asked_for(ledger: Ledger, run: str, changed: GovernancePolicy) -> str:
+    """Ask for an amendment of *run*; return the run that waits."""
+    params = amendment_of(*governing_of(ledger, run), changed, None)
+    done = ledger.execute(amend, params=params)
+    assert done.is_paused
+    return done.run_id
+
+
+def answered(ledger: Ledger, key: PrivateKey, outcome: str = "approved") -> None:
+    """Let *key* answer what is pending."""
+    (pending,) = ledger.pending()
+    ledger.answer(pending.sign(key, outcome))
+
+
+def test_people_let_a_halted_run_go_on(tmp_path: Path) -> None:
+    """The run refuses to resume until an approver's signature stands; then it performs
+    what is left, carries the amendment in its record, verifies, and replays.
+    """
+    provider = Provider()
+    with opened(tmp_path) as ledger:
+        key = approver(ledger)
+        run = halted(ledger, provider, terms(3))
+        waiting = asked_for(ledger, run, terms(9))
+        with pytest.raises(RefusedError, match="nobody has amended its policy"):
+            ledger.resume(run, asking(provider))
+        answered(ledger, key)
+        with pytest.raises(RefusedError, match="nobody has amended its policy"):
+            ledger.resume(run, asking(provider))
+        assert ledger.resume(waiting).ok
+        done = ledger.resume(run, asking(provider))
+        assert (done.status, len(provider.calls)) == ("completed", 5)
+        adopted = list(ledger.events(run=run, type="policy.adopted"))
+        (amended,) = ledger.events(type="policy.amended")
+        assert [one.raw["amendment"] for one in adopted] == [None, amended.hash]
+        assert replay(ledger, run, asking(provider)).verdict == "acceptable"
+        assert verify(ledger.path, home=ledger.home).ok
+
+
+def test_an_amended_budget_is_a_budget(tmp_path: Path) -> None:
+    """What was spent stays spent; the run halts at the new limit, and a second amendment
+    is one of the first.
+    """
+    provider = Provider()
+    with opened(tmp_path) as ledger:
+        key = approver(ledger)
+        run = halted(ledger, provider, terms(2))
+        for limit, calls, status in ((4, 4, "failed"), (6, 5, "completed")):
+            waiting = asked_for(ledger, run, terms(limit))
+            answered(ledger, key)
+            assert ledger.resume(waiting).ok
+            done = ledger.resume(run, asking(provider))
+            assert (done.status, len(provider.calls)) == (status, calls)
+
+
+def test_a_denial_leaves_the_run_halted(tmp_path: Path) -> None:
+    """The amendment fails as refused, nothing is amended, and the run stays as it is."""
+    provider = Provider()
+    with opened(tmp_path) as ledger:
+        key = approver(ledger)
+        run = halted(ledger, provider, terms(3))
+        waiting = asked_for(ledger, run, terms(9))
+        answered(ledger, key, "denied")
+        assert ledger.resume(waiting).status == "refused"
+        assert not list(ledger.events(type="policy.amended"))
+        with pytest.raises(RefusedError, match="nobody has amended its policy"):
+            ledger.resume(run, asking(provider))
+
+
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        (terms(3), "changes nothing"),
+        (terms(9, mode="unsafe"), "changes mode"),
+        (terms(9, approvers={"quorum": 2}), "changes approvers"),
+        (terms(9, determinism_level="strict"), "changes determinism_level"),
+        (terms(9, fail_on=["x"]), "changes fail_on"),
+    ],
+)
+def test_an_amendment_changes_budgets_and_nothing_else(
+    tmp_path: Path, changed: GovernancePolicy, why: str
+) -> None:
+    """Whoever may amend budgets cannot change who may, or how the run is judged."""
+    with opened(tmp_path) as ledger:
+        run = halted(ledger, Provider(), terms(3))
+        with pytest.raises(UsageError, match=why):
+            amendment_of(*governing_of(ledger, run), changed, None)
+
+
+def forged(change: Callable[[dict[str, object]], object]) -> Callable[..., object]:
+    """Return a program that asks what is right, and states something else."""
+
+    def program(
+        run: Run, amendment: dict[str, object], quorum: int, keys: list[str]
+    ) -> None:
+        run.decide(dict(amendment), "", quorum, keys)
+        change(amendment)
+        run.record("policy.amended", amendment)
+
+    return program
+
+
+def test_a_writer_alone_amends_nothing(tmp_path: Path) -> None:
+    """Statements of amendments that nobody approved, or not so, or by a program that is
+    not the one that asks, are refused at the resume, and the provider is not called.
+    """
+
+    def states(run: Run, amendment: dict[str, object], **_: object) -> None:
+        run.record("policy.amended", amendment)
+
+    def widens(amendment: dict[str, object]) -> None:
+        amendment["policy"] = dict(terms(99).document)
+        amendment["after"] = terms(99).digest
+
+    for program in (states, forged(widens), forged(lambda _: None)):
+        provider = Provider()
+        place = tmp_path / str(id(program))
+        place.mkdir()
+        with opened(place) as ledger:
+            key = approver(ledger)
+            run = halted(ledger, provider, terms(3))
+            params = amendment_of(*governing_of(ledger, run), terms(9), None)
+            done = ledger.execute(program, params=params)
+            if done.is_paused:
+                answered(ledger, key)
+                ledger.resume(done.run_id, program).raise_failure()
+            with pytest.raises(RefusedError, match="not what the people of the policy"):
+                ledger.resume(run, asking(provider))
+            assert len(provider.calls) == 3
+
+
+def test_the_quorum_is_that_of_the_policy(tmp_path: Path) -> None:
+    """Where the policy asks for two people, one is not enough, nor one twice, nor an
+    amendment that asks for one.
+    """
+    provider, rules = Provider(), terms(3, approvers={"quorum": 2})
+    changed = terms(9, approvers={"quorum": 2})
+    with opened(tmp_path) as ledger:
+        one, other = approver(ledger), approver(ledger)
+        run = halted(ledger, provider, rules)
+        waiting = asked_for(ledger, run, changed)
+        answered(ledger, one)
+        with pytest.raises(MunimentError, match="answered"):
+            answered(ledger, one)
+        assert ledger.resume(waiting).is_paused
+        answered(ledger, other)
+        assert ledger.resume(waiting).ok
+        assert ledger.resume(run, asking(provider)).ok
+
+        run = halted(ledger, provider, rules)
+        params = amendment_of(*governing_of(ledger, run), changed, None)
+        done = ledger.execute(amend, params={**params, "quorum": 1})
+        answered(ledger, one)
+        ledger.resume(done.run_id).raise_failure()
+        with pytest.raises(RefusedError, match="not what the people of the policy"):
+            ledger.resume(run, asking(provider))
+
+
+def test_who_has_no_policy_has_nothing_to_amend(tmp_path: Path) -> None:
+    """Of a run that is not governed, and of a child, which its root governs."""
+    with opened(tmp_path) as ledger:
+        done = ledger.execute(asking(Provider()))
+        with pytest.raises(UsageError, match="has no policy of its own"):
+            governing_of(ledger, done.run_id)
+        with governed(ledger, terms(9)):
+            parent = ledger.execute(lambda run: run.call(asking(Provider()), name="c"))
+        (child,) = ledger.children(parent.run_id)
+        with pytest.raises(UsageError, match="has no policy of its own"):
+            governing_of(ledger, child)
+
+
+def test_a_policy_document_survives_the_record(tmp_path: Path) -> None:
+    """What was adopted is what was written, byte for byte, however large it is."""
+    rules = policy(
+        rules=[
+            {
+                "spec_version": "v1",
+                "rule_id": f"rule_{number}",
+                "description": "x" * 200,
+                "severity": "error",
+                "target": "reasoning_bundle",
+                "randomness_requirement": "deterministic",
+                "cost": 1,
+            }
+            for number in range(50)
+        ]
+    )
+    with opened(tmp_path) as ledger:
+        with governed(ledger, rules):
+            done = ledger.execute(asking(Provider(), 1))
+        _, known = governing_of(ledger, done.run_id)
+        assert json.dumps(known.policy.document) == json.dumps(rules.document)
