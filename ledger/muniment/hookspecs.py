@@ -237,10 +237,11 @@ def rebuild_program(
     *ledger* is the open `Ledger`.
     Recorded source may run in this process only with *trust_source*. If the program has
     a method ``before_resume``, it raises an error when a resume or a fork would lack
-    something; nothing is written then. If it has a method ``series_of_run(params)``, that
-    returns the keys of the series that the start of a run joins. If it calls functions
-    that it was given, it returns them from a method ``functions_given``: the start of a
-    run then describes each as it does a program.
+    something; nothing is written then. The method may take the params of the run. If it
+    has a method ``series_of_run(params)``, that returns the keys of the series that the
+    start of a run joins. If it calls functions that it was given, it returns them from a
+    method ``functions_given``: the start of a run then describes each as it does a
+    program.
     """
 
 

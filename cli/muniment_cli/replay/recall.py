@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from muniment.programs.stable_names import name_of
-from muniment_cli.replay.targets import Program, load_source
+from muniment_cli.replay.flow_files import named_flow
+from muniment_cli.replay.targets import Program, is_flow_file, load_source
 from muniment_cli.terminal.output import complain
 
 if TYPE_CHECKING:
@@ -52,6 +53,8 @@ def recalled(
     from muniment.programs.import_guard import importing
     from muniment.runs.resume import program_of
 
+    if named is not None and is_flow_file(named):
+        return named_flow(ledger, run, named)
     if named is not None and not command:
         with importing(named):
             return load_source(named).target().program
@@ -80,6 +83,8 @@ def folders_of(named: str | None, started: Event) -> list[str]:
     described = started.raw.get("program")
     if place.endswith(".py"):
         found += [root_of(Path(place)), Path(place).resolve()]
+    elif is_flow_file(place):
+        found.append(Path(place).resolve().parent)
     elif isinstance(described, dict) and (file := stands_in(described, here)):
         found += led_to(described, here)
         root = root_of(file)

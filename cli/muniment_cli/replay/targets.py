@@ -22,7 +22,7 @@ from functools import partial
 from importlib.machinery import BuiltinImporter, FrozenImporter
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Literal, Protocol, TypedDict, cast
 
 from muniment.errors import CannotTellError, RefusedError, UsageError
 from muniment.programs.files import Found
@@ -31,12 +31,22 @@ from muniment.programs.import_guard import RULE
 if TYPE_CHECKING:
     from muniment.ledger import Ledger
 
-__all__ = ["Source", "Target", "is_async", "load_source"]
+__all__ = ["Source", "Target", "Wanted", "is_async", "is_flow_file", "load_source"]
 
 Program = Callable[..., object]
 
-_FILE_OR_MODULE = "give a Python file, or module:name"
-_WORKFLOWS = frozenset({".json", ".yaml", ".yml", ".toml"})
+_FILE_OR_MODULE = "give a Python file, a flow, or module:name"
+_FLOWS = frozenset({".json", ".yaml", ".yml", ".toml"})
+
+
+class Wanted(TypedDict):
+    """The options of a run, as `Ledger.execute` takes them."""
+
+    params: dict[str, object]
+    name: str | None
+    labels: dict[str, str]
+    tenant: str
+    mode: Literal["live", "dry"]
 
 
 class ExperimentLike(Protocol):
@@ -115,6 +125,11 @@ class Source:
         return _only(self.module, self.place)
 
 
+def is_flow_file(target: str) -> bool:
+    """Tell whether what a command line named is the file of a flow."""
+    return Path(target).suffix.lower() in _FLOWS
+
+
 def load_source(text: str) -> Source:
     """Import the file or module of *text*, which runs its top-level code.
 
@@ -124,12 +139,12 @@ def load_source(text: str) -> Source:
 
     """
     place, name = _split(text)
-    if Path(place).suffix.lower() in _WORKFLOWS:
+    if is_flow_file(place):
         raise UsageError(
-            "workflow files cannot be run by this version",
+            "a flow is no file with programs in it",
             rule="run/format",
-            place=place,
-            remedy=_FILE_OR_MODULE,
+            place=text,
+            remedy=f"`muniment run {place}` runs it as a whole",
         )
     if place.endswith(".py"):
         return Source(place, name, _import_file(Path(place)))

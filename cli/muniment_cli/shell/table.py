@@ -45,7 +45,8 @@ SECTIONS: tuple[tuple[str, tuple[Entry, ...]], ...] = (
     ),
     _section(
         "Run",
-        run="Run an experiment or a program, and record it.",
+        plan="Say what a flow would do, without doing it.",
+        run="Run a flow, an experiment or a program, and record it.",
         record="Run any program, and record its calls to models.",
         resume="Continue a run that was cut off, or paused.",
         fork="Begin a new run that another one answers up to an event.",

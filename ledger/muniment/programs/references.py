@@ -16,6 +16,7 @@ Rules:
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -138,8 +139,10 @@ def describe_program(program: Program) -> dict[str, object]:
     return {**described, "functions": found}
 
 
-def require_ready(program: Program) -> None:
+def require_ready(program: Program, params: Mapping[str, object]) -> None:
     """Let *program* refuse, while nothing is written, if it lacks something.
+
+    Its method ``before_resume`` may take the *params* with which the run began.
 
     Raises:
         CannotTellError: something cannot be found.
@@ -147,7 +150,7 @@ def require_ready(program: Program) -> None:
 
     """
     if (ready := getattr(program, "before_resume", None)) is not None:
-        ready()
+        ready(params) if inspect.signature(ready).parameters else ready()
 
 
 def _with_files(function: Function) -> Mapping[str, object]:

@@ -221,8 +221,9 @@ class Resumption:
         chosen = program_of(ledger, run, started, program, act="resume")
         if not awaits:
             refuse_async(chosen)
-        require_ready(chosen)
-        params, described = params_of(ledger, started), describe_program(chosen)
+        params = params_of(ledger, started)
+        require_ready(chosen, params)
+        described = describe_program(chosen)
         above = ancestors_of(ledger.store.database, started)
         facts = _facts(started, params, above).below(parent)
         ledger.port.before_run(facts, record.events)

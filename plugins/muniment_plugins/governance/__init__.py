@@ -16,21 +16,27 @@ import pluggy
 from muniment.lazy import lazy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from types import ModuleType
 
     from muniment import Event, GateAnswer, Run, RunFacts
     from muniment.events.effect_kinds import EffectKind
     from muniment.events.types import EventType
     from muniment.hookspecs import OpenLedger
+    from muniment.ledger import Ledger
+    from muniment.programs.stable_names import StableName
     from muniment_plugins.governance.documents.manifest import FlowManifest, load_flow
     from muniment_plugins.governance.documents.policy import (
         GovernancePolicy,
         load_policy,
     )
+    from muniment_plugins.governance.flows.start import plan_flow, start_flow
+    from muniment_plugins.governance.flows.steps.reasoning import sign_bundle
+    from muniment_plugins.governance.flows.steps.task import FlowTask
 
 __all__ = [
     "FlowManifest",
+    "FlowTask",
     "GovernancePolicy",
     "after_append",
     "at_start",
@@ -41,7 +47,12 @@ __all__ = [
     "hookspecs",
     "load_flow",
     "load_policy",
+    "plan_flow",
+    "rebuild_program",
     "run_labels",
+    "sign_bundle",
+    "stable_names",
+    "start_flow",
 ]
 
 # The kernel's own marker is equal, but importing it would load the kernel's store.
@@ -51,9 +62,13 @@ __getattr__ = lazy(
     __name__,
     {
         "FlowManifest": ".documents.manifest",
+        "FlowTask": ".flows.steps.task",
         "GovernancePolicy": ".documents.policy",
         "load_flow": ".documents.manifest",
         "load_policy": ".documents.policy",
+        "plan_flow": ".flows.start",
+        "sign_bundle": ".flows.steps.reasoning",
+        "start_flow": ".flows.start",
     },
 )
 
@@ -137,3 +152,21 @@ def after_append(event: Event, facts: RunFacts | None) -> None:
     governor = governor_of(facts)
     if governor is not None:
         governor.observe(event)
+
+
+@hookimpl
+def stable_names() -> Iterable[StableName]:
+    """Name the program of flows, and the agents in the box."""
+    from muniment_plugins.governance.declared_names import NAMES  # noqa: PLC0415 - lazy
+
+    return NAMES
+
+
+@hookimpl
+def rebuild_program(
+    ledger: Ledger, run: str, trust_source: bool
+) -> Callable[..., object] | None:
+    """Make a flow's program from its events; None for every other run."""
+    from muniment_plugins.governance.flows.assembly import rebuild  # noqa: PLC0415 - lazy
+
+    return rebuild(ledger, run, trust_source)

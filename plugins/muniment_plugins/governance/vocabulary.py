@@ -110,10 +110,12 @@ class EnvironmentFingerprinted(PlainData):
     digest: str
     level: str
     python: str
+    implementation: str
     platform: str
     isolation: str
+    """What is around the functions of the flow: ``none``, since they are trusted."""
     seed: str
-    """How the seeds of the steps are made."""
+    """What the seeds of the steps follow from: the ``manifest``, or the ``run``."""
     compared: list[str]
     """The members that a resume and a replay must find equal."""
     distributions: Annotated[dict[str, str], LARGE]

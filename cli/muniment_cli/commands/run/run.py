@@ -1,4 +1,4 @@
-"""``muniment run``: runs a program or an experiment, and records it.
+"""``muniment run``: runs a flow, a program or an experiment, and records it.
 
 Rules: the program's output goes to stdout as it does without muniment, or to stderr
 with ``--json``; the exit code gives the verdict.
@@ -13,34 +13,27 @@ import os
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager, nullcontext, redirect_stdout
-from typing import TYPE_CHECKING, Literal, TypedDict, cast
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 import click
 
 from muniment_cli.shell.context import Session, pass_session
 from muniment_cli.shell.options import examples, json_option, pairs
+from muniment_cli.shell.policies import policy_option, read_policy, under
 from muniment_cli.terminal.output import hint
 
 if TYPE_CHECKING:
     from muniment.encoding.canonical import JsonValue
     from muniment.ledger import Ledger
     from muniment.runs.execution import Done
-    from muniment_cli.replay.targets import ExperimentLike, Program
+    from muniment_cli.replay.targets import ExperimentLike, Program, Wanted
     from muniment_cli.views.verdicts import RunOutcome
+    from muniment_plugins.governance.documents.policy import GovernancePolicy
 
 __all__ = ["command"]
 
 LEDGER_VARIABLE = "MUNIMENT_LEDGER"
-
-
-class Wanted(TypedDict):
-    """The options of a run, as `Ledger.execute` takes them."""
-
-    params: dict[str, object]
-    name: str | None
-    labels: dict[str, str]
-    tenant: str
-    mode: Literal["live", "dry"]
 
 
 @click.command(
@@ -49,9 +42,10 @@ class Wanted(TypedDict):
         "muniment run experiment.py",
         "muniment run triage.py:triage -p ticket=T-1 -p 'limits={\"calls\": 3}'",
         "muniment run pipeline.jobs:nightly --label team=search --json",
+        "muniment run flow.json --policy policy.json",
     ),
 )
-@click.argument("target", metavar="FILE|MODULE:NAME")
+@click.argument("target", metavar="FLOW|FILE|MODULE:NAME")
 @click.option(
     "-p",
     "--param",
@@ -68,6 +62,7 @@ class Wanted(TypedDict):
     "--tenant", default="default", show_default=True, help="The tenant of the run."
 )
 @click.option("--dry", is_flag=True, help="Perform and write nothing.")
+@policy_option
 @json_option
 @pass_session
 def command(  # noqa: PLR0913, PLR0917 - click hands over one for each option
@@ -78,14 +73,16 @@ def command(  # noqa: PLR0913, PLR0917 - click hands over one for each option
     labels: tuple[str, ...],
     tenant: str,
     dry: bool,
+    policy: Path | None,
     as_json: bool,
 ) -> int:
-    """Run a program or an experiment, and record it.
+    """Run a flow, a program or an experiment, and record it.
 
     FILE is a Python file. It is imported, and whatever it runs is recorded; if that is
     nothing, its function `main` is run, or the only program or experiment in it, or the
     one that `:NAME` names. A dry run ends at the first effect whose kind cannot say what
-    it would do.
+    it would do. FLOW is a manifest, a file that ends in .json, .yaml or .toml: its steps
+    are taken one after the other, and judged.
     """
     from muniment_cli.shell.process_end import ended_by_signals
     from muniment_cli.views.interruption import begun_since, code_of, told_interrupted
@@ -98,12 +95,13 @@ def command(  # noqa: PLR0913, PLR0917 - click hands over one for each option
         "tenant": tenant,
         "mode": "dry" if dry else "live",
     }
+    terms = read_policy(policy)
     aside = redirect_stdout(sys.stderr) if as_json else nullcontext()
     with ended_by_signals(), session.open(write=not dry) as ledger:
         before = ledger.head.size
         try:
             with aside, _meant(ledger), progress_of_run(ledger):
-                outcomes = _outcomes(ledger, target, wanted)
+                outcomes = _outcomes(ledger, target, wanted, terms)
         except KeyboardInterrupt as end:
             begun = begun_since(ledger, before)
             if not told_interrupted(ledger, begun, session.ledger_url):
@@ -125,7 +123,20 @@ def _meant(ledger: Ledger) -> Generator[None]:
             os.environ[LEDGER_VARIABLE] = before
 
 
-def _outcomes(ledger: Ledger, target: str, wanted: Wanted) -> list[RunOutcome]:
+def _outcomes(
+    ledger: Ledger, target: str, wanted: Wanted, policy: GovernancePolicy | None
+) -> list[RunOutcome]:
+    """Run the target under *policy*, and return how that ended."""
+    from muniment_cli.replay.flow_files import run_flow
+    from muniment_cli.replay.targets import is_flow_file
+
+    if is_flow_file(target):
+        return [run_flow(ledger, target, policy, wanted)]
+    with under(ledger, policy):
+        return _imported(ledger, target, wanted)
+
+
+def _imported(ledger: Ledger, target: str, wanted: Wanted) -> list[RunOutcome]:
     """Import the target, run it, and return how that ended."""
     from muniment.errors import CannotTellError
     from muniment_cli.replay.targets import load_source

@@ -84,15 +84,16 @@ class Forking:
         chosen = program_of(ledger, run, started, program, act=f"fork --at {at}")
         if not awaits:
             refuse_async(chosen)
-        require_ready(chosen)
+        params = params_of(ledger, started)
+        require_ready(chosen, params)
 
         def of(_: Recording, fields: dict[str, object]) -> tuple[Subject, ...]:
             fields["fork"], fields["changed"] = told.to_json(), values or None
             return (told.subject,)
 
-        params, recording = port.start(
+        settled, recording = port.start(
             chosen,
-            params_of(ledger, started),
+            params,
             cast("str", started.raw["name"]),
             cast("Mapping[str, str]", started.raw.get("labels", {})),
             started.tenant,
@@ -101,7 +102,7 @@ class Forking:
             of=of,
             origin=run,
         )
-        return cls(recording, chosen, params)
+        return cls(recording, chosen, settled)
 
 
 def _told(

@@ -66,6 +66,7 @@ _VERIFICATION: dict[str, Shaped] = {
     "fail_on": _NAMES,
     "escalate_on": _NAMES,
     "engines": Items(Text(), unique=True),
+    "signers": _NAMES,
 }
 _NONDETERMINISM = ObjectShape(
     {},

@@ -90,6 +90,8 @@ class VerificationPolicy:
     fail_on: frozenset[str]
     escalate_on: frozenset[str]
     engines: tuple[str, ...]
+    signers: tuple[str, ...]
+    """Fingerprints of those whose signatures of bundles count; everybody's if empty."""
 
 
 def verification_policy(said: Object, at: At) -> VerificationPolicy:
@@ -128,6 +130,7 @@ def verification_policy(said: Object, at: At) -> VerificationPolicy:
         fail_on=frozenset(fail_on),
         escalate_on=frozenset(escalate_on),
         engines=named,
+        signers=tuple(cast("list[str]", said.get("signers") or [])),
     )
 
 

@@ -51,7 +51,7 @@ class Shaped(Protocol):
         ...
 
 
-def _type_of(value: JsonValue) -> str:
+def _type_of(value: object) -> str:
     """Return what the format's users call the type of *value*."""
     if value is None:
         return "null"
@@ -63,7 +63,7 @@ def _type_of(value: JsonValue) -> str:
         list: "a list",
         dict: "an object",
     }
-    return names[type(value)]
+    return names.get(type(value), f"a {type(value).__name__}")
 
 
 def _mistyped(value: JsonValue, wanted: str, at: At) -> Exception:

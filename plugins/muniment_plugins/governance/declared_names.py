@@ -1,0 +1,20 @@
+"""The stable names of governance: the program of flows, and the agents in the box.
+
+Rule: code that gives other results is another version, and gets another name; the old
+one stays, for the runs that it took part in.
+"""
+
+from __future__ import annotations
+
+from muniment.programs.stable_names import StableName
+
+__all__ = ["NAMES"]
+
+_HERE = "muniment_plugins.governance.flows"
+
+NAMES = (
+    StableName("muniment:async-flow/1", f"{_HERE}.program:AsyncFlowProgram"),
+    StableName("muniment:echo/1", f"{_HERE}.steps.box_agents:echo"),
+    StableName("muniment:flow/1", f"{_HERE}.program:FlowProgram"),
+    StableName("muniment:llm/1", f"{_HERE}.steps.box_agents:llm"),
+)

@@ -1,0 +1,1 @@
+"""Flows: manifests as programs, which take their steps one after the other."""

@@ -1,0 +1,1 @@
+"""Pins: environment and data of a flow, computed, recorded, and compared."""

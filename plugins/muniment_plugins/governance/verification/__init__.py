@@ -1,0 +1,1 @@
+"""Verification: engines judge what a flow made, and their verdicts become one."""

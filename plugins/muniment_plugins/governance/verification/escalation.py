@@ -1,0 +1,55 @@
+"""Escalation: what engines cannot decide is decided by people, who sign.
+
+    muniment inbox          1 of 2 have answered      approve the claims of step/0-agent-a?
+
+Rules:
+
+- The question is the kernel's (`run.decide`): the run pauses, nothing polls, and the
+  answer is a signature over what was asked. The subject has the digests of what is
+  approved, and every violation.
+- The policy's ``approvers`` say whose answers count, and how many. A denial fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from muniment.runs.run import Run
+from muniment_plugins.governance.documents.policy import Approvers
+from muniment_plugins.governance.verification.arbitration import ArbitratedVerdict
+from muniment_plugins.governance.verification.subjects import (
+    Status,
+    VerificationSubject,
+    Violation,
+)
+
+__all__ = ["decided_by_people"]
+
+
+def decided_by_people(
+    lane: Run,
+    verdict: ArbitratedVerdict,
+    subject: VerificationSubject,
+    violations: Iterable[Violation],
+    approvers: Approvers,
+) -> ArbitratedVerdict:
+    """Return the verdict of the people who may decide about *verdict*.
+
+    Raises:
+        RunPaused: they have not decided yet.
+
+    """
+    bundles = [subject.bundle] if subject.bundle is not None else [*subject.bundles]
+    asked = {
+        "target": verdict.target,
+        "verdict": verdict.stated(),
+        "violations": [one.document() for one in violations],
+        "bundles": [one["digest"] for one in bundles],
+        "evidence": [one["digest"] for one in subject.evidence],
+        "artifacts": [one["digest"] for one in subject.artifacts],
+    }
+    prompt = f"accept what {verdict.target} made, which verification does not decide?"
+    decision = lane.decide(asked, prompt, approvers.quorum, approvers.keys)
+    status: Status = "pass" if decision.approved else "fail"
+    return replace(verdict, status=status, decided_by="people")
