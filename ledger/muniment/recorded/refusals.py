@@ -31,6 +31,8 @@ class Refusals:
 
     def __init__(self) -> None:
         self._waiting: dict[tuple[str, str], deque[Event]] = {}
+        self.known: list[Event] = []
+        """All that a program comes to again, in the order of the record."""
         self._went_on = 0
         """The last event with which the program continued."""
 
@@ -40,11 +42,14 @@ class Refusals:
             told = event.raw.get("scope"), event.raw.get("event_type")
             refused = cast("tuple[str, str]", told)
             self._waiting.setdefault(refused, deque()).append(event)
+            self.known.append(event)
             return True
         if event.type == RESUMED:
             for waiting in self._waiting.values():
                 while waiting and waiting[-1].seq > self._went_on:
                     waiting.pop()
+            while self.known and self.known[-1].seq > self._went_on:
+                self.known.pop()
         elif event.type not in LIFE and not is_of_plugin(event.scope or ""):
             self._went_on = event.seq
         return False

@@ -198,6 +198,11 @@ class Recorded:
             here.reached = max(here.reached, refused.seq)
         return refused
 
+    def refused(self) -> Iterator[tuple[str, Event]]:
+        """Yield each refusal that a program comes to, with its scope; used up or not."""
+        for event in self._refusals.known:
+            yield cast("str", event.raw["scope"]), event
+
     def was_fatal(self, item: Item) -> bool:
         """Tell whether the failure of this effect ended the run."""
         outcome, effect = item.outcome, [item.scope, item.ordinal]

@@ -21,9 +21,8 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, cast
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, cast
 
 from muniment.encoding.canonical import JsonValue, canonical
 from muniment.errors import (
@@ -40,11 +39,13 @@ from muniment.recorded.items import Item
 from muniment.recorded.match_keys import match_key
 from muniment.recorded.run import Recorded
 from muniment.recorded.run_check import Checked
+from muniment.replays.account import SeenRun, ended_as
 from muniment.replays.certainty import (
     require_certain,
     require_compared,
     require_plugins,
 )
+from muniment.replays.report import VERDICTS, Mode, ReplayReport, Verdict
 from muniment.runs.modes.recorded import Replay
 from muniment.runs.recording import Recording
 from muniment.runs.resume import recorded_run, verified_run
@@ -53,10 +54,6 @@ if TYPE_CHECKING:
     from muniment.ledger import Ledger
 
 __all__ = ["VERDICTS", "Judge", "Mode", "ReplayReport", "Verdict", "end_of"]
-
-Mode = Literal["strict", "bounded", "observational"]
-Verdict = Literal["acceptable", "acceptable_with_warnings", "unacceptable"]
-VERDICTS = ("acceptable", "acceptable_with_warnings", "unacceptable")
 
 _BLOCKING = {
     "strict": frozenset(
@@ -68,88 +65,6 @@ _BLOCKING = {
     "bounded": frozenset({"effect", "outcome", "result", "guard"}),
     "observational": frozenset[str](),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class ReplayReport:
-    """The findings and the verdict of a replay."""
-
-    run_id: str
-    mode: str
-    verdict: Verdict
-    compared: int
-    """How many facts and effects were compared with the record."""
-    guards: tuple[str, ...]
-    """What was guarded: sockets, subprocesses, file writes, signals."""
-    findings: tuple[Divergence, ...]
-    result_digest: str | None
-    recorded_as: str | None = None
-    """The run that holds the verdict, if it was recorded."""
-    verified: Checked | None = None
-    """How much of the record was verified before the program was called."""
-    isolation: Mapping[str, JsonValue] | None = None
-    """``level``, ``layers`` and ``missing`` of the process that it ran in; None if that
-    was the caller's own."""
-    children: int | None = None
-    """How many child runs were replayed and judged with it; None if that was not asked
-    for."""
-
-    def __str__(self) -> str:
-        """Return the verdict for people, and each difference on a line."""
-        lines = [
-            f"run {self.run_id}: {self.verdict.replace('_', ' ')} ({self.mode})",
-            f"verified: {self.verified}",
-            f"compared: {self.compared}, watched for {', '.join(self.guards)}",
-            *([] if self.children is None else [f"child runs: {self.children}"]),
-            *map(str, self.findings),
-        ]
-        return "\n".join(lines)
-
-    @property
-    def ok(self) -> bool:
-        """Whether the verdict accepts the run."""
-        return self.verdict != "unacceptable"
-
-    @property
-    def first_divergence(self) -> Divergence | None:
-        """The first finding that is more than a warning."""
-        return next((one for one in self.findings if not one.warns), None)
-
-    @property
-    def exit_code(self) -> int:
-        """0 when accepted, else 1."""
-        return 0 if self.ok else 1
-
-    def with_child(self, child: ReplayReport) -> ReplayReport:
-        """Return the report on this run and the *child* that it called together."""
-        one, other = self.verified, child.verified
-        return replace(
-            self,
-            verdict=max(self.verdict, child.verdict, key=VERDICTS.index),
-            compared=self.compared + child.compared,
-            guards=tuple(name for name in self.guards if name in child.guards),
-            findings=(*self.findings, *child.findings),
-            verified=None if one is None or other is None else one.plus(other),
-            children=(self.children or 0) + 1 + (child.children or 0),
-        )
-
-    def to_json(self) -> dict[str, JsonValue]:
-        """Return the report as plain JSON."""
-        first = self.first_divergence
-        return {
-            "run": self.run_id,
-            "mode": self.mode,
-            "verdict": self.verdict,
-            "verified": None if self.verified is None else self.verified.to_json(),
-            "compared": self.compared,
-            "children": self.children,
-            "guards": list(self.guards),
-            "isolation": None if self.isolation is None else dict(self.isolation),
-            "first_divergence": None if first is None else first.to_json(),
-            "findings": [one.to_json() for one in self.findings],
-            "result_digest": self.result_digest,
-            "recorded_as": self.recorded_as,
-        }
 
 
 class Judge:
@@ -196,6 +111,8 @@ class Judge:
         self.digest: str | None = None
         """The result digest, once the program has ended."""
         self._performed: dict[tuple[str, int], Item] = {}
+        self._ended: dict[str, JsonValue] | None = None
+        self._attempts: tuple[tuple[str, str], ...] = ()
 
     # -- another process tells -------------------------------------------------------
 
@@ -227,7 +144,9 @@ class Judge:
             case ["outcome", str(scope), int(ordinal), str(kind), dict(data)]:
                 self._outcome(self._performed.pop((scope, ordinal)), kind, data)
             case ["differs", dict(found)]:
-                self.held.divergences.append(Divergence.from_json(found))
+                differs = Divergence.from_json(found)
+                self.held.divergences.append(differs)
+                self.held.told.append(differs)
             case ["lacks", str(scope), str(kind), str(what)]:
                 self.held.lacks(scope, kind, what)
             case _:
@@ -273,12 +192,14 @@ class Judge:
             CannotTellError: the record lacks what the program did, and has no effect.
 
         """
+        self._attempts = tuple(attempts)
         guarded = [
-            Divergence("guard", "", None, name, None, what) for name, what in attempts
+            Divergence("guard", "", None, name, None, what)
+            for name, what in self._attempts
         ]
         if isinstance(self.recording.halted, ReplayDiverged):
             ended = None
-        ended = self._admitted(ended)
+        self._ended = ended = self._admitted(ended)
         missing = [] if guarded else self._missing(stopped=ended is None)
         found = [*self.held.divergences, *missing]
         self.findings += [*sorted(found, key=lambda one: one.position), *guarded]
@@ -343,6 +264,26 @@ class Judge:
             findings,
             self.digest,
             verified=self.checked,
+            seen=(self.seen(),),
+        )
+
+    def seen(self) -> SeenRun:
+        """Return what the program did, beside the record, once it has ended.
+
+        One that attempted something forbidden was kept from it, and counts as stopped.
+        """
+        held, ended = self.held, None if self._attempts else self._ended
+        return SeenRun(
+            self.recording.run_id,
+            self.record,
+            tuple(held.seen),
+            None if ended is None else ended_as(ended, self.end, self.recording.port.hide),
+            ended is None,
+            frozenset(self._performed),
+            tuple(held.told),
+            tuple(held.gaps),
+            self._attempts,
+            self.recording.port.hide,
         )
 
     def _compare_end(self, got: dict[str, JsonValue]) -> None:

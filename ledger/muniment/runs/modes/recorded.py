@@ -16,11 +16,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn, cast
 
 from muniment.encoding.canonical import JsonValue
 from muniment.errors import AppendRefused, CannotTellError
 from muniment.events.types import Prepared
+from muniment.formats.statement import Event
 from muniment.recorded.compare import comparable, is_compared, outcome_difference
 from muniment.recorded.divergence import Divergence, several
 from muniment.recorded.items import Item
@@ -31,7 +33,28 @@ if TYPE_CHECKING:
     from muniment.events.effect_kinds import EffectKind
     from muniment.runs.seams import Asking, EffectState, RunState
 
-__all__ = ["Answering", "Replay"]
+__all__ = ["Answering", "Replay", "Seen"]
+
+
+@dataclass(slots=True)
+class Seen:
+    """A fact or a request of a replayed program, and what it got.
+
+    What equals the record is not kept a second time.
+    """
+
+    scope: str
+    type: str
+    item: Item | None = None
+    """The recorded fact or effect that it equals, or that answered it."""
+    data: dict[str, JsonValue] | None = None
+    """Its data, if no recorded item has the same."""
+    outcome: tuple[str, dict[str, JsonValue]] | None = None
+    """Type and data of its outcome, if it was performed again and differs."""
+    refused: Event | None = None
+    """The recorded refusal that it ran into."""
+    asks: bool = False
+    """Whether it is a request."""
 
 
 class Answering(Mode):
@@ -93,9 +116,13 @@ class Answering(Mode):
         refused = self.record.refusal(scope, kind, found)
         if refused is not None:
             self.compared += is_compared(scope)
+            self.ran_into(scope, kind, refused)
             told = self.record.data(refused)
             plugin, reason = cast("str", told["plugin"]), cast("str", told["reason"])
             raise AppendRefused.by_plugin(plugin, reason)
+
+    def ran_into(self, scope: str, kind: str, refused: Event) -> None:
+        """Notice that a recorded refusal is answered."""
 
     def refuse_fact(
         self, run: RunState, scope: str, kind: str, facts: dict[str, JsonValue]
@@ -160,6 +187,11 @@ class Replay(Answering):
         """How many differences there were at the first answer without its secret."""
         self.stopped_at = ("", 0)
         """Scope and event of the recorded effect where another request stopped it."""
+        self.seen: list[Seen] = []
+        """What the program stated and asked, in its order."""
+        self.told: list[Divergence] = []
+        """Differences that only the program's side can see."""
+        self._asked: dict[tuple[str, int], Seen] = {}
         self.guards: tuple[str, ...] | None = None
         """The guards of a program that keeps them itself."""
         self.permit: Callable[[], AbstractContextManager[object]] = nullcontext
@@ -173,6 +205,45 @@ class Replay(Answering):
             self.witness(
                 [comparable(one) if isinstance(one, Prepared) else one for one in what]
             )
+
+    def match_fact(
+        self, scope: str, kind: str, facts: dict[str, JsonValue]
+    ) -> Item | None:
+        """Use up the recorded fact that equals this one, and remember what was stated."""
+        item = super().match_fact(scope, kind, facts)
+        self.seen.append(Seen(scope, kind, item, facts if item is None else None))
+        return item
+
+    def match_effect(self, scope: str, kind: str, key: str) -> Item | None:
+        """Use up the next recorded effect with this key, and remember the request."""
+        item = super().match_effect(scope, kind, key)
+        if item is not None:
+            self._ask(Seen(scope, f"{kind}.requested", item, asks=True))
+        return item
+
+    def _ask(self, asked: Seen) -> None:
+        self.seen.append(asked)
+        if asked.item is not None:
+            self._asked[asked.item.scope, asked.item.ordinal] = asked
+
+    def ran_into(self, scope: str, kind: str, refused: Event) -> None:
+        """Remember that the program ran into a refusal."""
+        self.seen.append(Seen(scope, kind, refused=refused))
+
+    def declare(self, run: RunState, found: Divergence) -> NoReturn:
+        """Report the difference, and stop the program with it."""
+        self.told.append(found)
+        super().declare(run, found)
+
+    def param(
+        self, run: RunState, name: str, was: object, now: object, *, warns: bool
+    ) -> None:
+        """Compare the parameter, and remember each member that differs."""
+        before = len(self.divergences)
+        try:
+            super().param(run, name, was, now, warns=warns)
+        finally:
+            self.told += self.divergences[before:]
 
     def fact(
         self,
@@ -219,12 +290,14 @@ class Replay(Answering):
         if found is None or not self.tolerant:
             found = self.record.next_in(scope, effect=True)
             differs = self.record.difference(found, scope, f"{kind}.requested", got)
+            self._ask(Seen(scope, f"{kind}.requested", None, got, asks=True))
             self.stopped_at = scope, differs.position
             self.differs(run, differs)
         self.divergences.append(
             self.record.difference(found, scope, f"{kind}.requested", got)
         )
         self.record.use(found)
+        self._ask(Seen(scope, f"{kind}.requested", found, got, asks=True))
         return found
 
     def answers(self, call: EffectState, item: Item) -> bool:
@@ -267,6 +340,8 @@ class Replay(Answering):
         if difference is None:
             return False
         found = Divergence("outcome", item.scope, recorded.seq, *difference)
+        if (asked := self._asked.get((item.scope, item.ordinal))) is not None:
+            asked.outcome = kind, outcome
         if not self.tolerant:
             self.differs(run, found)
         self.divergences.append(found)

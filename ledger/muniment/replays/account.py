@@ -1,0 +1,255 @@
+"""What a program stated, asked and returned: as it is recorded, and as it did it again.
+
+    account_of(ledger, run).entries[0]      AccountEntry("", "note.added", {"text": …}, 7)
+    seen = replay(ledger, run).seen[0]
+    seen.recorded(), seen.observed()        two accounts, to be compared by whoever wants to
+
+Rules:
+
+- Data is as it is compared: without volatile fields, with contents in place of their
+  commitments. Facts of plugins' hooks, and what performers stated, are not in it.
+- Entries are in the order of the log, or of what the program did.
+- In what was observed, an entry names the recorded event that it equals, or that
+  answered it; what the record lacks names none.
+- What a plugin refused is an entry, too: of type ``plugin.refused``, in the scope of the
+  event that was refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, cast
+
+from muniment.encoding.canonical import JsonValue
+from muniment.formats.lifecycle import CONCLUDED, ENDS, LIFE
+from muniment.formats.statement import Event
+from muniment.recorded.compare import is_compared
+from muniment.recorded.divergence import Divergence
+from muniment.recorded.items import Item
+from muniment.recorded.refusals import REFUSED
+from muniment.recorded.run import Recorded
+from muniment.runs.resume import recorded_run
+
+if TYPE_CHECKING:
+    from muniment.ledger import Ledger
+    from muniment.runs.modes.recorded import Seen
+
+__all__ = ["Account", "AccountEnd", "AccountEntry", "SeenRun", "account_of", "ended_as"]
+
+Data = Mapping[str, JsonValue]
+
+_SAID = ("result", "error_type", "message")
+_OF_REFUSALS = ("plugin", "event_type", "reason")
+
+
+@dataclass(frozen=True, slots=True)
+class AccountEntry:
+    """A fact, or an effect with its outcome."""
+
+    scope: str
+    type: str
+    data: Data
+    seq: int | None = None
+    """The recorded event; None for what only a replayed program did."""
+    kind: str = ""
+    """The kind of an effect; empty for a fact."""
+    outcome: str | None = None
+    """``completed`` or ``failed``; None for a fact, or an effect without an outcome."""
+    answer: Data | None = None
+    """The data of the outcome."""
+    answered: int | None = None
+    """The recorded event that is the outcome."""
+    optional: bool = False
+    """Whether the program need not come to it: a resume superseded it."""
+
+
+@dataclass(frozen=True, slots=True)
+class AccountEnd:
+    """How the program ended."""
+
+    status: str
+    data: Data
+    """``result``, or ``error_type`` and ``message``."""
+    seq: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """What one program did, in one run."""
+
+    run: str
+    entries: tuple[AccountEntry, ...]
+    end: AccountEnd | None
+    """None for a run without a result, and for a program that was stopped."""
+    stopped: bool = False
+    """Whether it was stopped: what it would have done afterwards is not known."""
+    told: tuple[Divergence, ...] = ()
+    """Differences that only the replayed program itself can see: of its parameters."""
+    gaps: tuple[Divergence, ...] = ()
+    """What the record says it lacks."""
+    attempts: tuple[tuple[str, str], ...] = ()
+    """Forbidden attempts in a replay: the guard, and the audit event."""
+    undeclared: tuple[tuple[int, str], ...] = ()
+    """Event and type of what no active plugin declares: volatile fields are not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class SeenRun:
+    """What a replay saw, beside the record that it was compared with."""
+
+    run: str
+    record: Recorded
+    done: tuple[Seen, ...]
+    end: AccountEnd | None
+    stopped: bool
+    unsettled: frozenset[tuple[str, int]]
+    """Scope and ordinal of each effect that was performed again, and came to no end."""
+    told: tuple[Divergence, ...]
+    gaps: tuple[Divergence, ...]
+    attempts: tuple[tuple[str, str], ...]
+    hide: Callable[[str], str]
+    """Writes texts of errors as they would be written here."""
+
+    def recorded(self) -> Account:
+        """Return the account of the recorded run.
+
+        Raises:
+            ErasedError: content that is needed was erased.
+
+        """
+        account = _recorded(self.record, self.run)
+        end = account.end
+        return account if end is None else replace(account, end=_hidden(end, self.hide))
+
+    def observed(self) -> Account:
+        """Return the account of the program that was replayed.
+
+        Raises:
+            ErasedError: content that is needed was erased.
+
+        """
+        entries = tuple(
+            self._entry(one) for one in self.done if is_compared(one.scope)
+        )
+        return Account(
+            self.run,
+            entries,
+            self.end,
+            self.stopped,
+            self.told,
+            self.gaps,
+            self.attempts,
+        )
+
+    def _entry(self, one: Seen) -> AccountEntry:
+        record = self.record
+        if one.refused is not None:
+            return _refusal(record, one.refused)
+        if one.item is None:
+            kind = one.type.rpartition(".")[0] if one.asks else ""
+            return AccountEntry(one.scope, one.type, one.data or {}, None, kind)
+        entry = _of_item(record, one.item)
+        if one.data is not None:
+            entry = replace(entry, type=one.type, data=one.data, seq=None)
+        if (one.item.scope, one.item.ordinal) in self.unsettled:
+            return replace(entry, outcome=None, answer=None)
+        if one.outcome is not None:
+            verb, answer = one.outcome[0].rpartition(".")[2], one.outcome[1]
+            return replace(entry, outcome=verb, answer=answer)
+        return entry
+
+
+def account_of(ledger: Ledger, run: str) -> Account:
+    """Return the account of the recorded *run*.
+
+    Raises:
+        ErasedError: content that is needed was erased.
+
+    """
+    run = ledger.run_id(run)
+    return _recorded(recorded_run(ledger, run), run)
+
+
+def _recorded(record: Recorded, run: str) -> Account:
+    entries = [
+        _of_item(record, item)
+        for name, scope in record.scopes.items()
+        if is_compared(name)
+        for item in scope.items
+        if item.kind or not item.superseded
+    ]
+    entries += [
+        _refusal(record, event)
+        for scope, event in record.refused()
+        if is_compared(scope)
+    ]
+    return Account(
+        run,
+        tuple(sorted(entries, key=lambda one: one.seq or 0)),
+        _end(record),
+        undeclared=tuple(_undeclared(record)),
+    )
+
+
+def _of_item(record: Recorded, item: Item) -> AccountEntry:
+    event, outcome = item.event, item.outcome
+    entry = AccountEntry(
+        item.scope,
+        event.type,
+        record.data(event),
+        event.seq,
+        item.kind,
+        optional=item.superseded,
+    )
+    if outcome is None:
+        return entry
+    verb = outcome.type.rpartition(".")[2]
+    answer = record.data(outcome)
+    return replace(entry, outcome=verb, answer=answer, answered=outcome.seq)
+
+
+def _refusal(record: Recorded, event: Event) -> AccountEntry:
+    told = record.data(event)
+    data = {name: told[name] for name in _OF_REFUSALS if name in told}
+    return AccountEntry(cast("str", told["scope"]), REFUSED, data, event.seq)
+
+
+def _end(record: Recorded) -> AccountEnd | None:
+    last = [event for event in record.events if event.type in LIFE][-1]
+    if last.type not in CONCLUDED:
+        ended = last.type in ENDS
+        return AccountEnd(ENDS[last.type], {}, last.seq) if ended else None
+    data = record.data(last)
+    said = {name: data[name] for name in _SAID if name in data}
+    return AccountEnd(_status(last), said, last.seq)
+
+
+def ended_as(
+    ended: Mapping[str, JsonValue], recorded: Event, hide: Callable[[str], str]
+) -> AccountEnd:
+    """Return how a replayed program *ended*, in the words of the *recorded* end.
+
+    Which failure it is says the error itself. Its text is as it would be written here.
+    """
+    kind = cast("str", ended["type"])
+    status = ENDS[kind] if kind != recorded.type else _status(recorded)
+    said = {name: ended[name] for name in _SAID if name in ended}
+    return _hidden(AccountEnd(status, said), hide)
+
+
+def _hidden(end: AccountEnd, hide: Callable[[str], str]) -> AccountEnd:
+    text = end.data.get("message")
+    if not isinstance(text, str):
+        return end
+    return replace(end, data={**end.data, "message": hide(text)})
+
+
+def _status(end: Event) -> str:
+    return cast("str", end.raw.get("status", ENDS[end.type]))
+
+
+def _undeclared(record: Recorded) -> Iterator[tuple[int, str]]:
+    for event in record.undeclared():
+        if is_compared(event.scope or ""):
+            yield event.seq, event.type
