@@ -3,6 +3,8 @@
     report = replay(ledger, run)
     report.verdict      "acceptable"
     report.seen[0]      the program's statements, requests and result, beside the record
+
+It is data: whoever has another opinion on what was seen can say so in its place.
 """
 
 from __future__ import annotations

@@ -1,0 +1,1 @@
+"""One judge for replays, for two runs, for forks and for traces from elsewhere."""

@@ -1,0 +1,352 @@
+"""Where two runs differ, by what it is about; which terms accept it is not decided here.
+
+    found = differences_of(expected, observed)
+    found[0]     JudgedDifference("fact", "evidence", "step/0", 12, "score", 0.9, 0.8, …)
+
+Rules:
+
+- Every value that differs is a difference of its own. They come in the order of the
+  expected record; what only the observed run has follows the last event before it that
+  both have.
+- What is optional may be missing: a resume had superseded it. So may everything that a
+  stopped program had not come to.
+- Two runs of which neither states a fingerprint are compared by what their start says of
+  the environment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from muniment.encoding.canonical import JsonValue
+from muniment.recorded.compare import differences
+from muniment.replays.account import AccountEntry
+from muniment_plugins.governance.judgement.pairing import (
+    PairedEntries,
+    pair_effects,
+    pair_facts,
+)
+
+if TYPE_CHECKING:
+    from muniment.recorded.divergence import Divergence
+    from muniment_plugins.governance.judgement.record import ComparedRun
+
+__all__ = ["JudgedDifference", "Looked", "differences_of"]
+
+FINGERPRINT = "environment.fingerprinted"
+LOOSE = "surroundings"
+"""What a fingerprint says, and its level of determinism does not compare."""
+_ABOUT = {
+    "artifact.produced": "artifact",
+    "claim.stated": "claim",
+    "dataset.pinned": "dataset",
+    "evidence.collected": "evidence",
+    "flow.planned": "plan",
+    "metrics.measured": "metric",
+    "plugin.refused": "refusal",
+    "reasoning.recorded": "claim",
+    "retrieval.requested": "evidence",
+    "verification.arbitrated": "arbitration",
+    "verification.judged": "verification",
+    FINGERPRINT: "environment",
+}
+"""Type of an event → what a difference in it is about; of others, an event or effect."""
+_PARAMS = {
+    "params.pins.environment": "environment",
+    "params.pins.dataset": "dataset",
+    "params.pins": "plan",
+    "params.flow": "plan",
+    "params.policy": "policy",
+}
+"""Path of a flow's parameters → what a difference there is about."""
+_FREE = frozenset({"artifact", "evidence"})
+"""What is no part of the structure of a scope."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedDifference:
+    """One place where the observed run is not what was expected."""
+
+    what: str
+    """``fact``, ``effect``, ``outcome``, ``type``, ``order``, ``missing``, ``extra``,
+    ``start``, ``end``, ``guard``, ``program``, ``unrecorded`` or ``measure``."""
+    about: str
+    """``event``, ``effect``, ``artifact``, ``evidence``, ``claim``, ``contradiction``,
+    ``verification``, ``arbitration``, ``metric``, ``plan``, ``params``, ``policy``,
+    ``environment``, ``surroundings``, ``dataset``, ``refusal``, ``result``, ``status``,
+    ``isolation`` or ``record``."""
+    scope: str
+    seq: int | None
+    """The recorded event that was expected; None for what the record has not."""
+    field: str
+    expected: JsonValue
+    got: JsonValue
+    position: tuple[int, int] = (0, 0)
+    """Where it comes in the record."""
+    structural: bool = True
+    """Whether the types of the scope's facts, in their order, are others, too."""
+
+    @property
+    def warns(self) -> bool:
+        """Whether nothing that was compared differs."""
+        return self.what in ("program", "unrecorded")
+
+    def to_json(self) -> dict[str, JsonValue]:
+        """Return the difference as plain JSON."""
+        return {
+            "what": self.what,
+            "about": self.about,
+            "scope": self.scope,
+            "seq": self.seq,
+            "field": self.field,
+            "expected": self.expected,
+            "got": self.got,
+        }
+
+
+@dataclass(slots=True)
+class Looked:
+    """The differences of two runs, and how much of what was expected was looked for."""
+
+    found: list[JudgedDifference] = field(default_factory=list["JudgedDifference"])
+    compared: dict[str, int] = field(
+        default_factory=lambda: dict.fromkeys(
+            ("facts", "effects", "outcomes", "results"), 0
+        )
+    )
+
+
+def differences_of(expected: ComparedRun, observed: ComparedRun) -> Looked:
+    """Return where *observed* differs from *expected*, in the order of the record."""
+    looked = Looked()
+    work = _Comparison(expected, observed, looked)
+    work.start()
+    work.scopes()
+    work.end()
+    work.told()
+    looked.found.sort(key=lambda one: one.position)
+    return looked
+
+
+class _Comparison:
+    """The comparison of two runs, while it goes on."""
+
+    def __init__(
+        self, expected: ComparedRun, observed: ComparedRun, looked: Looked
+    ) -> None:
+        self._expected, self._observed, self._looked = expected, observed, looked
+        self._seen = [replace(one) for one in observed.entries]  # each its own object
+        self._matched: dict[int, int] = {}
+        """Identity of an observed entry → the expected event that it belongs to."""
+
+    def start(self) -> None:
+        """Compare what the runs began with."""
+        mine, theirs = self._expected, self._observed
+        began = {"params": mine.params, "policy": mine.policy}
+        begun = {"params": theirs.params, "policy": theirs.policy}
+        if not any(one.type == FINGERPRINT for one in (*mine.entries, *theirs.entries)):
+            began["environment"] = mine.environment
+            begun["environment"] = theirs.environment
+        for path, was, now in differences(began, begun):
+            self._note("start", _about_start(path), mine.start, (path, was, now))
+
+    def scopes(self) -> None:
+        """Compare facts with facts and effects with effects, scope by scope."""
+        mine, theirs = _by_scope(self._expected.entries), _by_scope(self._seen)
+        extra: list[AccountEntry] = []
+        for scope in {**mine, **theirs}:
+            facts, effects = mine.get(scope, ([], []))
+            facts_now, effects_now = theirs.get(scope, ([], []))
+            stated = pair_facts(facts, facts_now)
+            asked = pair_effects(effects, effects_now)
+            structural = _structure(facts) != _structure(facts_now)
+            self._pairs(stated, structural=structural)
+            self._pairs(asked, structural=False)
+            pairs = [*stated.pairs, *asked.pairs]
+            reached = max((one.seq or 0 for one, _ in pairs), default=0)
+            self._missing([*stated.missing, *asked.missing], reached)
+            extra += [*stated.extra, *asked.extra]
+        self._extra(extra)
+
+    def _pairs(self, paired: PairedEntries, *, structural: bool) -> None:
+        for at, (mine, theirs) in enumerate(paired.pairs):
+            self._matched[id(theirs)] = mine.seq or 0
+            self._count(mine)
+            if at in paired.moved:
+                about = _about(mine)
+                self._note(
+                    "order",
+                    about,
+                    mine.seq,
+                    ("position", None, None),
+                    mine.scope,
+                    structural=structural and about not in _FREE,
+                )
+            self._pair(mine, theirs)
+
+    def _pair(self, mine: AccountEntry, theirs: AccountEntry) -> None:
+        about, scope = _about(mine), mine.scope
+        fixed = _fixed(mine)
+        if mine.type != theirs.type:
+            self._note("type", about, mine.seq, ("type", mine.type, theirs.type), scope)
+            return
+        what = "effect" if mine.kind else "fact"
+        for found in differences(dict(mine.data), dict(theirs.data)):
+            member = about if fixed is None or _root(found[0]) in fixed else LOOSE
+            self._note(what, member, mine.seq, found, scope, structural=False)
+        if mine.outcome != theirs.outcome:
+            found = ("outcome", mine.outcome, theirs.outcome)
+            self._note("outcome", about, mine.answered or mine.seq, found, scope)
+        elif mine.answer is not None and theirs.answer is not None:
+            for found in differences(dict(mine.answer), dict(theirs.answer)):
+                seq = mine.answered or mine.seq
+                self._note("outcome", about, seq, found, scope, structural=False)
+
+    def _missing(self, missing: Iterable[AccountEntry], reached: int) -> None:
+        for one in missing:
+            late = self._observed.stopped and (one.seq or 0) > reached
+            if not (one.optional or late):
+                self._count(one)
+                found = ("type", one.type, None)
+                self._note("missing", _about(one), one.seq, found, one.scope)
+
+    def _extra(self, extra: Iterable[AccountEntry]) -> None:
+        left, after = {id(one) for one in extra}, self._expected.start or 0
+        for one in self._seen:
+            after = self._matched.get(id(one), after)
+            if id(one) in left:
+                self._looked.found.append(
+                    JudgedDifference(
+                        "extra",
+                        _about(one),
+                        one.scope,
+                        None,
+                        "type",
+                        None,
+                        one.type,
+                        (after, 1),
+                    )
+                )
+
+    def end(self) -> None:
+        """Compare status, and result or failure."""
+        mine, theirs = self._expected.end, self._observed.end
+        if mine is None and (theirs is None or self._observed.stopped):
+            return
+        self._looked.compared["results"] += 1
+        was: dict[str, JsonValue] = {} if mine is None else dict(mine.data)
+        now: dict[str, JsonValue] = {} if theirs is None else dict(theirs.data)
+        was["status"] = None if mine is None else mine.status
+        now["status"] = None if theirs is None else theirs.status
+        seq = self._last if mine is None else mine.seq
+        if was["status"] != now["status"]:
+            found = ("status", was["status"], _failure(now) or now["status"])
+            self._note("end", "status", seq, found)
+            return
+        for path, one, other in differences(was, now):
+            about = "status" if path == "error_type" else "result"
+            self._note("end", about, seq, (path, one, other), structural=False)
+
+    def told(self) -> None:
+        """Add what is no difference of two values: attempts, and words of a replay."""
+        seen = self._observed
+        for guard, attempt in seen.attempts:
+            self._looked.found.append(
+                JudgedDifference(
+                    *("guard", "isolation", "", None, guard, None, attempt),
+                    position=(self._last or 0, 2),
+                )
+            )
+        for one in (*seen.told, *seen.gaps):
+            what, about = _TOLD.get(one.what, ("outcome", "effect"))
+            self._looked.found.append(_told(one, what, about))
+
+    @property
+    def _last(self) -> int | None:
+        """The last expected event that was found."""
+        return max(self._matched.values(), default=self._expected.start)
+
+    def _count(self, mine: AccountEntry) -> None:
+        compared = self._looked.compared
+        compared["effects" if mine.kind else "facts"] += 1
+        compared["outcomes"] += mine.outcome is not None
+
+    def _note(
+        self,
+        what: str,
+        about: str,
+        seq: int | None,
+        found: tuple[str, JsonValue, JsonValue],
+        scope: str = "",
+        *,
+        structural: bool = True,
+    ) -> None:
+        self._looked.found.append(
+            JudgedDifference(
+                *(what, about, scope, seq, *found),
+                position=(seq or 0, 0),
+                structural=structural,
+            )
+        )
+
+
+_TOLD = {
+    "params": ("start", "params"),
+    "program": ("program", "record"),
+    "unrecorded": ("unrecorded", "record"),
+}
+"""What a replay's own finding is → what it is here."""
+
+
+def _told(one: Divergence, what: str, about: str) -> JudgedDifference:
+    return JudgedDifference(
+        *(what, about, one.scope, one.seq, one.field, one.expected, one.got),
+        position=(one.position, 0),
+    )
+
+
+def _failure(end: Mapping[str, JsonValue]) -> str | None:
+    """Return the status of a failed run with its error, or nobody learns of it."""
+    if "error_type" not in end:
+        return None
+    return f"{end['status']}, {end['error_type']}: {end.get('message', '')}"
+
+
+def _by_scope(
+    entries: Sequence[AccountEntry],
+) -> dict[str, tuple[list[AccountEntry], list[AccountEntry]]]:
+    """Return the facts and the effects of each scope, in their order."""
+    found: dict[str, tuple[list[AccountEntry], list[AccountEntry]]] = {}
+    for one in entries:
+        facts, effects = found.setdefault(one.scope, ([], []))
+        (effects if one.kind else facts).append(one)
+    return found
+
+
+def _structure(entries: Iterable[AccountEntry]) -> list[str]:
+    return [one.type for one in entries if _about(one) not in _FREE]
+
+
+def _fixed(entry: AccountEntry) -> frozenset[str] | None:
+    """Return the members of a fingerprint that must not differ, if it says which."""
+    named = entry.data.get("compared")
+    if entry.type != FINGERPRINT or not isinstance(named, list):
+        return None
+    return frozenset(["compared", "level", *map(str, named)])
+
+
+def _root(path: str) -> str:
+    return path.partition(".")[0].partition("[")[0]
+
+
+def _about(entry: AccountEntry) -> str:
+    return _ABOUT.get(entry.type, "effect" if entry.kind else "event")
+
+
+def _about_start(path: str) -> str:
+    for prefix, about in _PARAMS.items():
+        if path == prefix or path.startswith((f"{prefix}.", f"{prefix}[")):
+            return about
+    return _root(path)

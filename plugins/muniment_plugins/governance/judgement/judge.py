@@ -1,0 +1,226 @@
+"""The one judge: what was observed, against what was expected, under terms.
+
+    judgement = judge(record_of(ledger, one), record_of(ledger, other), Terms("bounded"))
+    judgement.verdict              "acceptable_with_warnings"
+    judgement.first_divergence     JudgedDifference("fact", "evidence", …), or None
+
+Rules:
+
+- It is a function of two records and the terms, whatever they come from: a replay, two
+  runs, a fork, a trace from elsewhere.
+- The verdict is ``unacceptable`` if a difference blocks, else ``acceptable``, with
+  warnings if anything differs. If either run was marked, it is ``non_certifiable``,
+  whatever the mode: the record itself says that no verdict on it may be relied upon.
+- The *confidence* is the first acceptability that accepts all differences; None if none
+  does, or if the program was stopped.
+- A run that failed and fails again in the same way is like any other that ends equally.
+- If nothing was compared, or if what differs may come of a plugin that is not active, no
+  verdict is possible.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from muniment.encoding.canonical import JsonValue
+from muniment.errors import CannotTellError
+from muniment.replays.report import Verdict
+from muniment_plugins.governance.judgement.acceptability import (
+    accepted_by,
+    blocks,
+    weight,
+)
+from muniment_plugins.governance.judgement.differences import (
+    JudgedDifference,
+    Looked,
+    differences_of,
+)
+from muniment_plugins.governance.judgement.terms import Acceptability, Terms
+
+if TYPE_CHECKING:
+    from muniment_plugins.governance.judgement.record import ComparedRun
+
+__all__ = ["CERTIFIED_BY_NOBODY", "Judgement", "judge"]
+
+CERTIFIED_BY_NOBODY = "non_certifiable"
+"""The mark of a run on which no verdict may be relied upon."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What the judge says, and why."""
+
+    expected: str
+    """The run that is the measure."""
+    observed: str
+    """The run that was judged by it; for a replay the same."""
+    terms: Terms
+    verdict: Verdict
+    confidence: Acceptability | None
+    compared: Mapping[str, int]
+    """How many facts, effects, outcomes and results were looked for."""
+    claim_overlap: float
+    """The share of the expected claims that were observed, 1 if none was expected."""
+    contradiction_delta: int
+    """How many more contradictions were observed than expected."""
+    differences: tuple[JudgedDifference, ...]
+    blocking: tuple[JudgedDifference, ...]
+    """Those that reject."""
+    marks: tuple[tuple[str, str], ...] = ()
+    """Why nobody can certify it: marks with their reasons."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether the verdict accepts what was observed."""
+        return self.verdict in ("acceptable", "acceptable_with_warnings")
+
+    @property
+    def exit_code(self) -> int:
+        """0 when accepted, else 1."""
+        return 0 if self.ok else 1
+
+    @property
+    def first_divergence(self) -> JudgedDifference | None:
+        """The first difference of the record that is more than a warning."""
+        return next((one for one in self.differences if not one.warns), None)
+
+    @property
+    def decisive(self) -> JudgedDifference | None:
+        """The first difference that rejects."""
+        return next(iter(self.blocking), None)
+
+    def to_json(self) -> dict[str, JsonValue]:
+        """Return the judgement as plain JSON."""
+        return {
+            "expected": self.expected,
+            "observed": self.observed,
+            "verdict": self.verdict,
+            **self.terms.to_json(),
+            "confidence": self.confidence,
+            "compared": dict(self.compared),
+            "claim_overlap": self.claim_overlap,
+            "contradiction_delta": self.contradiction_delta,
+            "first_divergence": _json(self.first_divergence),
+            "decisive": _json(self.decisive),
+            "blocking": len(self.blocking),
+            "differences": [one.to_json() for one in self.differences],
+            "marks": [{"mark": mark, "reason": why} for mark, why in self.marks],
+        }
+
+
+def judge(expected: ComparedRun, observed: ComparedRun, terms: Terms) -> Judgement:
+    """Judge *observed* by *expected*.
+
+    Raises:
+        CannotTellError: nothing could be compared, or a plugin is missing without which
+            what differs cannot be told from what is never compared.
+
+    """
+    looked = differences_of(expected, observed)
+    overlap = _overlap(expected, observed)
+    delta = observed.contradictions - expected.contradictions
+    found = sorted(
+        [
+            *_decided(looked, observed, terms),
+            *_measures(looked, overlap, expected, delta),
+        ],
+        key=lambda one: one.position,
+    )
+    _require_compared(looked, expected)
+    blocking = tuple(one for one in found if blocks(one, terms))
+    if blocking:
+        _require_declared(expected, observed)
+    marks = tuple(dict.fromkeys((*expected.marks, *observed.marks)))
+    verdict: Verdict = "acceptable_with_warnings" if found else "acceptable"
+    if blocking:
+        verdict = "unacceptable"
+    if any(mark == CERTIFIED_BY_NOBODY for mark, _ in marks):
+        verdict = "non_certifiable"
+    weights = [weight(one, terms) for one in found]
+    return Judgement(
+        expected.run,
+        observed.run,
+        terms,
+        verdict,
+        None if observed.stopped else accepted_by(weights),
+        looked.compared,
+        overlap,
+        delta,
+        tuple(found),
+        blocking,
+        marks,
+    )
+
+
+def _decided(
+    looked: Looked, observed: ComparedRun, terms: Terms
+) -> Iterator[JudgedDifference]:
+    """Yield what says something; that a stopped program has no end may say nothing.
+
+    A strict replay stops it at the first difference, and a guard stops what it refuses.
+    """
+    quiet = observed.stopped and (terms.mode == "strict" or bool(observed.attempts))
+    said = [one for one in looked.found if not (quiet and one.what == "end")]
+    yield from said if any(not one.warns for one in said) else looked.found
+
+
+def _overlap(expected: ComparedRun, observed: ComparedRun) -> float:
+    if not expected.claims:
+        return 1.0
+    return len(expected.claims.keys() & observed.claims.keys()) / len(expected.claims)
+
+
+def _measures(
+    looked: Looked, overlap: float, expected: ComparedRun, delta: int
+) -> Iterator[JudgedDifference]:
+    """Yield that claims were lost, and that there are more or fewer contradictions.
+
+    Each comes right after the first difference from which it follows.
+    """
+    if overlap < 1:
+        found = JudgedDifference("measure", "claim", "", None, "overlap", 1.0, overlap)
+        yield _after(found, looked, "claim")
+    if delta:
+        before = expected.contradictions
+        found = JudgedDifference(
+            "measure", "contradiction", "", None, "count", before, before + delta
+        )
+        yield _after(found, looked, "verification")
+
+
+def _after(found: JudgedDifference, looked: Looked, about: str) -> JudgedDifference:
+    caused = next((one for one in looked.found if one.about == about), None)
+    if caused is None:
+        return replace(
+            found, position=looked.found[-1].position if looked.found else (0, 0)
+        )
+    seq, rank = caused.position
+    return replace(found, seq=caused.seq, scope=caused.scope, position=(seq, rank + 1))
+
+
+def _require_compared(looked: Looked, expected: ComparedRun) -> None:
+    if any(looked.compared.values()):
+        return
+    raise CannotTellError(
+        "the record holds nothing that could be compared",
+        rule="judgement/nothing",
+        place=f"run {expected.run}",
+        remedy="an open run without facts and effects says nothing; let it end first",
+    )
+
+
+def _require_declared(expected: ComparedRun, observed: ComparedRun) -> None:
+    for one in (expected, observed):
+        for seq, kind in one.undeclared:
+            raise CannotTellError(
+                f"the record has {kind} events, which no active plugin declares",
+                rule="judgement/plugin",
+                place=f"run {one.run}, event {seq}",
+                remedy="install or activate the plugin that does",
+            )
+
+
+def _json(one: JudgedDifference | None) -> JsonValue:
+    return None if one is None else one.to_json()

@@ -1,0 +1,168 @@
+"""A run as the judge compares it: from a ledger, a replay, or anybody who has its facts.
+
+    expected = record_of(ledger, "01JD3")
+    expected.entries[0]         AccountEntry("", "note.added", {"text": …}, 7)
+    expected.claims             {("c1", "rates fell"): 12}
+
+Rules:
+
+- It is a value: it reads nothing, and two that are equal are judged equally.
+- Claims, contradictions and evidence follow from the entries. A claim is an id with a
+  statement: the same id that says something else is another claim.
+- A replay is told the parameters, the policy and the environment of its record, so they
+  are equal there; what a program states of its environment is compared like any fact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, cast
+
+from muniment.encoding.canonical import JsonValue, parse
+from muniment.formats.statement import BlobRef, Event
+from muniment.recorded.divergence import Divergence
+from muniment.replays.account import Account, AccountEnd, AccountEntry, account_of
+
+if TYPE_CHECKING:
+    from muniment.ledger import Ledger
+    from muniment.replays.account import SeenRun
+
+__all__ = ["ComparedRun", "observed_of", "record_of", "recorded_of"]
+
+MARKED = "run.marked"
+CLAIMS = ("claim.stated", "reasoning.recorded")
+EVIDENCE = "evidence.collected"
+CONTRADICTION = "contradiction"
+"""The engine whose violations are contradictions."""
+POLICY = "policy"
+"""The label with the digest of the policy under which a run started."""
+
+
+@dataclass(frozen=True)
+class ComparedRun:
+    """One run: what it began with, what it did, and how it ended."""
+
+    run: str
+    entries: tuple[AccountEntry, ...] = ()
+    """Facts and effects in their order; those of one scope are a sequence."""
+    end: AccountEnd | None = None
+    """Status with the result, or with the failure; None for a run without an end."""
+    params: JsonValue = None
+    environment: JsonValue = None
+    """Where it ran; compared only if neither run states a fingerprint as a fact."""
+    policy: str | None = None
+    """The digest of the policy that governed it."""
+    start: int | None = None
+    """The event with which it started."""
+    marks: tuple[tuple[str, str], ...] = ()
+    """Marks with their reasons."""
+    stopped: bool = False
+    """Whether it was stopped, so that what would have followed is not known."""
+    told: tuple[Divergence, ...] = ()
+    """Differences from the record that only the program itself can see."""
+    gaps: tuple[Divergence, ...] = ()
+    """What its record says it lacks."""
+    attempts: tuple[tuple[str, str], ...] = ()
+    """Forbidden attempts: the guard that saw it, and what was attempted."""
+    undeclared: tuple[tuple[int, str], ...] = ()
+    """Events of types that no active plugin declares."""
+
+    @cached_property
+    def claims(self) -> Mapping[tuple[str, str], int | None]:
+        """Claims by id and statement, with the event that made each first."""
+        found: dict[tuple[str, str], int | None] = {}
+        for entry in self.entries:
+            for one in _claims(entry):
+                found.setdefault(one, entry.seq)
+        return found
+
+    @cached_property
+    def contradictions(self) -> int:
+        """How many contradictions were found in it."""
+        return sum(
+            len(cast("list[JsonValue]", entry.data.get("violations") or []))
+            for entry in self.entries
+            if entry.type == "verification.judged"
+            and entry.data.get("engine") == CONTRADICTION
+        )
+
+    @cached_property
+    def evidence(self) -> frozenset[tuple[str, str]]:
+        """The ids of its evidence, with the digests of their contents."""
+        return frozenset(
+            (str(entry.data.get("evidence_id")), str(entry.data.get("digest")))
+            for entry in self.entries
+            if entry.type == EVIDENCE
+        )
+
+
+def _claims(entry: AccountEntry) -> Iterator[tuple[str, str]]:
+    data = entry.data
+    if entry.type == "claim.stated":
+        yield str(data.get("id")), str(data.get("text"))
+    if entry.type != "reasoning.recorded":
+        return
+    bundle = data.get("bundle", data)
+    listed = bundle.get("claims") if isinstance(bundle, dict) else data.get("claims")
+    for one in listed if isinstance(listed, list) else []:
+        if isinstance(one, dict):
+            yield str(one.get("claim_id")), str(one.get("statement"))
+
+
+def record_of(ledger: Ledger, run: str) -> ComparedRun:
+    """Return the recorded *run* as the judge compares it.
+
+    Raises:
+        ErasedError: content that is needed was erased.
+
+    """
+    return recorded_of(ledger, account_of(ledger, run))
+
+
+def recorded_of(ledger: Ledger, account: Account) -> ComparedRun:
+    """Return the run of the *account* that was made from its record."""
+    events = list(ledger.events(run=account.run))
+    started = events[0]
+    labels = started.raw.get("labels")
+    policy = labels.get(POLICY) if isinstance(labels, dict) else None
+    return ComparedRun(
+        account.run,
+        account.entries,
+        account.end,
+        _params(ledger, started),
+        started.raw.get("environment"),
+        policy if isinstance(policy, str) else None,
+        started.seq,
+        tuple(_marks(ledger, events)),
+        undeclared=account.undeclared,
+    )
+
+
+def observed_of(expected: ComparedRun, seen: SeenRun) -> ComparedRun:
+    """Return what a replay of *expected* observed."""
+    account = seen.observed()
+    return replace(
+        expected,
+        entries=account.entries,
+        end=account.end,
+        stopped=account.stopped,
+        told=account.told,
+        gaps=account.gaps,
+        attempts=account.attempts,
+    )
+
+
+def _params(ledger: Ledger, started: Event) -> JsonValue:
+    ref = started.raw.get("params")
+    if isinstance(ref, dict) and "$blob" in ref:
+        return parse(ledger.get_blob(BlobRef.from_json(ref)))
+    return ref
+
+
+def _marks(ledger: Ledger, events: list[Event]) -> Iterator[tuple[str, str]]:
+    for event in events:
+        if event.type == MARKED:
+            data = ledger.resolve(event)
+            yield str(data["mark"]), str(data["reason"])
