@@ -24,7 +24,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from muniment.encoding.canonical import JsonValue
-from muniment_plugins.governance.judgement.terms import ACCEPTABILITIES, Acceptability
+from muniment_plugins.governance.documents.words import (
+    ACCEPTABILITIES,
+    Acceptability,
+)
 
 if TYPE_CHECKING:
     from muniment_plugins.governance.judgement.differences import JudgedDifference

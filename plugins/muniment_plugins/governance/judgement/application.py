@@ -23,13 +23,14 @@ from muniment.encoding.canonical import JsonValue
 from muniment.formats.statement import BlobRef, Event
 from muniment.replays.replay import record_verdict, replay
 from muniment.replays.report import VERDICTS, Mode, ReplayReport
+from muniment_plugins.governance.documents.words import Acceptability
 from muniment_plugins.governance.judgement.judge import Judgement, judge
 from muniment_plugins.governance.judgement.record import (
     observed_of,
     record_of,
     recorded_of,
 )
-from muniment_plugins.governance.judgement.terms import Acceptability, Terms
+from muniment_plugins.governance.judgement.terms import Terms
 
 if TYPE_CHECKING:
     from collections.abc import Callable

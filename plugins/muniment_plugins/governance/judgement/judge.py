@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING
 from muniment.encoding.canonical import JsonValue
 from muniment.errors import CannotTellError
 from muniment.replays.report import Verdict
+from muniment_plugins.governance.documents.words import Acceptability
 from muniment_plugins.governance.judgement.acceptability import (
     accepted_by,
     blocks,
@@ -37,7 +38,7 @@ from muniment_plugins.governance.judgement.differences import (
     Looked,
     differences_of,
 )
-from muniment_plugins.governance.judgement.terms import Acceptability, Terms
+from muniment_plugins.governance.judgement.terms import Terms
 
 if TYPE_CHECKING:
     from muniment_plugins.governance.judgement.record import ComparedRun

@@ -19,21 +19,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias, get_args
 
 from muniment.encoding.canonical import JsonValue
 from muniment.errors import UsageError
 from muniment.replays.report import Mode
+from muniment_plugins.governance.documents.words import (
+    ACCEPTABILITIES,
+    REPLAY_MODES,
+    Acceptability,
+)
 
-__all__ = ["ACCEPTABILITIES", "MODES", "Acceptability", "Terms"]
-
-Acceptability: TypeAlias = Literal[
-    "exact_match", "invariant_preserving", "statistically_bounded"
-]
-
-ACCEPTABILITIES: tuple[Acceptability, ...] = get_args(Acceptability)
-"""From the one that accepts least to the one that accepts most."""
-MODES: tuple[Mode, ...] = get_args(Mode)
+__all__ = ["Terms"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +43,7 @@ class Terms:
     metric_tolerances: Mapping[str, float] = field(default_factory=dict[str, float])
 
     def __post_init__(self) -> None:
-        _require_one_of(self.mode, MODES, "mode of replay", "judgement/mode")
+        _require_one_of(self.mode, REPLAY_MODES, "mode of replay", "judgement/mode")
         _require_one_of(
             self.acceptability,
             ACCEPTABILITIES,
