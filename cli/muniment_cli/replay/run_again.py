@@ -21,19 +21,22 @@ from muniment_cli.terminal.output import hint
 
 if TYPE_CHECKING:
     from muniment.ledger import Ledger
-    from muniment.replays.judge import Judge, Mode
+    from muniment.replays.judge import Judge
     from muniment.replays.replay import ReplayReport
+    from muniment_cli.replay.acceptance import Acceptance
     from muniment_cli.replay.child import Order
     from muniment_cli.replay.parent import Heard
+    from muniment_plugins.governance.judgement.judge import Judgement
+    from muniment_plugins.governance.judgement.terms import Terms
 
-__all__ = ["Terms", "run_again"]
+__all__ = ["ReplayOptions", "ReplayedRun", "run_again"]
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
-    """The options of a replay: mode, program, and isolation."""
+class ReplayOptions:
+    """The options of a replay: terms, program, and isolation."""
 
-    mode: Mode
+    acceptance: Acceptance
     program: str | None
     command_line: tuple[str, ...]
     trust_source: bool
@@ -45,18 +48,34 @@ class Terms:
     memory: int | None
 
 
+@dataclass(frozen=True, slots=True)
+class ReplayedRun:
+    """A run that was replayed, with the runs that it called if that was asked for."""
+
+    report: ReplayReport
+    judgements: tuple[Judgement, ...]
+    """Those of the plugin, if the run is judged by it; its own first."""
+    python: str
+    """The Python under which it was recorded."""
+
+
 def run_again(
-    session: Session, run: str, terms: Terms, *, deep: bool
-) -> tuple[ReplayReport, str]:
-    """Replay *run*; return the report, and the Python under which it was recorded."""
+    session: Session, run: str, options: ReplayOptions, *, deep: bool
+) -> ReplayedRun:
+    """Replay *run*, and judge it."""
     with scratch_directory() as scratch:
-        report, called, python = _replayed(session, run, terms, scratch)
+        found, called = _replayed(session, run, options, scratch)
     if deep:
-        report = replace(report, children=0)
-        below = replace(terms, program=None, command_line=())
+        found = replace(found, report=replace(found.report, children=0))
+        below = replace(options, program=None, command_line=())
         for child in called:
-            report = _joined(report, run_again(session, child, below, deep=True)[0])
-    return report, python
+            other = run_again(session, child, below, deep=True)
+            found = replace(
+                found,
+                report=_joined(found.report, other.report),
+                judgements=(*found.judgements, *other.judgements),
+            )
+    return found
 
 
 def _joined(report: ReplayReport, child: ReplayReport) -> ReplayReport:
@@ -68,20 +87,22 @@ def _joined(report: ReplayReport, child: ReplayReport) -> ReplayReport:
 
 
 def _replayed(
-    session: Session, run: str, terms: Terms, scratch: str
-) -> tuple[ReplayReport, list[str], str]:
-    """Return the report of one run, its child runs, and its Python."""
+    session: Session, run: str, options: ReplayOptions, scratch: str
+) -> tuple[ReplayedRun, list[str]]:
+    """Return what one run came to, and its child runs."""
     from muniment.replays.excerpt import excerpt
     from muniment.replays.judge import Judge
     from muniment.replays.replay import called_by
     from muniment_cli.replay.parent import ProgramProcess
 
-    typed = bool(terms.command_line)
-    environment, withheld = _environment(scratch, terms.variables, typed=typed)
+    typed = bool(options.command_line)
+    environment, withheld = _environment(scratch, options.variables, typed=typed)
     starting = ProgramProcess(environment, command=typed)
     with starting as process, session.open() as ledger:
-        judge = Judge(ledger, ledger.run_id(run), terms.mode)
-        order = _order(ledger, judge, terms, scratch)
+        chosen = ledger.run_id(run)
+        terms = options.acceptance.terms(ledger, chosen)
+        judge = Judge(ledger, chosen, options.acceptance.mode_of(terms))
+        order = _order(ledger, judge, options, scratch)
         order["withheld"] = withheld
         record = excerpt(ledger, judge.record)
         try:
@@ -89,17 +110,18 @@ def _replayed(
                 judge,
                 order,
                 record,
-                terms.require_isolation,
-                terms.trust_program,
-                terms.timeout,
+                options.require_isolation,
+                options.trust_program,
+                options.timeout,
             )
         except KeyboardInterrupt:
             hint(f"replay of run {order['run']}: cut off, so nothing is judged")
             raise
         called = called_by(ledger, order["run"])
+        report, judgements = _judged(judge, heard, terms)
     told = judge.record.events[0].raw.get("environment")
     python = str(told.get("python", "")) if isinstance(told, dict) else ""
-    return _report(judge, heard), called, python
+    return ReplayedRun(report, judgements, python), called
 
 
 def _environment(
@@ -120,13 +142,13 @@ def _memory(asked: int | None, *, typed: bool) -> int:
     return asked if asked is not None else 0 if typed else half_of_it()
 
 
-def _order(ledger: Ledger, judge: Judge, terms: Terms, scratch: str) -> Order:
+def _order(ledger: Ledger, judge: Judge, options: ReplayOptions, scratch: str) -> Order:
     from muniment.places import DEFAULT_PLACE
     from muniment_cli.replay.recall import folders_of, require_commanded
     from muniment_plugins.capsule.isolation.confinement import plan
     from muniment_plugins.capsule.isolation.readable_paths import interpreter, readable
 
-    program, command_line = terms.program, terms.command_line
+    program, command_line = options.program, options.command_line
     if command_line:
         require_commanded(ledger, judge.record.events[0], judge.recording.run_id)
     path, home = ledger.path, str(ledger.home.path)
@@ -135,7 +157,7 @@ def _order(ledger: Ledger, judge: Judge, terms: Terms, scratch: str) -> Order:
     hidden = [*beside, str(path.with_name("cache.db"))]
     if path.parent.name == DEFAULT_PLACE.parent.name:
         hidden = [str(path.parent)]  # it holds nothing of a program
-    places = readable([*interpreter(), *own, *terms.readable], hidden, [home])
+    places = readable([*interpreter(), *own, *options.readable], hidden, [home])
     return {
         "ledger": str(path),
         "ledger_id": ledger.id,
@@ -143,9 +165,9 @@ def _order(ledger: Ledger, judge: Judge, terms: Terms, scratch: str) -> Order:
         "mode": judge.mode,
         "program": program,
         "command": list(command_line),
-        "trust_source": terms.trust_source,
+        "trust_source": options.trust_source,
         "withheld": [],
-        "memory": _memory(terms.memory, typed=bool(command_line)),
+        "memory": _memory(options.memory, typed=bool(command_line)),
         "plan": {} if command_line else plan(places, scratch),
         "names": {} if command_line else places.names,
         "scratch": scratch,
@@ -154,20 +176,35 @@ def _order(ledger: Ledger, judge: Judge, terms: Terms, scratch: str) -> Order:
     }
 
 
-def _report(judge: Judge, heard: Heard) -> ReplayReport:
-    """Return the report, unless denials by the layers may explain its verdict.
+def _judged(
+    judge: Judge, heard: Heard, terms: Terms | None
+) -> tuple[ReplayReport, tuple[Judgement, ...]]:
+    """Return the report, with the judgement under *terms* if there are any.
 
     Raises:
-        CannotTellError: they may.
+        CannotTellError: denials by the layers may explain the verdict.
 
     """
-    from muniment.errors import CannotTellError
     from muniment.replays.guards import GUARDS
-    from muniment_cli.replay.environment import let_have
 
     report = judge.report(GUARDS if heard.guards is None else heard.guards)
+    report = replace(report, isolation=heard.isolation)
+    judgements: tuple[Judgement, ...] = ()
+    if terms is not None:
+        from muniment_plugins.governance.judgement import application
+
+        said = application.judge_report(judge.ledger, report, terms)
+        report, judgements = application.with_judgements(report, [said]), (said,)
+    _require_undenied(report, heard)
+    return report, judgements
+
+
+def _require_undenied(report: ReplayReport, heard: Heard) -> None:
+    from muniment.errors import CannotTellError
+    from muniment_cli.replay.environment import let_have
+
     guarded = any(one.what == "guard" for one in report.findings)
-    if heard.denied and not report.ok and not guarded:
+    if heard.denied and report.verdict == "unacceptable" and not guarded:
         raise CannotTellError(
             f"it ended otherwise, and was kept from {', '.join(heard.denied[:3])}",
             rule="replay/denied",
@@ -175,4 +212,3 @@ def _report(judge: Judge, heard: Heard) -> ReplayReport:
             remedy=f"{let_have(heard.denied)}, or replay it in Python (muniment.replay), "
             "without the layers",
         )
-    return replace(report, isolation=heard.isolation)

@@ -37,7 +37,12 @@ __all__ = [
 SHORT_RUN = 13
 """How much of a run's id a table of events shows: its time and 15 random bits."""
 
-VERDICT_COLOURS = {"acceptable": "green", "unacceptable": "red"}
+VERDICT_COLOURS = {
+    "acceptable": "green",
+    "unacceptable": "red",
+    "non_certifiable": "red",
+    "non certifiable": "red",
+}
 """The colours of replay verdicts; any other is a warning."""
 
 _STYLES = {

@@ -35,6 +35,7 @@ from muniment_cli.views.failure_words import (
     stated,
     text,
 )
+from muniment_cli.views.judgements import judgement_rows, plain, recorded_judgement
 from muniment_cli.views.recording_gaps import recording_gaps
 from muniment_cli.views.timeline import TimelineStep, steps_of
 
@@ -218,7 +219,10 @@ def _judged(ledger: Ledger, run: str, judged: Event) -> Explanation:
     verdict = str(data.get("verdict")).replace("_", " ")
     of = str(data.get("replay_of"))
     said = Explanation(run, "completed", f"a replay of {of} was judged {verdict}")
-    findings = data.get("findings")
+    told = recorded_judgement(data)
+    if told is not None:
+        said.facts += [(name, plain(cell)) for name, cell in judgement_rows(told)]
+    findings = None if told is not None else data.get("findings")
     listed = findings if isinstance(findings, list) else []
     found = [Divergence.from_json(one) for one in listed if isinstance(one, dict)]
     for one in sorted(found, key=lambda one: one.warns)[:1]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import click
 
+from muniment_cli.replay.acceptance import Acceptance, accept_options, mode_option
 from muniment_cli.shell.completion import complete_runs
 from muniment_cli.shell.context import Session, pass_session
 from muniment_cli.shell.filter_options import run_filters
@@ -20,12 +21,14 @@ from muniment_cli.terminal.output import (
     table,
 )
 from muniment_cli.views.event_view import milliseconds, short
+from muniment_cli.views.judgements import delta_rows, hint_at_mode
 
 if TYPE_CHECKING:
     from muniment import RunFilters
     from muniment.encoding.canonical import JsonValue
     from muniment.queries.effect_stats import Tally
     from muniment.replays.diff import Contrast
+    from muniment_plugins.governance.judgement.judge import Judgement
 
 __all__ = ["diff_runs", "show_stats"]
 
@@ -36,25 +39,51 @@ _NUMBERS = (
 )
 
 
-@click.command("diff", epilog=examples("muniment runs diff 01JD3Z8M6Q 01JD42K1RS"))
+@click.command(
+    "diff",
+    epilog=examples(
+        "muniment runs diff 01JD3Z8M6Q 01JD42K1RS",
+        "muniment runs diff 01JD3Z8M6Q 01JD42K1RS --accept invariant_preserving",
+    ),
+)
 @click.argument("one", metavar="A", shell_complete=complete_runs)
 @click.argument("other", metavar="B", shell_complete=complete_runs)
+@mode_option("With --accept: what counts.  [default: bounded]")
+@accept_options
 @json_option
 @pass_session
-def diff_runs(session: Session, one: str, other: str, as_json: bool) -> int:
+def diff_runs(
+    session: Session, /, one: str, other: str, as_json: bool, **options: Any
+) -> int:
     """Compare two runs: the first divergence, then the structure.
 
     Exit code 0 when both state, ask and return the same, 1 when they do not. Times and
     positions are not compared.
+
+    With `--accept`, B is judged by A beside that, as a replay would be, and the exit code
+    is that of the judgement: 1 if the verdict does not accept B.
     """
     from muniment.replays.diff import contrast
 
+    acceptance = Acceptance.taken(options)
+    if acceptance.mode is not None and not acceptance.asked:
+        raise click.UsageError("--mode says how to judge; give --accept")
+    said: Judgement | None = None
     with session.open() as ledger:
         found = contrast(ledger, one, other)
+        if acceptance.asked:
+            said = acceptance.judged(ledger, found.one, found.other)
     if as_json:
-        show_json(found.to_json())
+        judged = {} if said is None else {"judgement": said.to_json()}
+        show_json({**found.to_json(), **judged})
     else:
         _show_contrast(found)
+        if said is not None:
+            say()
+            fields(delta_rows(said.to_json()))
+            hint_at_mode(said)
+    if said is not None:
+        return said.exit_code
     return 0 if found.equal else 1
 
 

@@ -129,9 +129,7 @@ class SeenRun:
             ErasedError: content that is needed was erased.
 
         """
-        entries = tuple(
-            self._entry(one) for one in self.done if is_compared(one.scope)
-        )
+        entries = tuple(self._entry(one) for one in self.done if is_compared(one.scope))
         return Account(
             self.run,
             entries,

@@ -277,7 +277,9 @@ class Judge:
             self.recording.run_id,
             self.record,
             tuple(held.seen),
-            None if ended is None else ended_as(ended, self.end, self.recording.port.hide),
+            None
+            if ended is None
+            else ended_as(ended, self.end, self.recording.port.hide),
             ended is None,
             frozenset(self._performed),
             tuple(held.told),

@@ -19,17 +19,33 @@ SHA = "sha256:" + "0" * 64
 OTHER = "sha256:" + "1" * 64
 
 PLANNED = {
-    **{"flow": "f", "manifest": SHA, "plan": SHA, "state": "frozen"},
-    **{"level": "bounded", "steps": []},
+    "flow": "f",
+    "manifest": SHA,
+    "plan": SHA,
+    "state": "frozen",
+    "level": "bounded",
+    "steps": [],
 }
 FINGERPRINT = {
-    **{"digest": SHA, "level": "bounded", "python": "3.13.1", "platform": "Linux"},
-    **{"isolation": "none", "seed": "steps", "compared": ["python", "distributions"]},
-    **{"distributions": {"muniment": "0.1.0"}, "modules": {}},
+    "digest": SHA,
+    "level": "bounded",
+    "python": "3.13.1",
+    "platform": "Linux",
+    "isolation": "none",
+    "seed": "steps",
+    "compared": ["python", "distributions"],
+    "distributions": {"muniment": "0.1.0"},
+    "modules": {},
 }
 DATASET = {
-    **{"dataset_id": "d", "version": "1", "state": "frozen", "sha256": SHA},
-    **{"declared": SHA, "files": 1, "bytes": 3, "uri": "file://d"},
+    "dataset_id": "d",
+    "version": "1",
+    "state": "frozen",
+    "sha256": SHA,
+    "declared": SHA,
+    "files": 1,
+    "bytes": 3,
+    "uri": "file://d",
 }
 CLAIMS = [
     {"claim_id": "c1", "statement": "rates fell", "confidence": 0.9},
@@ -69,7 +85,7 @@ class Story:
     def _step(self, step: Run) -> None:
         for text in self.notes:
             step.record("note.added", {"text": text})
-        pair = [
+        pair: list[tuple[str, dict[str, object]]] = [
             ("artifact.produced", _artifact("a1", self.answer)),
             ("flow.step.skipped", {"step": 1, "agent": "b", "reason": "not needed"}),
             ("note.added", {"text": "before the claims"}),
@@ -81,12 +97,19 @@ class Story:
             step.record("evidence.collected", _evidence(one))
         claims = [{**CLAIMS[0], "statement": self.statement}, CLAIMS[1]]
         step.record("reasoning.recorded", _bundle(claims))
-        wrong = [{"rule": "contradicts", "text": str(n)} for n in range(self.contradictions)]
+        wrong = [
+            {"rule": "contradicts", "text": str(n)} for n in range(self.contradictions)
+        ]
         step.record("verification.judged", _judged("contradiction", wrong))
         step.record("verification.arbitrated", _arbitrated(self.status))
         step.record(
             "metrics.measured",
-            {"replicate": 0, "metrics": {"total": self.total}, "order": ["total"], "outputs": {}},
+            {
+                "replicate": 0,
+                "metrics": {"total": self.total},
+                "order": ["total"],
+                "outputs": {},
+            },
         )
         if self.fails:
             raise ValueError(self.message)
@@ -94,38 +117,58 @@ class Story:
 
 def _artifact(name: str, content: object) -> dict[str, object]:
     return {
-        **{"artifact_id": name, "artifact_type": "agent_invocation"},
-        **{"producer": "agent", "scope": "working", "parents": [], "digest": SHA},
+        "artifact_id": name,
+        "artifact_type": "agent_invocation",
+        "producer": "agent",
+        "scope": "working",
+        "parents": [],
+        "digest": SHA,
         "content": content,
     }
 
 
 def _evidence(name: str) -> dict[str, object]:
     return {
-        **{"evidence_id": name, "determinism": "deterministic", "contract": "k"},
-        **{"source_uri": f"file://{name}", "score": 0.5, "digest": SHA},
+        "evidence_id": name,
+        "determinism": "deterministic",
+        "contract": "k",
+        "source_uri": f"file://{name}",
+        "score": 0.5,
+        "digest": SHA,
         "content": name,
     }
 
 
 def _bundle(claims: list[dict[str, object]]) -> dict[str, object]:
     return {
-        **{"bundle_id": "b", "producer": "a", "claim_ids": ["c1", "c2"]},
-        **{"evidence_ids": ["e1"], "digest": SHA, "claims": claims, "steps": []},
+        "bundle_id": "b",
+        "producer": "a",
+        "claim_ids": ["c1", "c2"],
+        "evidence_ids": ["e1"],
+        "digest": SHA,
+        "claims": claims,
+        "steps": [],
     }
 
 
 def _judged(engine: str, violations: list[dict[str, str]]) -> dict[str, object]:
     return {
-        **{"target": "step/0", "engine": engine, "status": "pass", "rules": ["r"]},
-        **{"cost": 1, "violations": violations},
+        "target": "step/0",
+        "engine": engine,
+        "status": "pass",
+        "rules": ["r"],
+        "cost": 1,
+        "violations": violations,
     }
 
 
 def _arbitrated(status: str) -> dict[str, object]:
     return {
-        **{"target": "step/0", "rule": "unanimous", "threshold": None},
-        **{"votes": {"contradiction": status}, "status": status},
+        "target": "step/0",
+        "rule": "unanimous",
+        "threshold": None,
+        "votes": {"contradiction": status},
+        "status": status,
     }
 
 
@@ -146,7 +189,10 @@ def judging_plugins() -> Plugins:
     """Return the plugins that declare what the runs state."""
     return Plugins(
         [],
-        {"governance": muniment_plugins.governance, "harness": muniment_plugins.harness},
+        {
+            "governance": muniment_plugins.governance,
+            "harness": muniment_plugins.harness,
+        },
     )
 
 

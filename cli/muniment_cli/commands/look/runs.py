@@ -45,6 +45,7 @@ from muniment_cli.views.event_view import (
     status_style,
 )
 from muniment_cli.views.failure_words import forked_from
+from muniment_cli.views.judgements import judgement_rows, recorded_judgement
 from muniment_cli.views.run_tables import diff_runs, show_stats
 
 if TYPE_CHECKING:
@@ -207,6 +208,7 @@ def _show_record(ledger: Ledger, record: RunSummary, *, full: bool) -> None:
     if record.parent:
         pairs.append(("called by", str(record.parent.get("run"))))
     pairs += forked_from(record.fork)
+    pairs += _judged(ledger, record)
     if record.failed_effects:
         pairs.append(("failed effects", (str(record.failed_effects), "red")))
     if record.generation:
@@ -219,6 +221,17 @@ def _show_record(ledger: Ledger, record: RunSummary, *, full: bool) -> None:
         pairs.append(("plugins", text))
     pairs += _end(ledger, record, full=full)
     fields(pairs)
+
+
+def _judged(ledger: Ledger, record: RunSummary) -> list[tuple[str, Cell]]:
+    """Return what a recorded replay was judged to be, and by which terms."""
+    judged = ledger.events(run=record.id, type="replay.judged", limit=1)
+    event = next(judged, None) if record.replay_of else None
+    if event is None:
+        return []
+    rows: list[tuple[str, Cell]] = [("replay of", str(record.replay_of))]
+    told = recorded_judgement(resolved(ledger, event))
+    return rows if told is None else [*rows, *judgement_rows(told)]
 
 
 def _counted(counts: dict[str, int]) -> str:

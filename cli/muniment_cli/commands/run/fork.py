@@ -8,10 +8,12 @@ import json
 import math
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from muniment.errors import CannotTellError
+from muniment_cli.replay.acceptance import Acceptance, accept_options, mode_option
 from muniment_cli.shell.context import Session, pass_session
 from muniment_cli.shell.options import (
     command_argument,
@@ -59,23 +61,30 @@ _MOST = 64 << 20
     metavar="FILE|MODULE:NAME",
     help="Another program, or the run's, if its recorded name cannot be imported.",
 )
+@mode_option("With --accept: what counts.  [default: bounded]")
+@accept_options
 @json_option
 @pass_session
-def command(  # noqa: PLR0913, PLR0917 - click hands over one for each option
+def command(  # noqa: PLR0913 - click hands over one for each option
     session: Session,
+    /,
+    *,
     run: str,
     command_line: tuple[str, ...],
     at: int,
     changes: tuple[str, ...],
     program: str | None,
     as_json: bool,
+    **options: Any,
 ) -> int:
     """Begin a new run that another one answers up to an event.
 
     The program runs from its beginning. Effects that ended up to the event are answered
     from the record of RUN, and not performed; what follows is. With `--set`, an outcome
     has another value: what if it had been this? The new run names RUN, the event and the
-    changes. A fork performs real effects, and requires a ledger whose root is pinned.
+    changes. If a policy governed RUN, or with `--accept`, it is said afterwards how the
+    new run differs from RUN, and under which terms that is acceptable; the exit code is
+    that of the new run. A fork performs real effects, and requires a ledger whose root is pinned.
     """
     from muniment.runs.resume import require_pinned
     from muniment_cli.replay.recall import recalled
@@ -84,6 +93,7 @@ def command(  # noqa: PLR0913, PLR0917 - click hands over one for each option
     from muniment_cli.views.verdicts import progress_of_run, recorded, show_outcomes
     from muniment_plugins.providers.recorder.program import Killed
 
+    acceptance = Acceptance.taken(options)
     values = dict(map(_change, changes))
     if len(values) < len(changes):
         raise click.UsageError("--set names an outcome twice")
@@ -93,6 +103,7 @@ def command(  # noqa: PLR0913, PLR0917 - click hands over one for each option
     with ended_by_signals(), session.open(write=True) as ledger:
         chosen = ledger.run_id(run)
         require_pinned(ledger, chosen, "fork")
+        acceptance.terms(ledger, chosen)  # refused before anything is performed
         before = ledger.head.size
         with aside:
             act = f"fork --at {at}"
@@ -109,7 +120,25 @@ def command(  # noqa: PLR0913, PLR0917 - click hands over one for each option
                     raise
                 return code_of(end)
         ended = recorded(ledger, done.run_id, done.result_digest)
-        return show_outcomes([ended], as_json=as_json)
+        code = show_outcomes([ended], as_json=as_json)
+        with aside:
+            _show_delta(acceptance, ledger, chosen, done.run_id)
+        return code
+
+
+def _show_delta(acceptance: Acceptance, ledger: Ledger, run: str, fork: str) -> None:
+    """Say how *fork* differs from *run*, if that is asked for."""
+    from muniment_cli.terminal.output import fields, hint, say
+    from muniment_cli.views.judgements import delta_rows
+
+    try:
+        said = acceptance.judged(ledger, run, fork)
+    except CannotTellError as error:
+        hint(f"how it differs from {run} cannot be told: {error.message}")
+        return
+    if said is not None:
+        say()
+        fields([("beside", run), *delta_rows(said.to_json())])
 
 
 def _change(text: str) -> tuple[int, object]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
+from muniment_cli.replay.acceptance import Acceptance, accept_options, mode_option
 from muniment_cli.shell.context import Session, pass_session
 from muniment_cli.shell.options import (
     command_argument,
@@ -23,10 +24,12 @@ from muniment_cli.shell.options import (
 )
 from muniment_cli.terminal.output import Cell, fields, fitted, hint, show_json
 from muniment_cli.views.event_view import VERDICT_COLOURS, short
+from muniment_cli.views.judgements import hint_at_mode, judgement_rows
 
 if TYPE_CHECKING:
     from muniment.encoding.canonical import JsonValue
     from muniment.replays.replay import ReplayReport
+    from muniment_plugins.governance.judgement.judge import Judgement
 
 __all__ = ["command"]
 
@@ -44,13 +47,10 @@ _ALSO = 4
 )
 @run_argument
 @command_argument
-@click.option(
-    "--mode",
-    type=click.Choice(["strict", "bounded", "observational"]),
-    default="strict",
-    show_default=True,
-    help="What counts: everything, outcomes and results, or nothing.",
+@mode_option(
+    "What counts: everything, what may not differ, or nothing.  [default: strict]"
 )
+@accept_options
 @click.option(
     "--program",
     metavar="FILE|MODULE:NAME",
@@ -114,7 +114,7 @@ def command(
     deep: bool,
     no_record: bool,
     as_json: bool,
-    **terms: Any,
+    **options: Any,
 ) -> int:
     """Derive a run's results again from its events, and compare.
 
@@ -131,27 +131,41 @@ def command(
     replayed as well, in a process of its own, and there is one verdict for all. Their
     programs are found as recorded, whatever `--program` names.
 
+    With `--accept`, and for a run that a policy governed, the plugin `governance` judges
+    what the program did by the record, under terms: `--accept` says what may differ,
+    `--mode` what is done about it. The terms are recorded with the verdict.
+
     Functions of an experiment that can no longer be imported run in the capsule, from
     their recorded source, or with `--trust-source` in the replaying process. Exit code
     0 if the verdict accepts the run, 1 if it diverged or its events do not verify, 3 if
     that cannot be told, 4 if the isolation would be weaker than required.
     """
-    from muniment_cli.replay.run_again import Terms, run_again
+    from muniment_cli.replay.run_again import ReplayOptions, run_again
     from muniment_cli.shell.process_end import ended_by_signals
 
-    asked = Terms(**terms)
+    asked = ReplayOptions(acceptance=Acceptance.taken(options), **options)
     with ended_by_signals():
-        report, python = run_again(session, run, asked, deep=deep)
+        done = run_again(session, run, asked, deep=deep)
+    report, judgements = done.report, done.judgements
     unrecorded = "--no-record" if no_record else ""
     if not no_record:
-        report, unrecorded = _recorded(session, report)
+        report, unrecorded = _recorded(session, report, judgements)
     if as_json:
-        show_json(report.to_json())
+        show_json(_json(report, judgements))
     else:
-        _show(report, unrecorded, command=bool(asked.command_line))
+        _show(report, judgements, unrecorded, command=bool(asked.command_line))
         if report.findings and not asked.command_line:
-            _hint_at_python(python)
+            _hint_at_python(done.python)
     return report.exit_code
+
+
+def _json(
+    report: ReplayReport, judgements: tuple[Judgement, ...]
+) -> dict[str, JsonValue]:
+    if not judgements:
+        return report.to_json()
+    told: list[JsonValue] = [one.to_json() for one in judgements]
+    return {**report.to_json(), "judgements": told}
 
 
 def _hint_at_python(recorded: str) -> None:
@@ -163,7 +177,9 @@ def _hint_at_python(recorded: str) -> None:
         )
 
 
-def _recorded(session: Session, report: ReplayReport) -> tuple[ReplayReport, str]:
+def _recorded(
+    session: Session, report: ReplayReport, judgements: tuple[Judgement, ...]
+) -> tuple[ReplayReport, str]:
     """Record the verdict if that is permitted; else say why not."""
     from muniment.errors import RefusedError, StoreError
     from muniment.replays.replay import record_verdict
@@ -174,12 +190,28 @@ def _recorded(session: Session, report: ReplayReport) -> tuple[ReplayReport, str
         with session.open(write=True) as ledger:
             if not ledger.writable:
                 return report, "there is no key for this ledger"
-            return record_verdict(ledger, report), ""
+            return record_verdict(ledger, report, _details(report, judgements)), ""
     except (RefusedError, StoreError) as error:
         return report, error.message
 
 
-def _show(report: ReplayReport, unrecorded: str, *, command: bool) -> None:
+def _details(
+    report: ReplayReport, judgements: tuple[Judgement, ...]
+) -> dict[str, JsonValue] | None:
+    if not judgements:
+        return None
+    from muniment_plugins.governance.judgement.application import details_of
+
+    return details_of(report, judgements)
+
+
+def _show(
+    report: ReplayReport,
+    judgements: tuple[Judgement, ...],
+    unrecorded: str,
+    *,
+    command: bool,
+) -> None:
     colour = VERDICT_COLOURS.get(report.verdict, "yellow")
     pairs: list[tuple[str, Cell]] = [
         ("run", report.run_id),
@@ -191,6 +223,30 @@ def _show(report: ReplayReport, unrecorded: str, *, command: bool) -> None:
         ("watched for", ", ".join(report.guards)),
         *_held(report, command=command),
     ]
+    for one in judgements:
+        pairs += [("judged", one.expected)] if len(judgements) > 1 else []
+        pairs += judgement_rows(one.to_json())
+    pairs += [] if judgements else _found(report)
+    if report.result_digest is not None:
+        pairs.append(("result digest", report.result_digest))
+    pairs.append(
+        ("recorded as", report.recorded_as)
+        if report.recorded_as
+        else ("recorded", f"no: {unrecorded}")
+    )
+    fields(pairs)
+    first = report.first_divergence
+    if first is not None and first.seq is not None:
+        hint(f"`muniment events show {first.seq}` prints what was recorded")
+    if any(one.what == "guard" for one in report.findings):
+        hint("what reaches outside belongs into run.effect: it is answered here")
+    for one in judgements:
+        hint_at_mode(one)
+
+
+def _found(report: ReplayReport) -> list[tuple[str, Cell]]:
+    """Return the findings of the kernel's judge."""
+    pairs: list[tuple[str, Cell]] = []
     gaps = [one for one in report.findings if one.what == "unrecorded"]
     pairs += [("not recorded", f"{one.field}: event {one.seq}") for one in gaps]
     changed = [one for one in report.findings if one.what == "program"]
@@ -209,18 +265,7 @@ def _show(report: ReplayReport, unrecorded: str, *, command: bool) -> None:
     pairs += [("also", fitted(str(one))) for one in others[:_ALSO]]
     if max(len(others), len(changed)) > _ALSO:
         pairs.append(("findings", f"{len(report.findings)}; --json lists them"))
-    if report.result_digest is not None:
-        pairs.append(("result digest", report.result_digest))
-    pairs.append(
-        ("recorded as", report.recorded_as)
-        if report.recorded_as
-        else ("recorded", f"no: {unrecorded}")
-    )
-    fields(pairs)
-    if first is not None and first.seq is not None:
-        hint(f"`muniment events show {first.seq}` prints what was recorded")
-    if first is not None and first.what == "guard":
-        hint("what reaches outside belongs into run.effect: it is answered here")
+    return pairs
 
 
 def _held(report: ReplayReport, *, command: bool) -> list[tuple[str, Cell]]:

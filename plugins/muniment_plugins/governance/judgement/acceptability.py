@@ -14,6 +14,8 @@ Rules:
 - A weight does not depend on acceptability or mode, so whatever ``exact_match`` accepts
   the next ones accept, too.
 - Artifacts and evidence are contents: more or fewer of them change no structure.
+- Of what only came in another order, each part is still there: whatever it is about, it
+  weighs what another order weighs.
 - That claims were lost, or contradictions came, is weighed by the envelope, and is never
   mere content. So is a metric.
 """
@@ -48,7 +50,7 @@ def weight(one: JudgedDifference, terms: Terms) -> int:
     """Return the number of the first acceptability that accepts the difference."""
     if one.warns:
         return 0
-    own = _OWN.get(one.about)
+    own = None if one.what == "order" else _OWN.get(one.about)
     found = None if own is None else own(one, terms)
     if found is None:
         return _MEASURED if one.structural else _CONTENT

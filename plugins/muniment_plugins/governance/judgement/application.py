@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 
 from muniment.encoding.canonical import JsonValue
 from muniment.formats.statement import BlobRef, Event
+from muniment.replays.certainty import require_plugins
 from muniment.replays.replay import record_verdict, replay
 from muniment.replays.report import VERDICTS, Mode, ReplayReport
 from muniment_plugins.governance.documents.words import Acceptability
@@ -36,13 +37,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from muniment.ledger import Ledger
-    from muniment.replays.account import SeenRun
 
 __all__ = [
     "JudgedReplay",
     "details_of",
+    "judge_report",
     "judge_runs",
-    "judge_seen",
     "judged_replay",
     "terms_of",
     "with_judgements",
@@ -95,8 +95,9 @@ def _stated(document: Document) -> Document:
 
 def _flow(ledger: Ledger, started: Event) -> Document | None:
     ref = started.data.get("params")
-    params = ledger.value(ref) if isinstance(ref, BlobRef) else None
-    flow = params.get("flow") if isinstance(params, dict) else None
+    params: object = ledger.value(ref) if isinstance(ref, BlobRef) else None
+    known = cast("Mapping[str, object]", params if isinstance(params, dict) else {})
+    flow = cast("Document", known.get("flow"))
     return flow if isinstance(flow, dict) and "flow_id" in flow else None
 
 
@@ -110,15 +111,19 @@ def _policy(ledger: Ledger, run: str) -> Document | None:
     return found
 
 
-def judge_seen(ledger: Ledger, seen: SeenRun, terms: Terms) -> Judgement:
-    """Judge what a replay saw by the record that it was compared with.
+def judge_report(ledger: Ledger, report: ReplayReport, terms: Terms) -> Judgement:
+    """Judge what one replay saw by the record that it was compared with.
 
     Raises:
         CannotTellError: nothing was compared, or a plugin is missing.
 
     """
+    seen = report.seen[0]
     expected = recorded_of(ledger, seen.recorded())
-    return judge(expected, observed_of(expected, seen), terms)
+    said = judge(expected, observed_of(expected, seen), terms)
+    if said.blocking:
+        require_plugins(ledger, seen.record, report.findings, seen.run)
+    return said
 
 
 def judge_runs(ledger: Ledger, one: str, other: str, terms: Terms) -> Judgement:
@@ -146,7 +151,10 @@ def with_judgements(
 def details_of(
     report: ReplayReport, judgements: Sequence[Judgement]
 ) -> dict[str, JsonValue]:
-    """Return what ``replay.judged`` says about the judgements, under the plugin's name."""
+    """Return what ``replay.judged`` says about the judgements, under the plugin's name.
+
+    The first is that on the run itself; the others are those on its child runs.
+    """
     first, *below = judgements
     held = report.isolation or {"level": "process", "layers": [], "missing": {}}
     stood: JsonValue = {**held, "guards": list(report.guards)}
@@ -180,7 +188,7 @@ def judged_replay(
     run = ledger.run_id(run)
     terms = terms or terms_of(ledger, run) or Terms()
     report = replay(ledger, run, program, terms.mode)
-    judgement = judge_seen(ledger, report.seen[0], terms)
+    judgement = judge_report(ledger, report, terms)
     report = with_judgements(report, [judgement])
     if record:
         report = record_verdict(ledger, report, details_of(report, [judgement]))

@@ -165,7 +165,8 @@ class _Comparison:
             self._pairs(stated, structural=structural)
             self._pairs(asked, structural=False)
             pairs = [*stated.pairs, *asked.pairs]
-            reached = max((one.seq or 0 for one, _ in pairs), default=0)
+            passed = (one.seq or 0 for one, now in pairs if _passed(one, now))
+            reached = max(passed, default=0)
             self._missing([*stated.missing, *asked.missing], reached)
             extra += [*stated.extra, *asked.extra]
         self._extra(extra)
@@ -323,6 +324,14 @@ def _by_scope(
         facts, effects = found.setdefault(one.scope, ([], []))
         (effects if one.kind else facts).append(one)
     return found
+
+
+def _passed(mine: AccountEntry, theirs: AccountEntry) -> bool:
+    """Tell whether the program had come to the expected entry, and not only near it.
+
+    A fact that differs may be one that was put before something else.
+    """
+    return bool(mine.kind) or (mine.type, mine.data) == (theirs.type, theirs.data)
 
 
 def _structure(entries: Iterable[AccountEntry]) -> list[str]:

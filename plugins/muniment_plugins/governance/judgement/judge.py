@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 from muniment.encoding.canonical import JsonValue
 from muniment.errors import CannotTellError
 from muniment.replays.report import Verdict
-from muniment_plugins.governance.documents.words import Acceptability
+from muniment_plugins.governance.documents.words import ACCEPTABILITIES, Acceptability
 from muniment_plugins.governance.judgement.acceptability import (
     accepted_by,
     blocks,
@@ -76,6 +76,13 @@ class Judgement:
     def ok(self) -> bool:
         """Whether the verdict accepts what was observed."""
         return self.verdict in ("acceptable", "acceptable_with_warnings")
+
+    def is_accepted_by(self, acceptability: Acceptability) -> bool:
+        """Tell whether *acceptability* accepts all that differs, in the mode bounded."""
+        known = ACCEPTABILITIES.index
+        return self.confidence is not None and known(self.confidence) <= known(
+            acceptability
+        )
 
     @property
     def exit_code(self) -> int:

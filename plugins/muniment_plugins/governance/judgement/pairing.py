@@ -21,11 +21,11 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from muniment.encoding.canonical import canonical
+from muniment.encoding.canonical import JsonValue, canonical
 from muniment.replays.account import AccountEntry
 
 __all__ = ["PairedEntries", "pair_effects", "pair_facts"]
@@ -77,12 +77,17 @@ def pair_effects(
 
 
 def _whole(entry: AccountEntry) -> Hashable:
-    answer = None if entry.answer is None else canonical(dict(entry.answer))
+    answer = None if entry.answer is None else _parts(entry.answer)
     return (*_request(entry), entry.outcome, answer)
 
 
-def _request(entry: AccountEntry) -> tuple[str, bytes]:
-    return entry.type, canonical(dict(entry.data))
+def _request(entry: AccountEntry) -> tuple[Hashable, ...]:
+    return entry.type, _parts(entry.data)
+
+
+def _parts(data: Mapping[str, JsonValue]) -> Hashable:
+    """Return *data* in parts, each of which may be as deep as canonical JSON goes."""
+    return tuple((name, canonical(data[name])) for name in sorted(data))
 
 
 def _kind(entry: AccountEntry) -> Hashable:

@@ -21,6 +21,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
 from muniment.encoding.canonical import JsonValue, parse
+from muniment.formats.lifecycle import MARKED
 from muniment.formats.statement import BlobRef, Event
 from muniment.recorded.divergence import Divergence
 from muniment.replays.account import Account, AccountEnd, AccountEntry, account_of
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ComparedRun", "observed_of", "record_of", "recorded_of"]
 
-MARKED = "run.marked"
 CLAIMS = ("claim.stated", "reasoning.recorded")
 EVIDENCE = "evidence.collected"
 CONTRADICTION = "contradiction"
