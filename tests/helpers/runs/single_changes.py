@@ -20,8 +20,8 @@ class SingleChange:
     run: ComparedRun
     seqs: tuple[int | None, ...]
     """The events of which one is the first that differs; None if the record has none."""
-    after: int | None = None
-    """The event that something too many follows."""
+    after: tuple[int | None, ...] = ()
+    """The events of which something too many follows one."""
     path: str = ""
     """The field that differs, if a value was changed."""
 
@@ -29,11 +29,11 @@ class SingleChange:
 def single_changes(run: ComparedRun) -> Iterator[SingleChange]:
     """Yield each entry dropped, doubled, moved and changed; and start and end changed."""
     for at, one in enumerate(run.entries):
-        yield _with(run, f"drop {one.seq}", _spliced(run, at, []), one.seq)
-        doubled = _spliced(run, at, [one, replace(one, seq=None)])
-        yield SingleChange(
-            f"double {one.seq}", replace(run, entries=doubled), (None,), one.seq
-        )
+        alike = _alike(run, at)
+        dropped = replace(run, entries=_spliced(run, at, []))
+        yield SingleChange(f"drop {one.seq}", dropped, alike)
+        doubled = replace(run, entries=_spliced(run, at, [one, replace(one, seq=None)]))
+        yield SingleChange(f"double {one.seq}", doubled, (None,), alike)
         yield from _moved(run, at)
         for path, data in _leaves(one.data):
             changed = replace(one, data=data)
@@ -42,6 +42,28 @@ def single_changes(run: ComparedRun) -> Iterator[SingleChange]:
         yield from _answers(run, at)
     yield from _ends(run)
     yield from _starts(run)
+
+
+def _alike(run: ComparedRun, at: int) -> tuple[int | None, ...]:
+    """Return the entry at *at*, and its equals with nothing else of its kind between."""
+    one = run.entries[at]
+    near = [
+        other
+        for other in run.entries
+        if (other.scope, bool(other.kind)) == (one.scope, bool(one.kind))
+    ]
+    same = [_content(other) == _content(one) for other in near]
+    here = first = last = near.index(one)
+    while first and same[first - 1]:
+        first -= 1
+    while last + 1 < len(near) and same[last + 1]:
+        last += 1
+    assert first <= here <= last
+    return tuple(other.seq for other in near[first : last + 1])
+
+
+def _content(one: AccountEntry) -> tuple[object, ...]:
+    return one.type, one.data, one.outcome, one.answer
 
 
 def _answers(run: ComparedRun, at: int) -> Iterator[SingleChange]:
@@ -67,7 +89,7 @@ def _moved(run: ComparedRun, at: int) -> Iterator[SingleChange]:
         if one.kind or other.kind or other.scope != one.scope:
             continue
         passed.append(other.seq)
-        differs |= (one.type, one.data) != (other.type, other.data)
+        differs |= _content(one) != _content(other)
         if not differs:
             continue
         entries = [*run.entries[:at], *run.entries[at + 1 : later + 1], one]
