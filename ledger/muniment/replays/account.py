@@ -35,7 +35,14 @@ if TYPE_CHECKING:
     from muniment.ledger import Ledger
     from muniment.runs.modes.recorded import Seen
 
-__all__ = ["Account", "AccountEnd", "AccountEntry", "SeenRun", "account_of", "ended_as"]
+__all__ = [
+    "AccountEnd",
+    "AccountEntry",
+    "RunAccount",
+    "SeenRun",
+    "account_of",
+    "ended_as",
+]
 
 Data = Mapping[str, JsonValue]
 
@@ -75,7 +82,7 @@ class AccountEnd:
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class RunAccount:
     """What one program did, in one run."""
 
     run: str
@@ -111,7 +118,7 @@ class SeenRun:
     hide: Callable[[str], str]
     """Writes texts of errors as they would be written here."""
 
-    def recorded(self) -> Account:
+    def recorded(self) -> RunAccount:
         """Return the account of the recorded run.
 
         Raises:
@@ -122,7 +129,7 @@ class SeenRun:
         end = account.end
         return account if end is None else replace(account, end=_hidden(end, self.hide))
 
-    def observed(self) -> Account:
+    def observed(self) -> RunAccount:
         """Return the account of the program that was replayed.
 
         Raises:
@@ -130,7 +137,7 @@ class SeenRun:
 
         """
         entries = tuple(self._entry(one) for one in self.done if is_compared(one.scope))
-        return Account(
+        return RunAccount(
             self.run,
             entries,
             self.end,
@@ -158,7 +165,7 @@ class SeenRun:
         return entry
 
 
-def account_of(ledger: Ledger, run: str) -> Account:
+def account_of(ledger: Ledger, run: str) -> RunAccount:
     """Return the account of the recorded *run*.
 
     Raises:
@@ -169,7 +176,7 @@ def account_of(ledger: Ledger, run: str) -> Account:
     return _recorded(recorded_run(ledger, run), run)
 
 
-def _recorded(record: Recorded, run: str) -> Account:
+def _recorded(record: Recorded, run: str) -> RunAccount:
     entries = [
         _of_item(record, item)
         for name, scope in record.scopes.items()
@@ -182,7 +189,7 @@ def _recorded(record: Recorded, run: str) -> Account:
         for scope, event in record.refused()
         if is_compared(scope)
     ]
-    return Account(
+    return RunAccount(
         run,
         tuple(sorted(entries, key=lambda one: one.seq or 0)),
         _end(record),

@@ -15,16 +15,17 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TYPE_CHECKING
 
 from muniment.encoding.canonical import JsonValue
-from muniment.formats.statement import BlobRef, Event
 from muniment.replays.certainty import require_plugins
 from muniment.replays.replay import record_verdict, replay
-from muniment.replays.report import VERDICTS, Mode, ReplayReport
-from muniment_plugins.governance.documents.words import Acceptability
+from muniment.replays.report import VERDICTS, ReplayReport
+from muniment.runs.resume import params_of
+from muniment_plugins.governance.budgets.adoption import ADOPTED, adopted_by
+from muniment_plugins.governance.governed import PLUGIN
 from muniment_plugins.governance.judgement.judge import Judgement, judge
 from muniment_plugins.governance.judgement.record import (
     observed_of,
@@ -48,13 +49,6 @@ __all__ = [
     "with_judgements",
 ]
 
-Document: TypeAlias = Mapping[str, JsonValue]
-
-PLUGIN = "governance"
-LANE = f"plugin/{PLUGIN}"
-"""The scope of the facts that the plugin states itself: no program can."""
-POLICIES = ("policy.adopted", "policy.amended")
-
 
 @dataclass(frozen=True, slots=True)
 class JudgedReplay:
@@ -69,46 +63,37 @@ def terms_of(ledger: Ledger, run: str) -> Terms | None:
 
     Raises:
         ErasedError: its policy or its flow was erased.
-        UsageError: they are not terms.
+        RefusedError: they are not the ones whose digests it states.
+        UsageError: this version cannot read them.
 
     """
-    (started,) = ledger.events(run=run, limit=1)
-    flow, policy = _flow(ledger, started), _policy(ledger, run)
-    if flow is None and policy is None:
+    adopted = [
+        event
+        for event in ledger.events(run=run, type=ADOPTED)
+        if event.scope == f"plugin/{PLUGIN}"
+    ]
+    if not adopted:
         return None
-    said = {**_stated(flow or {}), **_stated(policy or {})}
-    envelope = said.get("replay_envelope", {})
-    allowed = cast("Document", envelope if isinstance(envelope, dict) else {})
+    (started,) = ledger.events(run=run, limit=1)
+    governing = adopted_by(adopted[-1], ledger, params_of(ledger, started))
+    said = [one for one in (governing.policy, governing.flow) if one is not None]
+    modes = (one.replay_mode for one in said)
+    acceptabilities = (one.replay_acceptability for one in said)
+    envelopes = (one.replay_envelope for one in said)
     default = Terms()
-    return Terms(
-        cast("Mode", said.get("replay_mode", default.mode)),
-        cast("Acceptability", said.get("replay_acceptability", default.acceptability)),
-        float(cast("float", allowed.get("min_claim_overlap", 1.0))),
-        cast("int", allowed.get("max_contradiction_delta", 0)),
-        cast("Mapping[str, float]", allowed.get("metric_tolerances") or {}),
+    terms = Terms(
+        next(filter(None, modes), default.mode),
+        next(filter(None, acceptabilities), default.acceptability),
     )
-
-
-def _stated(document: Document) -> Document:
-    return {name: value for name, value in document.items() if value is not None}
-
-
-def _flow(ledger: Ledger, started: Event) -> Document | None:
-    ref = started.data.get("params")
-    params: object = ledger.value(ref) if isinstance(ref, BlobRef) else None
-    known = cast("Mapping[str, object]", params if isinstance(params, dict) else {})
-    flow = cast("Document", known.get("flow"))
-    return flow if isinstance(flow, dict) and "flow_id" in flow else None
-
-
-def _policy(ledger: Ledger, run: str) -> Document | None:
-    """Return the policy that governs the run; the last one, if it was amended."""
-    found: Document | None = None
-    for event in ledger.events(run=run):
-        if event.scope == LANE and event.type in POLICIES:
-            document = ledger.resolve(event).get("document")
-            found = cast("Document", document) if isinstance(document, dict) else found
-    return found
+    envelope = next(filter(None, envelopes), None)
+    if envelope is None:
+        return terms
+    return replace(
+        terms,
+        min_claim_overlap=envelope.min_claim_overlap,
+        max_contradiction_delta=envelope.max_contradiction_delta,
+        metric_tolerances=envelope.metric_tolerances,
+    )
 
 
 def judge_report(ledger: Ledger, report: ReplayReport, terms: Terms) -> Judgement:

@@ -24,7 +24,8 @@ from muniment.encoding.canonical import JsonValue, parse
 from muniment.formats.lifecycle import MARKED
 from muniment.formats.statement import BlobRef, Event
 from muniment.recorded.divergence import Divergence
-from muniment.replays.account import Account, AccountEnd, AccountEntry, account_of
+from muniment.replays.account import AccountEnd, AccountEntry, RunAccount, account_of
+from muniment_plugins.governance.governed import LABEL
 
 if TYPE_CHECKING:
     from muniment.ledger import Ledger
@@ -36,8 +37,6 @@ CLAIMS = ("claim.stated", "reasoning.recorded")
 EVIDENCE = "evidence.collected"
 CONTRADICTION = "contradiction"
 """The engine whose violations are contradictions."""
-POLICY = "policy"
-"""The label with the digest of the policy under which a run started."""
 
 
 @dataclass(frozen=True)
@@ -121,12 +120,12 @@ def record_of(ledger: Ledger, run: str) -> ComparedRun:
     return recorded_of(ledger, account_of(ledger, run))
 
 
-def recorded_of(ledger: Ledger, account: Account) -> ComparedRun:
+def recorded_of(ledger: Ledger, account: RunAccount) -> ComparedRun:
     """Return the run of the *account* that was made from its record."""
     events = list(ledger.events(run=account.run))
     started = events[0]
     labels = started.raw.get("labels")
-    policy = labels.get(POLICY) if isinstance(labels, dict) else None
+    policy = labels.get(LABEL) if isinstance(labels, dict) else None
     return ComparedRun(
         account.run,
         account.entries,
