@@ -1,4 +1,4 @@
-"""The stable names of governance: the program of flows, and the agents in the box.
+"""The stable names of governance: its programs, and the agents in the box.
 
 Rule: code that gives other results is another version, and gets another name; the old
 one stays, for the runs that it took part in.
@@ -10,9 +10,11 @@ from muniment.programs.stable_names import StableName
 
 __all__ = ["NAMES"]
 
-_HERE = "muniment_plugins.governance.flows"
+_GOVERNANCE = "muniment_plugins.governance"
+_HERE = f"{_GOVERNANCE}.flows"
 
 NAMES = (
+    StableName("muniment:amendment/1", f"{_GOVERNANCE}.budgets.amendments:amend"),
     StableName("muniment:async-flow/1", f"{_HERE}.program:AsyncFlowProgram"),
     StableName("muniment:echo/1", f"{_HERE}.steps.box_agents:echo"),
     StableName("muniment:flow/1", f"{_HERE}.program:FlowProgram"),

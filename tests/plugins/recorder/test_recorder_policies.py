@@ -51,7 +51,11 @@ else:
 
 def policy(desk: Desk, **execution: object) -> None:
     """Write ``policy.json`` with this execution budget."""
-    document = {"spec_version": "v1", "policy_id": "five", "execution_budget": execution}
+    document = {
+        "spec_version": "v1",
+        "policy_id": "five",
+        "execution_budget": execution,
+    }
     desk.write("policy.json", json.dumps(document))
 
 
@@ -85,8 +89,9 @@ def test_processes_share_one_budget(desk: Desk) -> None:
 
 
 def test_a_degraded_agent_gets_what_was_answered_before(desk: Desk) -> None:
-    """With ``cached`` as the fallback, a second run of the same agent completes without
-    the calls that it may no longer make.
+    """With ``cached`` as the fallback, a second run of the same agent completes.
+
+    It does so without the calls that it may no longer make.
     """
     desk.write("agent.py", AGENT)
     first = desk.record(PYTHON, "agent.py")

@@ -32,6 +32,7 @@ from muniment_plugins.governance.budgets.fallbacks import functions_of
 from muniment_plugins.governance.budgets.governor import (
     MARK,
     Governor,
+    flow_of,
     governor_of,
 )
 from muniment_plugins.governance.budgets.intents import undeclarable
@@ -222,7 +223,7 @@ def start(lane: Run, run: RunFacts, ledger: OpenLedger) -> None:
     if not run.labels.get(LABEL, "").startswith("sha256:"):
         return
     if (above := governor_of(run)) is not None:
-        above.enter(run.id, run.parent)
+        above.enter(run.id, run.parent, flow_of(run.params, run.id))
         return
     top = run.root or run.id
     recorded = tuple(ledger.events(run=top))
@@ -235,7 +236,8 @@ def start(lane: Run, run: RunFacts, ledger: OpenLedger) -> None:
     governor.enter(top, None, here.flow)
     governor.recall(top, recorded)
     governor.resumed(recorded)
-    governor.enter(run.id, run.parent if run.root else None)
+    if run.root is not None:
+        governor.enter(run.id, run.parent, flow_of(run.params, run.id))
     governor.keep(run)
     amendment = None if adopted is None else adopted.amendment
     if amendment is not None or not any(one.type == ADOPTED for one in recorded):

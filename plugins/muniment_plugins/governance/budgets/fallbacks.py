@@ -32,6 +32,7 @@ from muniment_plugins.governance.documents.budgets import EntropyBudget
 from muniment_plugins.governance.documents.manifest import FlowManifest
 from muniment_plugins.governance.documents.places import At
 from muniment_plugins.governance.documents.policy import GovernancePolicy
+from muniment_plugins.governance.flows.parts import FunctionFinder
 
 __all__ = ["NoCachedAnswer", "answer_of", "functions_of", "spelt"]
 
@@ -65,8 +66,6 @@ def functions_of(
     for place, fallback in _fallbacks(policy, flow):
         if not isinstance(fallback, str) or fallback in (*_BUILT_IN, *found):
             continue
-        from muniment_plugins.governance.flows.parts import FunctionFinder
-
         at = At(place, "policy").key("fallback")
         finder = FunctionFinder(Path(place).parent)
         found[fallback] = cast("Named", finder.imported(fallback, at))

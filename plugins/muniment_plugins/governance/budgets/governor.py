@@ -17,9 +17,11 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import cast
 
 from muniment import EffectFailed, EffectKind, Event, GateAnswer, Run, RunFacts
 from muniment.encoding.canonical import JsonValue
+from muniment.formats.statement import BlobRef
 from muniment.hookspecs import OpenLedger
 from muniment_plugins.governance.budgets.fallbacks import (
     NoCachedAnswer,
@@ -35,7 +37,7 @@ from muniment_plugins.governance.budgets.spending import (
 from muniment_plugins.governance.documents.manifest import FlowManifest
 from muniment_plugins.governance.documents.policy import GovernancePolicy
 
-__all__ = ["MARK", "Governor", "governor_of"]
+__all__ = ["MARK", "Governor", "flow_of", "governor_of"]
 
 MARK = "non_certifiable"
 _MEMORY = "governance"
@@ -148,9 +150,9 @@ class Governor:
         for event in told:
             self._take_in(run, event)
         for child in self.ledger.children(run):
-            if child not in self._above:
-                self.enter(child, run)
-            self.recall(child, self.ledger.events(run=child))
+            recorded = list(self.ledger.events(run=child))
+            self.enter(child, run, flow_of(_params(self.ledger, recorded[0]), child))
+            self.recall(child, recorded)
 
     def resumed(self, events: Iterable[Event]) -> None:
         """Count the time that the run has taken so far."""
@@ -268,6 +270,20 @@ def agent_of(scope: str) -> str:
     """Return the agent whose step *scope* is, or is below: ``step/0-agent``."""
     first, _, rest = scope.partition("/")
     return rest.partition("/")[0].partition("-")[2] if first == "step" else ""
+
+
+def flow_of(params: Mapping[str, object], run: str) -> FlowManifest | None:
+    """Return the manifest in the params of *run*, if that is a flow's."""
+    if params.keys() != {"flow", "policy", "pins"}:
+        return None
+    manifest = cast("JsonValue", params["flow"])
+    return FlowManifest.from_document(manifest, f"flow of run {run}")
+
+
+def _params(ledger: OpenLedger, started: Event) -> Mapping[str, object]:
+    ref = started.data.get("params")
+    told = ledger.value(ref) if isinstance(ref, BlobRef) else None
+    return cast("Mapping[str, object]", told) if isinstance(told, dict) else {}
 
 
 def _halting(kind: EffectKind, one: Exceeded) -> GateAnswer:

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from governed_programs import Provider, asking, opened, policy
 
+from governed_programs import Provider, asking, opened, policy
 from muniment import Run
 from muniment.errors import MunimentError, RefusedError, UsageError
 from muniment.key_management import enrol
@@ -60,8 +60,9 @@ def answered(ledger: Ledger, key: PrivateKey, outcome: str = "approved") -> None
 
 
 def test_people_let_a_halted_run_go_on(tmp_path: Path) -> None:
-    """The run refuses to resume until an approver's signature stands; then it performs
-    what is left, carries the amendment in its record, verifies, and replays.
+    """Once an approver's signature stands, the run performs what is left.
+
+    Until then a resume is refused. The record carries the amendment, verifies, and replays.
     """
     provider = Provider()
     with opened(tmp_path) as ledger:
@@ -84,8 +85,9 @@ def test_people_let_a_halted_run_go_on(tmp_path: Path) -> None:
 
 
 def test_an_amended_budget_is_a_budget(tmp_path: Path) -> None:
-    """What was spent stays spent; the run halts at the new limit, and a second amendment
-    is one of the first.
+    """What was spent stays spent, and the run halts at the new limit.
+
+    A second amendment is one of what the first made of the policy.
     """
     provider = Provider()
     with opened(tmp_path) as ledger:
@@ -147,8 +149,10 @@ def forged(change: Callable[[dict[str, object]], object]) -> Callable[..., objec
 
 
 def test_a_writer_alone_amends_nothing(tmp_path: Path) -> None:
-    """Statements of amendments that nobody approved, or not so, or by a program that is
-    not the one that asks, are refused at the resume, and the provider is not called.
+    """An amendment that nobody approved, or not so, is refused at the resume.
+
+    So is one that was stated by another program than the one that asks. The provider is
+    not called.
     """
 
     def states(run: Run, amendment: dict[str, object], **_: object) -> None:
@@ -176,8 +180,9 @@ def test_a_writer_alone_amends_nothing(tmp_path: Path) -> None:
 
 
 def test_the_quorum_is_that_of_the_policy(tmp_path: Path) -> None:
-    """Where the policy asks for two people, one is not enough, nor one twice, nor an
-    amendment that asks for one.
+    """Where the policy asks for two people, one is not enough, nor one twice.
+
+    Nor is an amendment that asks for one.
     """
     provider, rules = Provider(), terms(3, approvers={"quorum": 2})
     changed = terms(9, approvers={"quorum": 2})

@@ -11,15 +11,26 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from governed_programs import Provider, asking, entropy, opened, policy
 
-from muniment import EffectFailed, Run
+from governed_programs import Provider, asking, entropy, opened, policy
+from muniment import EffectFailed, GateAnswer, Run, hookimpl
 from muniment.errors import RefusedError
 from muniment.ledger import Ledger
+from muniment.plugins import Plugins
 from muniment.queries.run_summary import RunSummaries
 from muniment.replays.replay import replay
 from muniment.verification.verify import verify
 from muniment_plugins.governance.governed import governed
+
+
+class Cache:
+    """Answers the first two requests."""
+
+    @hookimpl
+    def before_effect(self, request: object) -> GateAnswer | None:
+        """Answer what is known."""
+        return GateAnswer("kept") if request in {0, 1} else None
+
 
 THREE = policy(entropy_budget=entropy(max_count=3))
 
@@ -48,13 +59,14 @@ with opened(place) as ledger, governed(ledger, policy(entropy_budget=entropy(max
 
 @pytest.mark.parametrize("at", [0, 1, 2])
 def test_three_stay_three_across_a_kill(tmp_path: Path, at: int) -> None:
-    """A run that was killed in its n-th call, and resumed, performs three in all: what
-    was under way counts, since the provider was asked.
+    """A run that was killed in its n-th call, and resumed, performs three in all.
+
+    What was under way counts, since the provider was asked.
     """
     asked = tmp_path / "asked"
     told = [sys.executable, "-c", KILLED, str(tmp_path), str(asked), str(at)]
     path = os.pathsep.join(sys.path)
-    killed = subprocess.run(  # noqa: S603 - our own
+    killed = subprocess.run(
         told, check=False, env={**os.environ, "PYTHONPATH": path}, timeout=60
     )
     assert killed.returncode == -signal.SIGKILL
@@ -71,8 +83,9 @@ def test_three_stay_three_across_a_kill(tmp_path: Path, at: int) -> None:
 
 
 def test_a_resume_knows_its_policy_from_the_record(tmp_path: Path) -> None:
-    """Whoever resumes need not name the policy; another one is refused, as is a run
-    that its budget halted.
+    """Whoever resumes need not name the policy, and another one is refused.
+
+    So is a run that its budget halted.
     """
     provider = Provider()
 
@@ -110,7 +123,7 @@ def test_a_run_that_lost_its_policy_is_not_resumed_without(tmp_path: Path) -> No
         "    ledger.execute(print)\n"
     )
     path = os.pathsep.join(sys.path)
-    subprocess.run(  # noqa: S603 - our own
+    subprocess.run(
         [sys.executable, "-c", script, str(tmp_path)],
         check=False,
         env={**os.environ, "PYTHONPATH": path},
@@ -167,8 +180,9 @@ def test_tasks_get_what_is_left_and_no_more(tmp_path: Path) -> None:
 
 
 def test_child_runs_spend_what_their_parent_has(tmp_path: Path) -> None:
-    """A call of a run is no way around the budget, in a resume either, and the mark of a
-    child is its parent's.
+    """A call of a run is no way around the budget, in a resume either.
+
+    The mark of a child is its parent's.
     """
     provider = Provider("yes")
     child = asking(provider, 2)
@@ -241,14 +255,6 @@ def test_a_cached_answer_is_taken_from_the_ledger(tmp_path: Path) -> None:
 
 def test_an_answer_of_a_cache_costs_nothing(tmp_path: Path) -> None:
     """A plugin that answers is asked before governance, and nothing is spent."""
-    from muniment import GateAnswer, hookimpl
-    from muniment.plugins import Plugins
-
-    class Cache:
-        @hookimpl
-        def before_effect(self, request: object) -> GateAnswer | None:
-            return GateAnswer("kept") if request in {0, 1} else None
-
     provider = Provider("yes")
     plugins = Plugins(("governance",), extra={"cache": Cache()})
     with (

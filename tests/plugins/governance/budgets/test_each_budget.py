@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+
 from governed_programs import (
     ANSWER,
     Provider,
@@ -15,7 +16,6 @@ from governed_programs import (
     policy,
     swallowing,
 )
-
 from muniment import Run
 from muniment.errors import RefusedError
 from muniment.ledger import Ledger
@@ -61,8 +61,10 @@ def facts_of(ledger: Ledger, run: str) -> list[str]:
 
 @pytest.mark.parametrize("name", BUDGETS)
 def test_halt_stops_before_the_effect(tmp_path: Path, name: str) -> None:
-    """The provider is called three times, the fourth call is never made, and the run
-    fails with the budget's name; its record replays to that without the plugin.
+    """The provider is called three times; the fourth call is never made.
+
+    The run fails with the budget's name, and its record replays to that without the
+    plugin.
     """
     provider = Provider()
     program = asking(provider)
@@ -73,7 +75,9 @@ def test_halt_stops_before_the_effect(tmp_path: Path, name: str) -> None:
         assert "BudgetExhausted" in str(done.error)
         assert facts_of(ledger, done.run_id) == ["policy.adopted", "budget.exhausted"]
         assert verify(ledger.path, home=ledger.home).ok
-    with Ledger.open(tmp_path / "ledger.db", home=tmp_path / "home", plugins=()) as bare:
+    with Ledger.open(
+        tmp_path / "ledger.db", home=tmp_path / "home", plugins=()
+    ) as bare:
         assert replay(bare, done.run_id, program).verdict == "acceptable"
     assert len(provider.calls) == 3
 
@@ -111,7 +115,9 @@ def test_degrade_takes_the_declared_fallback(tmp_path: Path, name: str) -> None:
         ]
         assert answered[-1]["name"] == "governance"  # type: ignore[index,call-overload]
         assert answered[-1]["fallback"] == "answer"  # type: ignore[index,call-overload]
-    with Ledger.open(tmp_path / "ledger.db", home=tmp_path / "home", plugins=()) as bare:
+    with Ledger.open(
+        tmp_path / "ledger.db", home=tmp_path / "home", plugins=()
+    ) as bare:
         assert replay(bare, done.run_id, program).verdict == "acceptable"
 
 

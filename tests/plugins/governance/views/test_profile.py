@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from governed_programs import Provider, asking, entropy, opened, policy
 
+from governed_programs import Provider, asking, entropy, opened, policy
 from muniment import Run
 from muniment_plugins.governance.governed import governed
 from muniment_plugins.governance.views.profile import causality, profile_of
