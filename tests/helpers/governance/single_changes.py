@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import cast
 
 from muniment.encoding.canonical import JsonValue
 from muniment.replays.account import AccountEnd, AccountEntry
 from muniment_plugins.governance.judgement.record import ComparedRun
 
 __all__ = ["SingleChange", "single_changes"]
+
+Data = Mapping[str, JsonValue]
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,7 @@ def single_changes(run: ComparedRun) -> Iterator[SingleChange]:
         yield SingleChange(f"double {one.seq}", doubled, (None,), alike)
         yield from _moved(run, at)
         for path, data in _leaves(one.data):
-            changed = replace(one, data=data)
+            changed = replace(one, data=cast("Data", data))
             name = f"{one.seq} {path}"
             yield _with(run, name, _spliced(run, at, [changed]), one.seq, path=path)
         yield from _answers(run, at)
@@ -71,7 +74,7 @@ def _answers(run: ComparedRun, at: int) -> Iterator[SingleChange]:
     if one.answer is None:
         return
     for path, answer in _leaves(one.answer):
-        entries = _spliced(run, at, [replace(one, answer=answer)])
+        entries = _spliced(run, at, [replace(one, answer=cast("Data", answer))])
         yield _with(run, f"{one.answered} {path}", entries, one.answered, path=path)
     other = "completed" if one.outcome == "failed" else "failed"
     for outcome, data in ((other, one.answer), (None, None)):
@@ -110,7 +113,7 @@ def _ends(run: ComparedRun) -> Iterator[SingleChange]:
             other = replace(run, end=AccountEnd(status, end.data, end.seq))
             yield SingleChange(f"end {status}", other, (end.seq,), path="status")
     for path, data in _leaves(end.data):
-        other = replace(run, end=replace(end, data=data))
+        other = replace(run, end=replace(end, data=cast("Data", data)))
         yield SingleChange(f"end {path}", other, (end.seq,), path=path)
 
 

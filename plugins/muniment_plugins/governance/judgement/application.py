@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from muniment.ledger import Ledger
+    from muniment_plugins.governance.documents.budgets import ReplayEnvelope
 
 __all__ = [
     "JudgedReplay",
@@ -76,18 +77,20 @@ def terms_of(ledger: Ledger, run: str) -> Terms | None:
         return None
     (started,) = ledger.events(run=run, limit=1)
     governing = adopted_by(adopted[-1], ledger, params_of(ledger, started))
-    said = [one for one in (governing.policy, governing.flow) if one is not None]
-    modes = (one.replay_mode for one in said)
-    acceptabilities = (one.replay_acceptability for one in said)
-    envelopes = (one.replay_envelope for one in said)
-    default = Terms()
-    terms = Terms(
-        next(filter(None, modes), default.mode),
-        next(filter(None, acceptabilities), default.acceptability),
+    policy, flow, terms = governing.policy, governing.flow, Terms()
+    if flow is not None:
+        own = Terms(flow.replay_mode, flow.replay_acceptability)
+        terms = _within(own, flow.replay_envelope)
+    terms = replace(
+        terms,
+        mode=policy.replay_mode or terms.mode,
+        acceptability=policy.replay_acceptability or terms.acceptability,
     )
-    envelope = next(filter(None, envelopes), None)
-    if envelope is None:
-        return terms
+    envelope = policy.replay_envelope
+    return terms if envelope is None else _within(terms, envelope)
+
+
+def _within(terms: Terms, envelope: ReplayEnvelope) -> Terms:
     return replace(
         terms,
         min_claim_overlap=envelope.min_claim_overlap,
