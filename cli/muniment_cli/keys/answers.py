@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from muniment.formats.dsse import Signer
     from muniment.formats.statement import Event
     from muniment.ledger import Ledger
-    from muniment_cli.commands.run.resume import Asked
+    from muniment_cli.commands.run.resume import ResumeTerms
     from muniment_cli.shell.context import Session
 
 __all__ = ["answer", "asked", "decided_run", "subject_of", "told"]
@@ -79,7 +79,7 @@ def _go_on(session: Session, run: str | None, *, as_json: bool) -> int:
 
     if run is None:
         return 5
-    asked: Asked = {
+    asked: ResumeTerms = {
         "command_line": (),
         "program": None,
         "take_over": False,

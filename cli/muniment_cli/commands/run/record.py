@@ -104,11 +104,8 @@ def command(  # noqa: PLR0913, PLR0917 - click hands over one for each option
     terms = read_policy(policy)
     program = RecordedProgram(command_line, _warn)
     params = described(command_line, volatile, keep, redact)
-    with (
-        ended_by_signals(),
-        session.open(write=True) as ledger,
-        under(ledger, terms),
-    ):
+    opened = session.open(write=True)
+    with ended_by_signals(), opened as ledger, under(ledger, terms):
         _require_plugin(ledger)
         before = ledger.head.size
         try:

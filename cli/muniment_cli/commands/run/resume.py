@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from muniment_cli.replay.targets import Program
     from muniment_plugins.governance.documents.policy import GovernancePolicy
 
-__all__ = ["Asked", "command", "resumed"]
+__all__ = ["ResumeTerms", "command", "resumed"]
 
 
-class Asked(TypedDict):
+class ResumeTerms(TypedDict):
     """How whoever resumes a run wants it."""
 
     command_line: tuple[str, ...]
@@ -98,7 +98,7 @@ def command(  # noqa: PLR0913, PLR0917 - click hands over one for each option
     An effect with an unknown outcome may have happened. Its kind decides: it is performed
     again, or the resume is refused, or you are asked on the terminal.
     """
-    asked: Asked = {
+    asked: ResumeTerms = {
         "command_line": command_line,
         "program": program,
         "take_over": take_over,
@@ -110,7 +110,7 @@ def command(  # noqa: PLR0913, PLR0917 - click hands over one for each option
 def resumed(
     session: Session,
     run: str,
-    asked: Asked,
+    asked: ResumeTerms,
     policy: GovernancePolicy | None = None,
     *,
     as_json: bool,
@@ -124,9 +124,7 @@ def resumed(
     from muniment_cli.views.verdicts import progress_of_run, recorded, show_outcomes
     from muniment_plugins.providers.recorder.program import Killed
 
-    aside = (
-        contextlib.redirect_stdout(sys.stderr) if as_json else contextlib.nullcontext()
-    )
+    aside = contextlib.redirect_stdout(sys.stderr) if as_json else _nothing_shown()
     command_line = asked["command_line"]
     with (
         ended_by_signals(),

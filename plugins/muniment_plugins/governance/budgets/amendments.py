@@ -172,7 +172,7 @@ def _approved(
     fits = (
         asked is not None
         and told["leaf"] == started.hash
-        and canonical(ledger.resolve(asked)["subject"]) == canonical(told)  # type: ignore[arg-type]
+        and _said(ledger.resolve(asked)["subject"]) == _said(told)
         and asked.raw.get("quorum") == known.policy.approvers.quorum
         and asked.raw.get("of", []) == list(known.policy.approvers.keys)
     )
@@ -188,6 +188,12 @@ def _approved(
     if told.get("flow") is not None and flow is not None:
         flow = FlowManifest.from_document(told["flow"], flow.place)
     return Governing(policy, flow)
+
+
+def _said(amendment: object) -> bytes:
+    """Return the bytes of what is said; a member that is null says nothing."""
+    told = cast("Mapping[str, JsonValue]", amendment)
+    return canonical({name: one for name, one in told.items() if one is not None})
 
 
 def _reached(record: list[Event], amended: Event) -> Event | None:
