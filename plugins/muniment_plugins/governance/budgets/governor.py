@@ -143,9 +143,9 @@ class Governor:
     def recall(self, run: str, events: Iterable[Event]) -> None:
         """Count what the record of *run* says was spent, and by the runs it called."""
         told = list(events)
-        for scope, name in performed(told):
+        for asked, name in performed(told):
             kind = self.kinds.get(name) or _unknown(name)
-            for account in self.accounts(run, scope):
+            for account in self.accounts(run, asked.scope or ""):
                 account.spending.spend(kind, self.policy.weights)
         for event in told:
             self._take_in(run, event)

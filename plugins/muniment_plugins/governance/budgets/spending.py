@@ -18,19 +18,55 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
-from typing import cast
+from typing import Protocol, TypeVar, cast
 
 from muniment import EffectKind, Event
+from muniment.encoding.canonical import JsonValue
 from muniment.events.effect_kinds import Magnitude
 from muniment.formats.statement import when
 
-__all__ = ["UNCOUNTED", "Spending", "performed", "seconds_of"]
+__all__ = [
+    "UNCOUNTED",
+    "Spending",
+    "Spent",
+    "is_another",
+    "performed",
+    "seconds_of",
+    "was_performed",
+]
 
 UNCOUNTED = frozenset({"child", "timer"})
 """Kinds of the kernel's own, which no budget counts."""
 
 _MODEL = "llm"
 _TOKENS = ("input_tokens", "output_tokens")
+
+
+class Spent(Protocol):
+    """What is looked at of an event, or of what an observation has of one."""
+
+    @property
+    def type(self) -> str:
+        """Its type."""
+        ...
+
+    @property
+    def scope(self) -> str | None:
+        """Its scope."""
+        ...
+
+    @property
+    def ordinal(self) -> int | None:
+        """Its place in the scope."""
+        ...
+
+    @property
+    def raw(self) -> Mapping[str, JsonValue]:
+        """Its data."""
+        ...
+
+
+E = TypeVar("E", bound=Spent)
 
 
 @dataclass(slots=True)
@@ -67,7 +103,7 @@ class Spending:
         self.weights[source] = self.weights.get(source, 0) + weight
         self.kinds[kind.name] = self.kinds.get(kind.name, 0) + 1
 
-    def take_in(self, event: Event) -> None:
+    def take_in(self, event: Spent) -> None:
         """Count what *event* says of itself: that it is one, tokens, and cost."""
         self.events += 1
         stem, _, verb = event.type.rpartition(".")
@@ -77,47 +113,58 @@ class Spending:
         told = about if isinstance(about, dict) else {}
         usage, cost = told.get("usage"), told.get("cost")
         counts = cast("Mapping[str, int]", usage) if isinstance(usage, dict) else {}
-        if any(type(counts.get(name)) is int for name in _TOKENS):
-            self.tokens += sum(counts.get(name, 0) for name in _TOKENS)
+        tokens = [counts[name] for name in _TOKENS if name in counts]
+        if tokens and all(type(one) is int and one >= 0 for one in tokens):
+            self.tokens += sum(tokens)
         else:
             self.unmetered += 1
-        amount = cost.get("usd") if isinstance(cost, dict) else None
-        try:
-            self.cost += Decimal(str(amount))
-        except InvalidOperation:
+        amount = _amount(cost.get("usd") if isinstance(cost, dict) else None)
+        if amount is None:
             self.unpriced += 1
+        else:
+            self.cost += amount
 
 
-def was_performed(outcome: Event) -> bool:
+def _amount(said: object) -> Decimal | None:
+    """Return the amount that an answer says, if that can be spent."""
+    try:
+        amount = Decimal(str(said))
+    except InvalidOperation:
+        return None
+    return amount if amount.is_finite() and amount >= 0 else None
+
+
+def was_performed(outcome: Spent) -> bool:
     """Tell whether the performer answered, rather than a plugin or a record."""
     by = outcome.raw.get("answered_by")
     return not isinstance(by, dict) or by.get("who", "performer") == "performer"
 
 
-def performed(events: Iterable[Event]) -> list[tuple[str, str]]:
-    """Return scope and kind of each attempt at an effect in the record of one run.
+def performed(events: Iterable[E]) -> list[tuple[E, str]]:
+    """Return each attempt at an effect in the record of one run, with its kind.
 
-    A request without an outcome is an attempt: it may have been performed.
+    The event of an attempt is its request, or what states another attempt. A request
+    without an outcome is one: it may have been performed.
     """
-    found: list[tuple[str, str]] = []
-    waiting: dict[tuple[str, int], str] = {}
+    found: list[tuple[E, str]] = []
+    waiting: dict[tuple[str, int], tuple[E, str]] = {}
     for event in events:
         stem, _, verb = event.type.rpartition(".")
         place = event.scope or "", event.ordinal or 0
         if verb == "requested":
-            if place in waiting:
-                found.append((place[0], waiting[place]))
-            waiting[place] = stem
-        elif verb in ("completed", "failed") and waiting.get(place) == stem:
-            del waiting[place]
-            if was_performed(event):
-                found.append((place[0], stem))
+            found += [waiting[place]] if place in waiting else []
+            waiting[place] = event, stem
+        elif verb in ("completed", "failed") and place in waiting:
+            asked = waiting[place]
+            if asked[1] == stem:
+                del waiting[place]
+                found += [asked] if was_performed(event) else []
         elif verb == "attempted" and is_another(event):
-            found.append((place[0], stem))
-    return found + [(scope, kind) for (scope, _), kind in waiting.items()]
+            found.append((event, stem))
+    return [*found, *waiting.values()]
 
 
-def is_another(event: Event) -> bool:
+def is_another(event: Spent) -> bool:
     """Tell whether *event* states an attempt after the first."""
     attempt = event.raw.get("attempt")
     return type(attempt) is int and attempt > 1
