@@ -18,5 +18,8 @@ NAMES = (
     StableName("muniment:async-flow/1", f"{_HERE}.program:AsyncFlowProgram"),
     StableName("muniment:echo/1", f"{_HERE}.steps.box_agents:echo"),
     StableName("muniment:flow/1", f"{_HERE}.program:FlowProgram"),
+    StableName(
+        "muniment:observation/1", f"{_GOVERNANCE}.views.observation:observation"
+    ),
     StableName("muniment:llm/1", f"{_HERE}.steps.box_agents:llm"),
 )

@@ -37,7 +37,14 @@ from muniment_plugins.governance.budgets.spending import (
 from muniment_plugins.governance.documents.manifest import FlowManifest
 from muniment_plugins.governance.documents.policy import GovernancePolicy
 
-__all__ = ["MARK", "Governor", "flow_of", "governor_of"]
+__all__ = [
+    "MARK",
+    "Governor",
+    "accounts_of",
+    "agent_of",
+    "flow_of",
+    "governor_of",
+]
 
 MARK = "non_certifiable"
 _MEMORY = "governance"
@@ -75,16 +82,7 @@ class Governor:
     _own: Account = field(init=False)
 
     def __post_init__(self) -> None:
-        policy = self.policy
-        intents = policy.intents or None
-        self._own = Account(
-            "policy",
-            policy.entropy_budget,
-            policy.execution_budget,
-            intents,
-            policy.weights,
-            policy.nondeterminism.allowed_variance_class,
-        )
+        self._own, *_ = accounts_of(self.policy, None)
 
     def keep(self, facts: RunFacts) -> None:
         """Be found as the governor of the run with these facts, and of its children."""
@@ -102,28 +100,8 @@ class Governor:
     ) -> None:
         """Take in a *run*, which *parent* called, with the flow that it is."""
         self._above[run] = parent
-        if flow is None or run in self._accounts:
-            return
-        weights = self.policy.weights
-        declared, variance = flow.intents, flow.allowed_variance_class
-        mine = [
-            Account(
-                f"flow {flow.flow_id}",
-                flow.entropy_budget,
-                flow.execution_budget,
-                None,
-                weights,
-                variance,
-            )
-        ]
-        for agent in flow.agents:
-            part = flow.parts.get(agent)
-            own = () if part is None else part.intents
-            budget = None if part is None else part.entropy_budget
-            mine.append(
-                Account(agent, budget, None, (*own, *declared), weights, variance)
-            )
-        self._accounts[run] = mine
+        if flow is not None and run not in self._accounts:
+            _, *self._accounts[run] = accounts_of(self.policy, flow)
 
     def accounts(self, run: str, scope: str) -> list[Account]:
         """Return the accounts that an effect in *scope* of *run* is charged to."""
@@ -134,7 +112,7 @@ class Governor:
             found += mine[:1]
             if at == run and mine:
                 agent = agent_of(scope)
-                found += [one for one in mine[1:] if one.name == agent]
+                found += [one for one in mine[1:] if one.agent == agent]
             at = self._above.get(at)
         return found
 
@@ -260,6 +238,35 @@ class Governor:
             "effect.degraded", {**data, "budget": one.budget, "limit": one.limit}
         )
         return GateAnswer(value, {"fallback": spelt(one.fallback)})
+
+
+def accounts_of(policy: GovernancePolicy, flow: FlowManifest | None) -> list[Account]:
+    """Return the account of *policy*, then those of *flow* and of its steps."""
+    weights = policy.weights
+    found = [
+        Account(
+            "policy",
+            policy.entropy_budget,
+            policy.execution_budget,
+            policy.intents or None,
+            weights,
+            policy.nondeterminism.allowed_variance_class,
+        )
+    ]
+    if flow is None:
+        return found
+    variance, name = flow.allowed_variance_class, f"flow {flow.flow_id}"
+    budgets = flow.entropy_budget, flow.execution_budget
+    found.append(Account(name, *budgets, None, weights, variance))
+    for agent in flow.agents:
+        part = flow.parts.get(agent)
+        own = () if part is None else part.intents
+        entropy = None if part is None else part.entropy_budget
+        declared = (*own, *flow.intents)
+        step = Account(f"step {agent}", entropy, None, declared, weights, variance)
+        step.agent = agent
+        found.append(step)
+    return found
 
 
 MARK_ACTION = "mark_non_certifiable"

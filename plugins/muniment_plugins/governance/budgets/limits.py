@@ -67,6 +67,8 @@ class Account:
     """None where nothing has to be declared."""
     weights: Mapping[Magnitude, int]
     variance: Magnitude | None = None
+    agent: str | None = None
+    """The agent whose steps are charged to it; None for all of the run."""
     spending: Spending = field(default_factory=Spending)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from governed_programs import Provider, asking, opened, policy
 
+from governed_programs import Provider, asking, opened, policy
 from muniment import Run
 from muniment.ledger import Ledger
 from muniment_plugins.governance.governed import governed

@@ -1,0 +1,98 @@
+"""``muniment observe``: judges a recorded run by a policy that did not govern it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import click
+
+from muniment_cli.shell.context import Session, pass_session
+from muniment_cli.shell.options import examples, json_option, run_argument
+from muniment_cli.shell.policies import read_policy
+from muniment_cli.terminal.output import Cell, fields, hint, show_json, table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from muniment.ledger import Ledger
+    from muniment.runs.execution import Done
+
+__all__ = ["command"]
+
+
+@click.command(
+    "observe",
+    epilog=examples(
+        "muniment observe 01JD3Z8M6Q --policy policy.json",
+        "muniment observe 01JD3Z8M6Q --policy policy.json --flow flow.json --json",
+    ),
+)
+@run_argument
+@click.option(
+    "--policy",
+    required=True,
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Judge by this policy.",
+)
+@click.option(
+    "--flow",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Judge by the budgets and intents of this flow, too.",
+)
+@json_option
+@pass_session
+def command(
+    session: Session, run: str, policy: Path, flow: Path | None, as_json: bool
+) -> int:
+    """Judge a recorded run by a policy, whoever recorded it.
+
+    Nothing is performed: the run's record is verified and read. The observation is a run
+    of its own, which notes each limit that the run went beyond, and each verdict on what
+    it reasoned. Exit code 1 if there is one.
+    """
+    from muniment_plugins.governance.documents.manifest import load_flow
+    from muniment_plugins.governance.governed import require_plugin
+    from muniment_plugins.governance.views.observation import observe
+
+    terms = read_policy(policy)
+    if terms is None:
+        raise AssertionError("click requires --policy")
+    manifest = None if flow is None else load_flow(flow)
+    with session.open(write=True) as ledger:
+        require_plugin(ledger)
+        done = observe(ledger, run, terms, manifest)
+        done.raise_failure()
+        return _show(ledger, done, as_json=as_json)
+
+
+def _show(ledger: Ledger, done: Done, *, as_json: bool) -> int:
+    said = cast("Mapping[str, object]", done.value)
+    noted = [
+        ledger.resolve(one)
+        for one in ledger.events(run=done.run_id, type="violation.noted")
+    ]
+    code = 0 if said["within"] else 1
+    if as_json:
+        show_json({**said, "run": done.run_id, "noted": noted})
+        return code
+    verdicts = cast("Mapping[str, str]", said["verdicts"])
+    verdict: Cell = ("within", "green") if said["within"] else ("beyond", "red")
+    fields(
+        [
+            ("observed", str(said["of"])),
+            ("policy", verdict),
+            ("events", f"{said['events']:,}"),
+            *((f"verdict on {name}", status) for name, status in verdicts.items()),
+            ("recorded as", done.run_id),
+        ]
+    )
+    if noted:
+        rows: list[list[Cell]] = [
+            [str(one["target"]), str(one["rule"]), str(one["detail"])] for one in noted
+        ]
+        table(["at", "limit", "what"], rows)
+        hint(f"`muniment events --run {said['of']}` lists what happened")
+    return code
