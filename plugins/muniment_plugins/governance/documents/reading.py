@@ -9,8 +9,9 @@ Rules:
 - One document has one meaning: keys that are there twice are refused, and so are numbers
   that JSON lacks, dates, files that are not UTF-8, and what nests deeper than 32.
 - A file has at most 1 MiB. Only a regular file is opened.
-- Of YAML, the core schema of version 1.2 is read, without tags, anchors and merge keys:
-  ``no`` is a text, ``010`` is ten. PyYAML is needed for it: `pip install muniment[yaml]`.
+- YAML is read without tags, anchors and merge keys, and words that its versions do not
+  read alike (``no``, ``010``, ``1:30``) must be quoted. It needs PyYAML:
+  `pip install muniment[yaml]`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,11 @@
-"""YAML as nodes: the core schema of YAML 1.2, of which nothing has two meanings.
+"""YAML as nodes, of which nothing has two meanings.
 
-PyYAML makes the nodes, and gives plain words the meaning that YAML 1.1 had for them:
-``no`` was false, ``1:30`` was ninety. So its words are read here again.
+    answer: no          refused: false in YAML 1.1, a text in YAML 1.2
+    version: 1.10       1.1, as in both
+    version: "1.10"     a text, as in both
+
+PyYAML makes the nodes, and reads plain words as YAML 1.1 does; here they are read as in the
+core schema of YAML 1.2. A word that the two do not read alike has to be quoted.
 """
 
 from __future__ import annotations
@@ -20,6 +24,15 @@ _FALSE = frozenset(("false", "False", "FALSE"))
 _WHOLE = re.compile(r"[-+]?[0-9]{1,400}")
 _BASED = re.compile(r"0o[0-7]{1,100}|0x[0-9a-fA-F]{1,100}")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_OCTAL = re.compile(r"[-+]?0[0-9]+")
+_TAGS: dict[type[object], str] = {
+    type(None): "null",
+    bool: "bool",
+    int: "int",
+    float: "float",
+    str: "str",
+}
+"""Type → what YAML calls it."""
 _ENDLESS = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 
 
@@ -77,7 +90,9 @@ def _value(node: object, at: At) -> object:
         return None
     if isinstance(node, yaml.ScalarNode):
         text = cast("str", node.value)
-        return text if node.style is not None else _plain_word(text, at)
+        if node.style is not None:
+            return text
+        return _plain_word(text, cast("str", node.tag), at)
     if isinstance(node, yaml.SequenceNode):
         items = cast("list[object]", node.value)
         return [_value(one, at.item(number)) for number, one in enumerate(items)]
@@ -88,14 +103,28 @@ def _value(node: object, at: At) -> object:
 
 
 def _pair(key: object, value: object, at: At) -> tuple[object, object]:
-    name = _value(key, at)
-    if name == "<<":
+    if getattr(key, "tag", "").endswith(":merge"):
         raise at.wrong("a merge key has no JSON form", "format", "write it out")
+    name = _value(key, at)
     there = at.key(name) if isinstance(name, str) else at
     return name, _value(value, there)
 
 
-def _plain_word(word: str, at: At) -> object:
+def _plain_word(word: str, tag: str, at: At) -> object:
+    if _ENDLESS.fullmatch(word):
+        raise at.wrong(f"{word} is no number of JSON", "number", "write a finite one")
+    value = _core(word)
+    if _TAGS[type(value)] != tag.rpartition(":")[2] or _OCTAL.fullmatch(word):
+        raise at.wrong(
+            f"{word!r:.60} means one thing in YAML 1.1, and another in YAML 1.2",
+            "ambiguous",
+            "quote it if it is a text; write true, false, or a plain number if it is not",
+        )
+    return value
+
+
+def _core(word: str) -> object:
+    """Return what *word* means in the core schema of YAML 1.2."""
     if word in _NULL:
         return None
     if word in _TRUE or word in _FALSE:
@@ -106,6 +135,4 @@ def _plain_word(word: str, at: At) -> object:
         return int(word, 0)
     if _FLOAT.fullmatch(word):
         return float(word)
-    if _ENDLESS.fullmatch(word):
-        raise at.wrong(f"{word} is no number of JSON", "number", "write a finite one")
     return word

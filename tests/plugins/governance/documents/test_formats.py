@@ -38,6 +38,17 @@ VALUES = st.recursive(
 DOCUMENTS = st.dictionaries(NAMES, VALUES, max_size=5)
 
 
+class Quoting(yaml.SafeDumper):
+    """Writes YAML with quoted texts, so that they mean the same in each version of it."""
+
+
+def _quoted(dumper: Any, text: str) -> Any:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style='"')
+
+
+Quoting.add_representer(str, _quoted)
+
+
 def as_toml(value: Any) -> str:
     """Write *value* as an inline value of TOML, whose strings are those of JSON."""
     if isinstance(value, bool):
@@ -54,7 +65,7 @@ def written(folder: Path, document: dict[str, Any]) -> list[Path]:
     """Write *document* in each format."""
     files = [folder / name for name in ("a.json", "a.yaml", "a.toml")]
     files[0].write_text(json.dumps(document))
-    files[1].write_text(yaml.safe_dump(document, allow_unicode=True))
+    files[1].write_text(yaml.dump(document, Dumper=Quoting, allow_unicode=True))
     files[2].write_text(
         "".join(f"{as_toml(n)} = {as_toml(v)}\n" for n, v in document.items())
     )
@@ -113,30 +124,51 @@ def test_defaults_are_not_written_into_the_document() -> None:
 @pytest.mark.parametrize(
     ("text", "value"),
     [
-        ("no", "no"),
-        ("yes", "yes"),
-        ("on", "on"),
-        ("1:30", "1:30"),
-        ("2024-01-01", "2024-01-01"),
-        ("010", 10),
-        ("0o10", 8),
-        ("0x10", 16),
-        ("1e3", 1000.0),
+        ("10", 10),
         ("+1", 1),
-        (".5", 0.5),
+        ("1.5", 1.5),
+        ("0x10", 16),
         ("~", None),
         ("null", None),
+        ("", None),
         ("true", True),
         ("'true'", "true"),
-        ("1_000", "1_000"),
+        ('"no"', "no"),
+        ("2024", 2024),
+        ("a b", "a b"),
         ("|-\n  two\n  lines", "two\nlines"),
     ],
 )
 def test_plain_words_of_yaml(tmp_path: Path, text: str, value: object) -> None:
-    """A word means in YAML what it means in its version 1.2, where no one is Norway."""
+    """A word that YAML 1.1 and 1.2 read alike is read so."""
     file = tmp_path / "a.yaml"
     file.write_text(f"a: {text}\n")
     assert read_document(file, "flow") == {"a": value}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "no",
+        "yes",
+        "on",
+        "Off",
+        "y: 1",
+        "1:30",
+        "2024-01-01",
+        "010",
+        "0o10",
+        "1e3",
+        "1_000",
+    ],
+)
+def test_words_of_yaml_with_two_meanings(tmp_path: Path, text: str) -> None:
+    """A word that YAML 1.1 and 1.2 read differently is refused: nobody is Norway."""
+    file = tmp_path / "a.yaml"
+    for line in (f"a: {text}\n", f"{text}: a\n"):
+        file.write_text(line)
+        with pytest.raises(UsageError, match="means one thing"):
+            read_document(file, "flow")
 
 
 def test_without_pyyaml(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
