@@ -92,7 +92,8 @@ def _value(node: object, at: At) -> object:
         text = cast("str", node.value)
         if node.style is not None:
             return text
-        return _plain_word(text, cast("str", node.tag), at)
+        tag: str = node.tag
+        return _plain_word(text, tag, at)
     if isinstance(node, yaml.SequenceNode):
         items = cast("list[object]", node.value)
         return [_value(one, at.item(number)) for number, one in enumerate(items)]

@@ -38,7 +38,7 @@ VALUES = st.recursive(
 DOCUMENTS = st.dictionaries(NAMES, VALUES, max_size=5)
 
 
-class Quoting(yaml.SafeDumper):
+class Quoting(yaml.SafeDumper):  # type: ignore[misc]  # it has no stubs here
     """Writes YAML with quoted texts, so that they mean the same in each version of it."""
 
 
@@ -153,7 +153,6 @@ def test_plain_words_of_yaml(tmp_path: Path, text: str, value: object) -> None:
         "yes",
         "on",
         "Off",
-        "y: 1",
         "1:30",
         "2024-01-01",
         "010",

@@ -137,7 +137,8 @@ def test_every_key_of_another_type(kind: str, way: Way) -> None:
     placed = put if isinstance(way[-1], str) else put_item
     error = refused(kind, placed([[]]))
     assert error.place.startswith(f"the-file.json: {way[0]}")
-    for wrong in ({"nobody": {}}, 0.5, -1, True, "", "∅ no such word", None, [None]):
+    wrongs: list[object] = [{"nobody": {}}, 0.5, -1, True, "", "∅", None, [None]]
+    for wrong in wrongs:
         line = said(kind, placed(wrong))
         assert line == "" or line.startswith("the-file.json: ")
 
