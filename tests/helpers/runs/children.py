@@ -68,7 +68,11 @@ def die() -> None:
 
 
 def is_killed(
-    path: Path, act: Callable[[Ledger], object], commit: int, step: str = "committed"
+    path: Path,
+    act: Callable[[Ledger], object],
+    commit: int,
+    step: str = "committed",
+    plugins: tuple[str, ...] = (),
 ) -> bool:
     """Let *act* use the ledger at *path* in a child that dies; tell whether it did.
 
@@ -76,7 +80,7 @@ def is_killed(
     """
 
     def live(_: Report) -> None:
-        with Ledger.open(path, plugins=()) as opened:
+        with Ledger.open(path, plugins=plugins) as opened:
             left = commit
 
             def reached(name: str) -> None:
