@@ -110,7 +110,7 @@ class EnvironmentFingerprinted(PlainData):
     digest: str
     level: str
     python: str
-    implementation: str
+    implementation: str = ""
     platform: str
     isolation: str
     """What is around the functions of the flow: ``none``, since they are trusted."""

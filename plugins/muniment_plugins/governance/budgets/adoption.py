@@ -72,12 +72,33 @@ def may_run(run: RunFacts, events: tuple[Event, ...], ledger: OpenLedger) -> str
     label = run.labels.get(LABEL, "")
     if not label.startswith("sha256:") or governor_of(run) is not None:
         return None
-    adopted, here = Adopted.of(events or _before(run, ledger), run, ledger), governing()
+    adopted, here = Adopted.of(events or _before(run, ledger), run, ledger), _terms(run)
     if adopted is not None:
         return _may_go_on(run, events, adopted, here)
     if here is None:
         return f"it is governed by the policy {label}, which is not given: use --policy"
     return _may_start(here)
+
+
+def _terms(run: RunFacts) -> Governing | None:
+    """Return what governs the runs that start here; a flow has its policy in its params."""
+    if (here := governing()) is not None:
+        return here
+    flow, document = flow_of(run.params, run.id), run.params.get("policy")
+    if flow is None or not isinstance(document, dict):
+        return None
+    policy = GovernancePolicy.from_document(
+        cast("JsonValue", document), f"policy of run {run.id}"
+    )
+    return Governing(policy, flow) if policy.digest == run.labels[LABEL] else None
+
+
+def _recorded(run: str, ledger: OpenLedger) -> tuple[Event, ...]:
+    """Return the events of *run*; a dry run is in no ledger."""
+    try:
+        return tuple(ledger.events(run=run))
+    except UsageError:
+        return ()
 
 
 def _may_go_on(
@@ -226,10 +247,10 @@ def start(lane: Run, run: RunFacts, ledger: OpenLedger) -> None:
         above.enter(run.id, run.parent, flow_of(run.params, run.id))
         return
     top = run.root or run.id
-    recorded = tuple(ledger.events(run=top))
+    recorded = _recorded(top, ledger)
     adopted = Adopted.of(recorded, run, ledger)
     adopted = adopted or Adopted.of(_before(run, ledger), run, ledger)
-    here = governing() if adopted is None else adopted.documents
+    here = _terms(run) if adopted is None else adopted.documents
     if here is None:
         raise AssertionError("before_run lets no governed run start without its policy")
     governor = _governor(lane, here, ledger)
