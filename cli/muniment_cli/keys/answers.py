@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from muniment.errors import KeyRefused, UsageError
+from muniment_cli.shell.new_places import write_or_refuse
 from muniment_cli.terminal.advice import quoted
 from muniment_cli.terminal.output import complain, count, fields, hint, say, show_json
 from muniment_cli.views.event_view import resolved
@@ -19,10 +20,9 @@ if TYPE_CHECKING:
     from muniment.formats.dsse import Signer
     from muniment.formats.statement import Event
     from muniment.ledger import Ledger
-    from muniment_cli.commands.run.resume import ResumeTerms
     from muniment_cli.shell.context import Session
 
-__all__ = ["answer", "asked", "decided_run", "subject_of", "told"]
+__all__ = ["answer", "approver_key", "asked", "decided_run", "subject_of", "told"]
 
 
 def answer(  # noqa: PLR0913 - what the two commands are given
@@ -36,8 +36,8 @@ def answer(  # noqa: PLR0913 - what the two commands are given
     output: Path | None,
     resume: bool,
     as_json: bool,
-) -> int:
-    """Answer the question *what* with *outcome*; return the exit code."""
+) -> str | None:
+    """Answer the question *what* with *outcome*; return the run that this decides."""
     if resume and output is not None:
         raise UsageError(
             "an answer in a file continues no run",
@@ -48,7 +48,7 @@ def answer(  # noqa: PLR0913 - what the two commands are given
     decided: str | None = None
     with session.open(write=output is None) as ledger:
         pending = asked(ledger, what)
-        signer = _signer(ledger, key)
+        signer = approver_key(ledger, key)
         _show(ledger, pending)
         if output is not None:  # a ledger refuses such an answer by itself
             _warn_of(ledger, pending, signer)
@@ -59,33 +59,18 @@ def answer(  # noqa: PLR0913 - what the two commands are given
             if not (resume and as_json):  # then the document is about the run
                 told(ledger, event, as_json=as_json)
     if output is None:
-        return _go_on(session, decided, as_json=as_json) if resume else 0
-    _write(output, signed)
+        return decided
+    write_or_refuse(output, signed + b"\n")
     if as_json:
         document = {"asked": pending.asked, "key": signer.public.keyid}
         show_json({**document, "outcome": outcome, "output": output})
-        return 0
+        return None
     say(output)
     hint(
         f"`muniment inbox add {quoted(str(output))}` appends it, where there is a "
         "writer's key"
     )
-    return 0
-
-
-def _go_on(session: Session, run: str | None, *, as_json: bool) -> int:
-    """Continue *run*; if it still waits, say so by the exit code."""
-    from muniment_cli.commands.run.resume import resumed
-
-    if run is None:
-        return 5
-    asked: ResumeTerms = {
-        "command_line": (),
-        "program": None,
-        "take_over": False,
-        "repeat": (),
-    }
-    return resumed(session, run, asked, as_json=as_json)
+    return None
 
 
 def _show(ledger: Ledger, pending: PendingDecision) -> None:
@@ -198,7 +183,13 @@ def _root_of(ledger: Ledger, run: str) -> str:
     return str(parent["root"]) if isinstance(parent, dict) else run
 
 
-def _signer(ledger: Ledger, key: str | None) -> Signer:
+def approver_key(ledger: Ledger, key: str | None) -> Signer:
+    """Return the approver's key that *key* names, or that of the trust home.
+
+    Raises:
+        KeyRefused: there is none here.
+
+    """
     from muniment.formats.dsse import signer_from_uri
     from muniment.trust.signing_key import kept_key
 
@@ -214,17 +205,3 @@ def _signer(ledger: Ledger, key: str | None) -> Signer:
             "one, which a root enrols",
         )
     return signer
-
-
-def _write(path: Path, signed: bytes) -> None:
-    from muniment.files.folder import write_new
-
-    try:
-        write_new(path, [signed, b"\n"])
-    except OSError as error:
-        raise UsageError(
-            f"the answer cannot be written ({error.strerror})",
-            rule="cli/output",
-            place=str(path),
-            remedy="choose another name",
-        ) from None

@@ -12,7 +12,7 @@ from pathlib import Path
 from muniment.errors import UsageError
 from muniment_cli.terminal.advice import quoted
 
-__all__ = ["require_parent"]
+__all__ = ["require_parent", "write_or_refuse"]
 
 
 def require_parent(named: Path) -> None:
@@ -34,3 +34,23 @@ def require_parent(named: Path) -> None:
         ) from None
     except OSError:  # whoever makes it says why that cannot be done
         return
+
+
+def write_or_refuse(path: Path, content: bytes) -> None:
+    """Write *content* to the new file *path*.
+
+    Raises:
+        UsageError: it is there already, or cannot be written.
+
+    """
+    from muniment.files.folder import write_new
+
+    try:
+        write_new(path, [content])
+    except OSError as error:
+        raise UsageError(
+            f"it cannot be written ({error.strerror})",
+            rule="cli/output",
+            place=str(path),
+            remedy="choose another name",
+        ) from None

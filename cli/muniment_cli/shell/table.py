@@ -83,6 +83,7 @@ SECTIONS: tuple[tuple[str, tuple[Entry, ...]], ...] = (
         backup="Copy the ledger consistently, while writers run.",
         rebuild="Fold all projections again, from event 0.",
         forget="Drop a location from the trust home.",
+        policy="Check a policy, or sign it.",
         plugins="List plugins, their hooks, and what may load.",
         doctor="Examine this machine and ledger, with remedies.",
     ),

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 from muniment.errors import CannotTellError
 from muniment_plugins.governance.documents.manifest import FlowManifest
 from muniment_plugins.governance.documents.policy import GovernancePolicy
+from muniment_plugins.governance.documents.signed_policy import refuse_forged
 
 if TYPE_CHECKING:
     from muniment.ledger import Ledger
@@ -56,9 +57,12 @@ def governed(
 
     Raises:
         CannotTellError: the plugin may not load, so that nothing would govern them.
+        RefusedError: the policy is signed, and by no approver of the ledger.
 
     """
     require_plugin(ledger)
+    if policy.envelope is not None:
+        refuse_forged(ledger, policy.document, policy.envelope, policy.place)
     token = _GOVERNING.set(Governing(policy, flow))
     try:
         yield

@@ -45,6 +45,8 @@ class PolicyAdopted(PlainData):
     """Effect kind → its declared source and magnitude, by which budgets count."""
     fallback: Annotated[Free, LARGE] = {}
     """Function that answers in place of effects → digest of its source."""
+    envelope: Annotated[Free | None, LARGE] = None
+    """The DSSE envelope of the document, if an approver signed it."""
     manifest: Annotated[Free | None, LARGE] = None
     """The flow's manifest, if an amendment changed it."""
     amendment: str | None = None

@@ -42,9 +42,10 @@ def command(  # noqa: PLR0913 - click hands over one for each option
     continues at once, if it is decided. Reason and meaning are
     signed and recorded, and can never be erased.
     """
+    from muniment_cli.commands.run.resume import resumed_if_asked
     from muniment_cli.keys.answers import answer
 
-    return answer(
+    decided = answer(
         session,
         what,
         "approved",
@@ -55,3 +56,4 @@ def command(  # noqa: PLR0913 - click hands over one for each option
         resume=resume,
         as_json=as_json,
     )
+    return resumed_if_asked(session, decided, resume=resume, as_json=as_json)

@@ -39,9 +39,10 @@ def command(  # noqa: PLR0913 - click hands over one for each option
     As `muniment approve` does. If any approver may answer, one denial decides; else as
     many as make the quorum impossible.
     """
+    from muniment_cli.commands.run.resume import resumed_if_asked
     from muniment_cli.keys.answers import answer
 
-    return answer(
+    decided = answer(
         session,
         what,
         "denied",
@@ -52,3 +53,4 @@ def command(  # noqa: PLR0913 - click hands over one for each option
         resume=resume,
         as_json=as_json,
     )
+    return resumed_if_asked(session, decided, resume=resume, as_json=as_json)

@@ -26,7 +26,10 @@ if TYPE_CHECKING:
     from muniment_cli.replay.targets import Program
     from muniment_plugins.governance.documents.policy import GovernancePolicy
 
-__all__ = ["ResumeTerms", "command", "resumed"]
+__all__ = ["ResumeTerms", "command", "resumed", "resumed_if_asked"]
+
+WAITS = 5
+"""The exit code of a run that waits."""
 
 
 class ResumeTerms(TypedDict):
@@ -157,6 +160,26 @@ def resumed(
                 return code_of(end)
         ended = recorded(ledger, done.run_id, done.result_digest)
         return show_outcomes([ended], as_json=as_json)
+
+
+def resumed_if_asked(
+    session: Session, run: str | None, *, resume: bool, as_json: bool
+) -> int:
+    """Continue *run*, which an answer decided, if that is wanted; return the exit code.
+
+    Where the answer decided nothing, the run still waits.
+    """
+    if not resume:
+        return 0
+    if run is None:
+        return WAITS
+    asked: ResumeTerms = {
+        "command_line": (),
+        "program": None,
+        "take_over": False,
+        "repeat": (),
+    }
+    return resumed(session, run, asked, as_json=as_json)
 
 
 def _nothing_shown() -> contextlib.AbstractContextManager[object]:

@@ -290,6 +290,7 @@ def _state(
             "fallback": {
                 name: refer(one) for name, one in functions_of(policy, flow).items()
             },
+            "envelope": None if policy.envelope is None else dict(policy.envelope),
             "manifest": dict(flow.document) if amendment and flow else None,
             "amendment": None if amendment is None else amendment.hash,
         },

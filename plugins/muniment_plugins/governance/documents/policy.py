@@ -15,7 +15,7 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import ClassVar, cast
@@ -40,6 +40,7 @@ from muniment_plugins.governance.documents.policy_verification import (
     verification_policy,
 )
 from muniment_plugins.governance.documents.reading import read_document
+from muniment_plugins.governance.documents.signed_policy import is_envelope, unsealed
 from muniment_plugins.governance.documents.words import (
     INTENT_SOURCES,
     SOURCES,
@@ -113,6 +114,8 @@ class GovernancePolicy:
     digest: str
     place: str
     """What messages call the document: the path that users gave, or its name."""
+    envelope: Mapping[str, JsonValue] | None = field(default=None, repr=False)
+    """The DSSE envelope that it came in, if it is signed."""
 
     @property
     def name(self) -> str:
@@ -140,7 +143,10 @@ def load_policy(path: Path | str) -> GovernancePolicy:
 
     """
     document = read_document(Path(path), "policy")
-    return GovernancePolicy.from_document(document, str(path))
+    if not is_envelope(document):
+        return GovernancePolicy.from_document(document, str(path))
+    inside, envelope = unsealed(document, str(path))
+    return replace(GovernancePolicy.from_document(inside, str(path)), envelope=envelope)
 
 
 def _made(said: Object, at: At) -> GovernancePolicy:
