@@ -17,34 +17,22 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import cast
 
 from muniment import EffectFailed, EffectKind, Event, GateAnswer, Run, RunFacts
 from muniment.encoding.canonical import JsonValue
-from muniment.formats.statement import BlobRef
 from muniment.hookspecs import OpenLedger
+from muniment_plugins.governance.budgets.accounts import RunAccounts
 from muniment_plugins.governance.budgets.fallbacks import (
     NoCachedAnswer,
     answer_of,
     spelt,
 )
-from muniment_plugins.governance.budgets.limits import Account, Exceeded, exceeded
-from muniment_plugins.governance.budgets.spending import (
-    is_another,
-    performed,
-    seconds_of,
-)
+from muniment_plugins.governance.budgets.limits import Exceeded, exceeded
+from muniment_plugins.governance.budgets.spending import seconds_of
 from muniment_plugins.governance.documents.manifest import FlowManifest
 from muniment_plugins.governance.documents.policy import GovernancePolicy
 
-__all__ = [
-    "MARK",
-    "Governor",
-    "accounts_of",
-    "agent_of",
-    "flow_of",
-    "governor_of",
-]
+__all__ = ["MARK", "Governor", "governor_of"]
 
 MARK = "non_certifiable"
 _MEMORY = "governance"
@@ -72,17 +60,12 @@ class Governor:
     before: float = 0.0
     """Seconds that the run was under way in earlier processes."""
     _began: float = field(default_factory=time.monotonic)
-    _accounts: dict[str, list[Account]] = field(
-        default_factory=dict[str, list[Account]]
-    )
-    """Run → its flow's account, then those of its steps, by the scopes of the steps."""
-    _above: dict[str, str | None] = field(default_factory=dict[str, str | None])
     _noted: set[tuple[str, str, str]] = field(default_factory=set[tuple[str, str, str]])
     _lock: threading.Lock = field(default_factory=threading.Lock)
-    _own: Account = field(init=False)
+    accounts: RunAccounts = field(init=False)
 
     def __post_init__(self) -> None:
-        self._own, *_ = accounts_of(self.policy, None)
+        self.accounts = RunAccounts(self.policy, self.kinds)
 
     def keep(self, facts: RunFacts) -> None:
         """Be found as the governor of the run with these facts, and of its children."""
@@ -93,44 +76,17 @@ class Governor:
         """How long the run has been under way."""
         return self.before + time.monotonic() - self._began
 
-    # -- runs and their accounts -----------------------------------------------------
-
     def enter(
         self, run: str, parent: str | None, flow: FlowManifest | None = None
     ) -> None:
         """Take in a *run*, which *parent* called, with the flow that it is."""
-        self._above[run] = parent
-        if flow is not None and run not in self._accounts:
-            _, *self._accounts[run] = accounts_of(self.policy, flow)
-
-    def accounts(self, run: str, scope: str) -> list[Account]:
-        """Return the accounts that an effect in *scope* of *run* is charged to."""
-        found = [self._own]
-        at: str | None = run
-        while at is not None:
-            mine = self._accounts.get(at, [])
-            found += mine[:1]
-            if at == run and mine:
-                agent = agent_of(scope)
-                found += [one for one in mine[1:] if one.agent == agent]
-            at = self._above.get(at)
-        return found
+        self.accounts.enter(run, parent, flow)
 
     # -- what was recorded -----------------------------------------------------------
 
     def recall(self, run: str, events: Iterable[Event]) -> None:
         """Count what the record of *run* says was spent, and by the runs it called."""
-        told = list(events)
-        for asked, name in performed(told):
-            kind = self.kinds.get(name) or _unknown(name)
-            for account in self.accounts(run, asked.scope or ""):
-                account.spending.spend(kind, self.policy.weights)
-        for event in told:
-            self._take_in(run, event)
-        for child in self.ledger.children(run):
-            recorded = list(self.ledger.events(run=child))
-            self.enter(child, run, flow_of(_params(self.ledger, recorded[0]), child))
-            self.recall(child, recorded)
+        self.accounts.recall(run, events, self.ledger)
 
     def resumed(self, events: Iterable[Event]) -> None:
         """Count the time that the run has taken so far."""
@@ -138,19 +94,9 @@ class Governor:
 
     def observe(self, event: Event) -> None:
         """Count what *event*, which was just written, says was spent."""
-        if event.run is None:
-            return
-        stem, _, verb = event.type.rpartition(".")
-        kind = self.kinds.get(stem)
-        with self._lock:
-            self._take_in(event.run, event)
-            if verb == "attempted" and kind is not None and is_another(event):
-                for account in self.accounts(event.run, event.scope or ""):
-                    account.spending.spend(kind, self.policy.weights)
-
-    def _take_in(self, run: str, event: Event) -> None:
-        for account in self.accounts(run, event.scope or ""):
-            account.spending.take_in(event)
+        if event.run is not None:
+            with self._lock:
+                self.accounts.observe(event.run, event, self.ledger)
 
     # -- what is asked ---------------------------------------------------------------
 
@@ -178,7 +124,7 @@ class Governor:
         with self._lock:
             if self.halted is not None:
                 return [self.halted]
-            accounts, seconds = self.accounts(run, scope), self.seconds
+            accounts, seconds = self.accounts.charged(run, scope), self.seconds
             found = [one for each in accounts for one in exceeded(each, kind, seconds)]
             found.sort(key=lambda one: _ORDER[one.action])
             goes_on = not found or found[0].action == "mark_non_certifiable"
@@ -240,57 +186,8 @@ class Governor:
         return GateAnswer(value, {"fallback": spelt(one.fallback)})
 
 
-def accounts_of(policy: GovernancePolicy, flow: FlowManifest | None) -> list[Account]:
-    """Return the account of *policy*, then those of *flow* and of its steps."""
-    weights = policy.weights
-    found = [
-        Account(
-            "policy",
-            policy.entropy_budget,
-            policy.execution_budget,
-            policy.intents or None,
-            weights,
-            policy.nondeterminism.allowed_variance_class,
-        )
-    ]
-    if flow is None:
-        return found
-    variance, name = flow.allowed_variance_class, f"flow {flow.flow_id}"
-    budgets = flow.entropy_budget, flow.execution_budget
-    found.append(Account(name, *budgets, None, weights, variance))
-    for agent in flow.agents:
-        part = flow.parts.get(agent)
-        own = () if part is None else part.intents
-        entropy = None if part is None else part.entropy_budget
-        declared = (*own, *flow.intents)
-        step = Account(f"step {agent}", entropy, None, declared, weights, variance)
-        step.agent = agent
-        found.append(step)
-    return found
-
-
 MARK_ACTION = "mark_non_certifiable"
 _ORDER = {"halt": 0, "degrade": 1, MARK_ACTION: 2}
-
-
-def agent_of(scope: str) -> str:
-    """Return the agent whose step *scope* is, or is below: ``step/0-agent``."""
-    first, _, rest = scope.partition("/")
-    return rest.partition("/")[0].partition("-")[2] if first == "step" else ""
-
-
-def flow_of(params: Mapping[str, object], run: str) -> FlowManifest | None:
-    """Return the manifest in the params of *run*, if that is a flow's."""
-    if params.keys() != {"flow", "policy", "pins"}:
-        return None
-    manifest = cast("JsonValue", params["flow"])
-    return FlowManifest.from_document(manifest, f"flow of run {run}")
-
-
-def _params(ledger: OpenLedger, started: Event) -> Mapping[str, object]:
-    ref = started.data.get("params")
-    told = ledger.value(ref) if isinstance(ref, BlobRef) else None
-    return cast("Mapping[str, object]", told) if isinstance(told, dict) else {}
 
 
 def _halting(kind: EffectKind, one: Exceeded) -> GateAnswer:
@@ -299,8 +196,3 @@ def _halting(kind: EffectKind, one: Exceeded) -> GateAnswer:
     return GateAnswer(
         error=EffectFailed(kind.name, one.error_type, told, data), halts=True
     )
-
-
-def _unknown(name: str) -> EffectKind:
-    """Return what is assumed of a kind that nothing declares."""
-    return EffectKind(name, "external_oracle", "high")

@@ -28,7 +28,7 @@ from muniment.encoding.canonical import JsonValue
 from muniment.errors import CannotTellError
 from muniment.programs.references import Function
 from muniment.programs.stable_names import stable_name
-from muniment_plugins.governance.budgets.governor import accounts_of, agent_of
+from muniment_plugins.governance.budgets.accounts import accounts_of, agent_of
 from muniment_plugins.governance.budgets.limits import Account, Exceeded, exceeded
 from muniment_plugins.governance.budgets.spending import performed
 from muniment_plugins.governance.documents.manifest import FlowManifest
