@@ -265,7 +265,9 @@ class Call(EffectState):
                 self.recording, prepared.type.name, fields
             )
         except AppendRefused as error:
-            self.given = GateAnswer(by=error.by, refusal=error.message)
+            was_performed = {"performed": True} if self.given is None else {}
+            by = {**error.by, **was_performed}
+            self.given = GateAnswer(by=by, refusal=error.message)
             raise self.fail(error, reason="refused") from error
         except ValueRefused as error:
             raise self.fail(error, reason="unrecordable") from error

@@ -3,8 +3,8 @@
 Rules:
 
 - An effect is spent when its performer is called: once for each attempt, whether or not
-  it succeeds. What a plugin, a record or a change answered was not performed, and what was
-  refused is not spent.
+  it succeeds, and whether or not its answer is refused. What a plugin, a record or a change
+  answered was not performed, and a request that was refused is not spent.
 - A performer that asks again by itself states ``<kind>.attempted``; each such attempt
   after the first is spent, too.
 - Timers and calls of runs spend nothing: time passes, and what a child does is counted
@@ -137,7 +137,9 @@ def _amount(said: object) -> Decimal | None:
 def was_performed(outcome: Spent) -> bool:
     """Tell whether the performer answered, rather than a plugin or a record."""
     by = outcome.raw.get("answered_by")
-    return not isinstance(by, dict) or by.get("who", "performer") == "performer"
+    if not isinstance(by, dict) or by.get("performed") is True:
+        return True
+    return by.get("who", "performer") == "performer"
 
 
 def performed(events: Iterable[E]) -> list[tuple[E, str]]:
