@@ -9,13 +9,12 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from governed_programs import ANSWER, Provider, entropy, opened, policy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from governed_programs import ANSWER, Provider, entropy, opened, policy
 from muniment import (
     EffectFailed,
-    EffectKind,
     Event,
     GateAnswer,
     Run,
@@ -56,9 +55,7 @@ class Meddler:
         self.live: dict[str, Any] = {}
 
     @hookimpl
-    def before_effect(
-        self, kind: EffectKind, request: Any, facts: RunFacts
-    ) -> GateAnswer | str | None:
+    def before_effect(self, request: Any, facts: RunFacts) -> GateAnswer | str | None:
         """Do as the request says."""
         governor = governor_of(facts)
         assert governor is not None
@@ -149,9 +146,10 @@ def without_events(spending: Spending) -> tuple[object, ...]:
 def test_a_fold_counts_what_was_performed(
     calls: list[tuple[str, list[Step]]], action: str, most: int, gives_up: bool
 ) -> None:
-    """For random programs with refusals, failures, fallbacks, pauses, resumes and child
-    runs, the numbers that are read from the events are those of the live governor, and
-    say how often the performer was called; none is above its limit under *halt*.
+    """The table has the live governor's numbers, and says how often providers were asked.
+
+    The programs are random: they are refused, fail, fall back, pause, are resumed, and call
+    others. Unless a mark is all that happens, no provider is asked more than the limit says.
     """
     instead = {"fallback": "skip"} if action == "degrade" else {}
     budget = entropy(max_count=most, exhaustion_action=action, **instead)
