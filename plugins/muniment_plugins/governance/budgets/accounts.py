@@ -147,7 +147,7 @@ def agent_of(scope: str) -> str:
 
 def flow_of(params: Mapping[str, object], run: str) -> FlowManifest | None:
     """Return the manifest in the params of *run*, if that is a flow's."""
-    if params.keys() != {"flow", "policy", "pins"}:
+    if {*params} != {"flow", "policy", "pins"}:
         return None
     manifest = cast("JsonValue", params["flow"])
     return FlowManifest.from_document(manifest, f"flow of run {run}")

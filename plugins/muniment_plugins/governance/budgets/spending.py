@@ -112,7 +112,7 @@ class Spending:
         about = event.raw.get("about")
         told = about if isinstance(about, dict) else {}
         usage, cost = told.get("usage"), told.get("cost")
-        counts = cast("Mapping[str, int]", usage) if isinstance(usage, dict) else {}
+        counts = cast("dict[str, int]", usage if isinstance(usage, dict) else {})
         tokens = [counts[name] for name in _TOKENS if name in counts]
         if tokens and all(type(one) is int and one >= 0 for one in tokens):
             self.tokens += sum(tokens)
