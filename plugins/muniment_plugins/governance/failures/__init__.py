@@ -1,0 +1,1 @@
+"""Why runs fail: classes, reason codes, and the events that cause failures."""
