@@ -27,12 +27,12 @@ from muniment.errors import RefusedError, UsageError
 from muniment.formats.statement import BlobRef
 from muniment.hookspecs import OpenLedger
 from muniment.programs.references import refer
-from muniment_plugins.governance.budgets.accounts import flow_of
 from muniment_plugins.governance.budgets.amendments import amended_by
 from muniment_plugins.governance.budgets.fallbacks import functions_of
 from muniment_plugins.governance.budgets.governor import (
     MARK,
     Governor,
+    flow_of,
     governor_of,
 )
 from muniment_plugins.governance.budgets.intents import undeclarable

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from muniment import EffectFailed, EffectKind, Event, GateAnswer, Run, RunFacts
 from muniment.encoding.canonical import JsonValue
 from muniment.hookspecs import OpenLedger
-from muniment_plugins.governance.budgets.accounts import RunAccounts
+from muniment_plugins.governance.budgets.accounts import RunAccounts, flow_of
 from muniment_plugins.governance.budgets.fallbacks import (
     NoCachedAnswer,
     answer_of,
@@ -32,7 +32,7 @@ from muniment_plugins.governance.budgets.spending import seconds_of
 from muniment_plugins.governance.documents.manifest import FlowManifest
 from muniment_plugins.governance.documents.policy import GovernancePolicy
 
-__all__ = ["MARK", "Governor", "governor_of"]
+__all__ = ["MARK", "Governor", "flow_of", "governor_of"]
 
 MARK = "non_certifiable"
 _MEMORY = "governance"
