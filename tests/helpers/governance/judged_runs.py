@@ -31,6 +31,7 @@ FINGERPRINT = {
     "level": "bounded",
     "python": "3.13.1",
     "platform": "Linux",
+    "implementation": "cpython",
     "isolation": "none",
     "seed": "steps",
     "compared": ["python", "distributions"],

@@ -53,8 +53,10 @@ _ABOUT = {
     FINGERPRINT: "environment",
 }
 """Type of an event → what a difference in it is about; of others, an event or effect."""
+_PINNED = "params.pins.environment."
 _PARAMS = {
     "params.pins.environment": "environment",
+    "params.pins.folder": LOOSE,
     "params.pins.dataset": "dataset",
     "params.pins": "plan",
     "params.flow": "plan",
@@ -149,8 +151,13 @@ class _Comparison:
         if not any(one.type == FINGERPRINT for one in (*mine.entries, *theirs.entries)):
             began["environment"] = mine.environment
             begun["environment"] = theirs.environment
+        stated = (_fixed(one) for one in mine.entries)
+        fixed = next((one for one in stated if one is not None), None)
         for path, was, now in differences(began, begun):
-            self._note("start", _about_start(path), mine.start, (path, was, now))
+            about = _about_start(path, fixed)
+            loose = about == LOOSE
+            found = (path, was, now)
+            self._note("start", about, mine.start, found, structural=not loose)
 
     def scopes(self) -> None:
         """Compare facts with facts and effects with effects, scope by scope."""
@@ -260,9 +267,7 @@ class _Comparison:
                     position=(self._last or 0, 2),
                 )
             )
-        for one in (*seen.told, *seen.gaps):
-            what, about = _TOLD.get(one.what, ("outcome", "effect"))
-            self._looked.found.append(_told(one, what, about))
+        self._looked.found += [_told(one) for one in (*seen.told, *seen.gaps)]
 
     @property
     def _last(self) -> int | None:
@@ -299,9 +304,14 @@ _TOLD = {
     "unrecorded": ("unrecorded", "record"),
 }
 """What a replay's own finding is → what it is here."""
+_PINS = ("dataset", "environment")
+"""What a flow compares in a replay with what is there now."""
 
 
-def _told(one: Divergence, what: str, about: str) -> JudgedDifference:
+def _told(one: Divergence) -> JudgedDifference:
+    what, about = _TOLD.get(one.what, ("outcome", "effect"))
+    if one.what == "params" and _root(one.field) in _PINS:
+        about = _root(one.field)
     return JudgedDifference(
         *(what, about, one.scope, one.seq, one.field, one.expected, one.got),
         position=(one.position, 0),
@@ -354,7 +364,11 @@ def _about(entry: AccountEntry) -> str:
     return _ABOUT.get(entry.type, "effect" if entry.kind else "event")
 
 
-def _about_start(path: str) -> str:
+def _about_start(path: str, fixed: frozenset[str] | None) -> str:
+    """Return what a difference at *path* is about; *fixed* are members that must stay."""
+    if fixed is not None and path.startswith(_PINNED):
+        member = _root(path.removeprefix(_PINNED))
+        return "environment" if member in fixed else LOOSE
     for prefix, about in _PARAMS.items():
         if path == prefix or path.startswith((f"{prefix}.", f"{prefix}[")):
             return about
