@@ -74,8 +74,8 @@ def diff_runs(
         if acceptance.asked:
             said = acceptance.judged(ledger, found.one, found.other)
     if as_json:
-        judged = {} if said is None else {"judgement": said.to_json()}
-        show_json({**found.to_json(), **judged})
+        judged = None if said is None else said.to_json()
+        show_json({**found.to_json(), "judgement": judged})
     else:
         _show_contrast(found)
         if said is not None:

@@ -29,6 +29,16 @@ def main(run):
     return [one, two]
 """
 
+CALLING = """
+def child(run):
+    run.record("note.added", {"text": "called"})
+    return 1
+
+
+def main(run):
+    return run.call(child)
+"""
+
 
 @pytest.fixture(autouse=True)
 def forgetful() -> Iterator[None]:
@@ -110,7 +120,7 @@ def test_the_exit_code_follows_the_judgement(
         (note,) = ledger.events(run=run, type="note.added")
         assert event.raw["verdict"] == verdict
     if "--accept" not in options:
-        assert "judgements" not in done.json
+        assert done.json["judgements"] == []
         return
     first = _judged(done.json["recorded_as"])["first_divergence"]
     assert (first["seq"], first["field"]) == (note.seq, "text")
@@ -218,6 +228,71 @@ def test_two_runs(shell: Any, run: str) -> None:
     shown = shell("runs", "diff", run, again, "--accept", "exact_match")
     assert shown.code == 1
     assert "unacceptable" in shown.out
+
+
+def test_child_runs_are_judged_with_it(shell: Any, work: Path) -> None:
+    """Each by its own record; the recorded judgement has them beside the run's own."""
+    (work / "forked.py").write_text(CALLING)
+    shell("run", "forked.py:main")
+    (parent,) = shell("runs", "--name", "main", "--json").json
+    done = shell("replay", parent["id"], "--deep", "--accept", "exact_match", "--json")
+    assert (done.code, done.json["children"]) == (0, 1), done.err
+    first, below = done.json["judgements"]
+    assert first["expected"] == parent["id"]
+    assert below["compared"]["facts"] == 1
+    told = _judged(done.json["recorded_as"])
+    assert [one["expected"] for one in told["children"]] == [below["expected"]]
+
+
+POLICY = {
+    "spec_version": "v1",
+    "policy_id": "tested",
+    "replay_mode": "bounded",
+    "replay_acceptability": "invariant_preserving",
+}
+
+
+@pytest.fixture
+def governed(shell: Any, work: Path, run: str) -> str:
+    """Run the honest program under a policy, and return the run's id."""
+    assert run
+    (work / "policy.json").write_text(json.dumps(POLICY))
+    done = shell("run", "survey.py", "--policy", "policy.json", "--json")
+    assert done.code == 0, done.err
+    return str(done.json["run"])
+
+
+def test_a_governed_run_is_judged_by_its_policy(installed: Any, governed: str) -> None:
+    """Without being asked to; options take the place of what the policy says."""
+    changed = ["replay", governed, "--program", "otherwise.py", "--json"]
+    done = installed(*changed)
+    assert (done.code, done.json["verdict"]) == (0, "acceptable_with_warnings")
+    assert done.json["mode"] == "bounded"
+    assert done.json["judgements"][0]["acceptability"] == "invariant_preserving"
+    assert installed(*changed, "--mode", "strict").code == 1
+    assert installed(*changed, "--accept", "exact_match").code == 1
+
+
+def test_a_governed_run_without_the_plugin(installed: Any, governed: str) -> None:
+    """It is an ordinary program, whose record the kernel judges strictly."""
+    bare = {"MUNIMENT_PLUGINS": "none"}
+    done = installed("replay", governed, "--json", env=bare)
+    assert (done.code, done.json["verdict"]) == (0, "acceptable"), done.err
+    assert (done.json["mode"], done.json["judgements"]) == ("strict", [])
+
+
+def test_a_fork_of_a_governed_run_says_its_delta(
+    installed: Any, work: Path, governed: str
+) -> None:
+    """Without being asked to, under the terms of the origin's policy."""
+    (work / "answer.json").write_text("5")
+    with muniment.open(readonly=True) as ledger:
+        (answered,) = ledger.events(run=governed, type="data.completed")
+    change = ["--at", str(answered.seq), "--set", f"{answered.seq}=answer.json"]
+    done = installed("fork", governed, *change)
+    assert done.code == 0, done.err
+    assert "invariant_preserving, bounded" in done.out
+    assert "acceptable with warnings" in done.out
 
 
 def test_a_fork_is_followed_by_its_delta(shell: Any, work: Path) -> None:

@@ -151,21 +151,13 @@ def command(
     if not no_record:
         report, unrecorded = _recorded(session, report, judgements)
     if as_json:
-        show_json(_json(report, judgements))
+        told: list[JsonValue] = [one.to_json() for one in judgements]
+        show_json({**report.to_json(), "judgements": told})
     else:
         _show(report, judgements, unrecorded, command=bool(asked.command_line))
         if report.findings and not asked.command_line:
             _hint_at_python(done.python)
     return report.exit_code
-
-
-def _json(
-    report: ReplayReport, judgements: tuple[Judgement, ...]
-) -> dict[str, JsonValue]:
-    if not judgements:
-        return report.to_json()
-    told: list[JsonValue] = [one.to_json() for one in judgements]
-    return {**report.to_json(), "judgements": told}
 
 
 def _hint_at_python(recorded: str) -> None:

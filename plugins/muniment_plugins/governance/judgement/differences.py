@@ -259,12 +259,12 @@ class _Comparison:
 
     def told(self) -> None:
         """Add what is no difference of two values: attempts, and words of a replay."""
-        seen = self._observed
+        seen, last = self._observed, self._last or 0
         for guard, attempt in seen.attempts:
             self._looked.found.append(
                 JudgedDifference(
                     *("guard", "isolation", "", None, guard, None, attempt),
-                    position=(self._last or 0, 2),
+                    position=(last, 2),
                 )
             )
         self._looked.found += [_told(one) for one in (*seen.told, *seen.gaps)]

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from governed_programs import policy
 from judged_runs import Story, judging_plugins
 from muniment.errors import CannotTellError, UsageError
 from muniment.ledger import Ledger
 from muniment.plugins import Plugins
 from muniment.replays.replay import replay
 from muniment.runs.run import Run
-from muniment_plugins.governance.documents.policy import GovernancePolicy
 from muniment_plugins.governance.documents.words import ACCEPTABILITIES, REPLAY_MODES
 from muniment_plugins.governance.governed import governed
 from muniment_plugins.governance.judgement.application import (
@@ -143,6 +143,7 @@ def test_an_attempt_is_a_difference_of_its_own(ledger: Ledger, mode: str) -> Non
             ledger.path.with_name("stolen").write_text("…")
         except Exception:  # noqa: BLE001 - it swallows the refusal
             return None
+        return None
 
     done = ledger.execute(honest)
     terms = Terms(mode, "statistically_bounded")  # type: ignore[arg-type]
@@ -260,9 +261,7 @@ def test_a_governed_run_has_its_own_terms(
     ledger: Ledger, members: dict[str, object], expected: Terms
 ) -> None:
     """Those of the policy that it adopted; a replay uses them without being told."""
-    document = {"spec_version": "v1", "policy_id": "tested", **members}
-    policy = GovernancePolicy.from_document(document, "policy.json")  # type: ignore[arg-type]
-    with governed(ledger, policy):
+    with governed(ledger, policy(**members)):
         done = ledger.execute(Story())
     assert terms_of(ledger, done.run_id) == expected
     said = judged_replay(ledger, done.run_id, program=Story()).judgement
@@ -280,13 +279,12 @@ def test_an_ungoverned_run_has_none(ledger: Ledger) -> None:
 
 def test_another_policy_is_a_difference(ledger: Ledger) -> None:
     """Two runs of one program under two policies are not acceptable for each other."""
-    runs = []
+    runs: list[str] = []
     for name in ("one", "other"):
-        document = {"spec_version": "v1", "policy_id": name}
-        policy = GovernancePolicy.from_document(document, "policy.json")  # type: ignore[arg-type]
-        with governed(ledger, policy):
+        with governed(ledger, policy(policy_id=name)):
             runs.append(ledger.execute(Story()).run_id)
-    said = judge_runs(ledger, *runs, Terms("bounded", "statistically_bounded"))
+    one, other = runs
+    said = judge_runs(ledger, one, other, Terms("bounded", "statistically_bounded"))
     assert said.verdict == "unacceptable"
     assert {(one.about, one.field) for one in said.blocking} == {("policy", "policy")}
 
@@ -298,8 +296,7 @@ def test_without_the_plugin_the_kernel_judges(ledger: Ledger, tmp_path: Path) ->
         run.record("note.added", {"text": "begun"})
         return run.effect("tool", 1, lambda asked: asked)
 
-    document = {"spec_version": "v1", "policy_id": "tested"}
-    with governed(ledger, GovernancePolicy.from_document(document, "policy.json")):
+    with governed(ledger, policy()):
         done = ledger.execute(program)
     with Ledger.open(tmp_path / "ledger.db", plugins=Plugins([])) as bare:
         report = replay(bare, done.run_id, program)
