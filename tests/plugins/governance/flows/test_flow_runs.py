@@ -100,7 +100,7 @@ def test_params_are_the_whole_of_it(book: Ledger, place: Path) -> None:
     """``run.started`` has manifest, policy and pins, with the tenant and the label."""
     done = start_flow(book, load_flow(place / "flow.json"))
     (started,) = book.events(run=done.run_id, limit=1)
-    params = book.resolve(started)["params"]
+    params: Any = book.resolve(started)["params"]
     assert params["flow"] == json.loads((place / "flow.json").read_text())
     assert params["policy"] == dict(GovernancePolicy.DEFAULT.document)
     assert set(params["pins"]["parts"]["writer"]) == {"agent", "retriever", "reasoner"}
