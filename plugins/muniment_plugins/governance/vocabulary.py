@@ -51,6 +51,8 @@ class PolicyAdopted(PlainData):
     """The flow's manifest, if an amendment changed it."""
     amendment: str | None = None
     """The leaf hash of the event that amended the policy, if one did."""
+    approved: Annotated[list[Free] | None, LARGE] = None
+    """The answers that approved the amendment, each with its key and leaf hash."""
 
 
 class PolicyAmended(PlainData):

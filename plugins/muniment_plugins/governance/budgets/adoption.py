@@ -27,7 +27,7 @@ from muniment.errors import RefusedError, UsageError
 from muniment.formats.statement import BlobRef
 from muniment.hookspecs import OpenLedger
 from muniment.programs.references import refer
-from muniment_plugins.governance.budgets.amendments import amended_by
+from muniment_plugins.governance.budgets.amendments import amended_by, answers_to
 from muniment_plugins.governance.budgets.fallbacks import functions_of
 from muniment_plugins.governance.budgets.governor import (
     MARK,
@@ -38,7 +38,12 @@ from muniment_plugins.governance.budgets.governor import (
 from muniment_plugins.governance.budgets.intents import undeclarable
 from muniment_plugins.governance.documents.manifest import FlowManifest
 from muniment_plugins.governance.documents.policy import GovernancePolicy
-from muniment_plugins.governance.governed import LABEL, Governing, governing
+from muniment_plugins.governance.governed import (
+    LABEL,
+    PLUGIN,
+    Governing,
+    governing,
+)
 
 if TYPE_CHECKING:
     from muniment.ledger import Ledger
@@ -113,11 +118,8 @@ def _may_go_on(
         )
     if run.origin is not None and not run.resumed:
         return _may_fork(known)
-    if run.resumed and run.root is None and not adopted.amendment and is_halted(events):
-        return (
-            "its budget halted it, and nobody has amended its policy since: "
-            f"`muniment amend {run.id} POLICY` asks for that"
-        )
+    if run.resumed and run.root is None and (why := halted_by(events, adopted)):
+        return why
     functions_of(known.policy, known.flow)
     return None
 
@@ -140,15 +142,28 @@ def _may_fork(known: Governing) -> str | None:
     return None
 
 
-def is_halted(events: Iterable[Event]) -> bool:
-    """Tell whether a budget halted the run after it last adopted a policy."""
-    halted = False
+def halted_by(events: Iterable[Event], adopted: Adopted) -> str | None:
+    """Say why a budget that halted the run stops its resume; None if none does."""
+    halted: Event | None = None
     for event in events:
         if event.type == ADOPTED:
-            halted = False
+            halted = None
         elif event.type == HALTED and event.raw.get("action") == "halt":
-            halted = True
-    return halted
+            halted = event
+    if halted is None:
+        return None
+    if not str(halted.scope).startswith(f"plugin/{PLUGIN}"):
+        limit = halted.raw.get("limit")
+        return (
+            f"the limit {limit} of {halted.raw.get('budget')} halted it, which is part of "
+            "what it runs: start a new run with another limit"
+        )
+    if adopted.amendment is not None:
+        return None
+    return (
+        "its budget halted it, and nobody has amended its policy since: "
+        f"`muniment amend {halted.run} POLICY` asks for that"
+    )
 
 
 def _before(run: RunFacts, ledger: OpenLedger) -> tuple[Event, ...]:
@@ -274,6 +289,7 @@ def _governor(lane: Run, here: Governing, ledger: OpenLedger) -> Governor:
 def _state(
     lane: Run, governor: Governor, here: Governing, amendment: Event | None
 ) -> None:
+    ledger = governor.ledger
     policy, flow, kinds = here.policy, here.flow, governor.kinds
     lane.record(
         ADOPTED,
@@ -293,6 +309,7 @@ def _state(
             "envelope": None if policy.envelope is None else dict(policy.envelope),
             "manifest": dict(flow.document) if amendment and flow else None,
             "amendment": None if amendment is None else amendment.hash,
+            "approved": None if amendment is None else answers_to(amendment, ledger),
         },
     )
     if policy.mode == "unsafe" and amendment is None:

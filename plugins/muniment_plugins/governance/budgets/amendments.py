@@ -33,7 +33,14 @@ if TYPE_CHECKING:
     from muniment.hookspecs import OpenLedger
     from muniment.ledger import Ledger
 
-__all__ = ["AMENDED", "AMENDMENT", "amend", "amended_by", "amendment_of"]
+__all__ = [
+    "AMENDED",
+    "AMENDMENT",
+    "amend",
+    "amended_by",
+    "amendment_of",
+    "answers_to",
+]
 
 Object = Mapping[str, JsonValue]
 
@@ -188,6 +195,12 @@ def _approved(
     if told.get("flow") is not None and flow is not None:
         flow = FlowManifest.from_document(told["flow"], flow.place)
     return Governing(policy, flow)
+
+
+def answers_to(amended: Event, ledger: OpenLedger) -> list[object]:
+    """Return the answers that approved the amendment of the event *amended*."""
+    reached = ledger.events(run=amended.run, type="decision.reached")
+    return [*cast("list[object]", next(iter(reached)).raw["answers"])]
 
 
 def _said(amendment: object) -> bytes:

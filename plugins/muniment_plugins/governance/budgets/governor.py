@@ -112,11 +112,15 @@ class Governor:
             for one in beyond:
                 self._note(lane, one, kind, scope)
             return None
-        self._state(lane, worst, kind, scope)
         if worst.action == "halt":
+            self._halt(lane, worst, kind, scope)
             return _halting(kind, worst)
         if worst.action == "degrade":
+            self._state(lane, worst, kind, scope)
             return self._degraded(lane, worst, kind, request, scope)
+        for one in beyond:
+            if self._state(lane, one, kind, scope):
+                self._mark(lane, one)
         return None
 
     def _beyond(self, run: str, kind: EffectKind, scope: str) -> list[Exceeded]:
@@ -137,20 +141,23 @@ class Governor:
 
     def _first(self, one: Exceeded, kind: EffectKind) -> bool:
         """Tell whether nothing was stated of this limit yet."""
-        key = one.budget, one.limit, kind.name
+        key = one.budget, one.limit, f"{one.action} {kind.name}"
         with self._lock:
             known = key in self._noted
             self._noted.add(key)
         return not known
 
-    def _state(self, lane: Run, one: Exceeded, kind: EffectKind, scope: str) -> None:
+    def _state(self, lane: Run, one: Exceeded, kind: EffectKind, scope: str) -> bool:
+        """State that a limit was reached; tell whether that is new."""
         if not self._first(one, kind):
-            return
-        data = {"budget": one.budget, "limit": one.limit, "action": one.action}
-        told = {"effect": kind.name, "scope": scope, "detail": one.detail}
-        lane.record("budget.exhausted", {**data, **told})
-        if one.action == MARK_ACTION:
-            self._mark(lane, one)
+            return False
+        lane.record("budget.exhausted", _exhausted(one, kind, scope))
+        return True
+
+    def _halt(self, lane: Run, one: Exceeded, kind: EffectKind, scope: str) -> None:
+        """State that the run was halted, and so in the one at the top, which resumes it."""
+        if self._state(lane, one, kind, scope) and lane.id != self.lane.id:
+            self.lane.record("budget.exhausted", _exhausted(one, kind, scope))
 
     def _note(self, lane: Run, one: Exceeded, kind: EffectKind, scope: str) -> None:
         if self._first(one, kind):
@@ -178,6 +185,7 @@ class Governor:
             failed = Exceeded(one.budget, one.limit, detail, "halt")
             with self._lock:
                 self.halted = self.halted or failed
+            self._halt(lane, failed, kind, scope)
             return _halting(kind, failed)
         data = {"effect": kind.name, "scope": scope, "fallback": one.fallback}
         lane.record(
@@ -188,6 +196,17 @@ class Governor:
 
 MARK_ACTION = "mark_non_certifiable"
 _ORDER = {"halt": 0, "degrade": 1, MARK_ACTION: 2}
+
+
+def _exhausted(one: Exceeded, kind: EffectKind, scope: str) -> dict[str, object]:
+    return {
+        "budget": one.budget,
+        "limit": one.limit,
+        "action": one.action,
+        "effect": kind.name,
+        "scope": scope,
+        "detail": one.detail,
+    }
 
 
 def _halting(kind: EffectKind, one: Exceeded) -> GateAnswer:

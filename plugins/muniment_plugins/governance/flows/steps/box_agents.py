@@ -6,6 +6,7 @@
 Rules:
 
 - ``echo`` returns what it was given.
+- ``llm`` returns the text of the answer; what a fallback gives in its place as it is.
 - ``llm`` asks one question, an effect of the kind ``llm``: whichever plugin knows the
   provider answers it, and budgets count it as they count anybody's.
 """
@@ -38,6 +39,8 @@ def echo(run: Run, task: FlowTask) -> object:
 def llm(run: Run, task: FlowTask) -> object:
     """Return the text of a model's answer to the step's prompt and inputs."""
     answer = run.effect("llm", question(task), _complete)
+    if not isinstance(answer, Mapping):
+        return answer  # of a fallback: nothing, or a value of its own
     return cast("Mapping[str, object]", answer)["text"]
 
 
