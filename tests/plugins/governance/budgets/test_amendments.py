@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -62,8 +63,8 @@ def test_people_let_a_halted_run_go_on(tmp_path: Path) -> None:
         adopted = list(ledger.events(run=run, type="policy.adopted"))
         (amended,) = ledger.events(type="policy.amended")
         assert [one.raw.get("amendment") for one in adopted] == [None, amended.hash]
-        (answered,) = ledger.resolve(adopted[1])["approved"]  # type: ignore[misc]
-        assert answered["key"] == key.public.keyid
+        approved = cast("list[dict[str, str]]", ledger.resolve(adopted[1])["approved"])
+        assert [one["key"] for one in approved] == [key.public.keyid]
         assert replay(ledger, run, asking(provider)).verdict == "acceptable"
         assert verify(ledger.path, home=ledger.home).ok
 
