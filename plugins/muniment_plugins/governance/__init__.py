@@ -33,11 +33,24 @@ if TYPE_CHECKING:
     from muniment_plugins.governance.flows.start import plan_flow, start_flow
     from muniment_plugins.governance.flows.steps.reasoning import sign_bundle
     from muniment_plugins.governance.flows.steps.task import FlowTask
+    from muniment_plugins.governance.judgement.application import (
+        JudgedReplay,
+        judge_runs,
+        judged_replay,
+        terms_of,
+    )
+    from muniment_plugins.governance.judgement.judge import Judgement, judge
+    from muniment_plugins.governance.judgement.record import ComparedRun, record_of
+    from muniment_plugins.governance.judgement.terms import Terms
 
 __all__ = [
+    "ComparedRun",
     "FlowManifest",
     "FlowTask",
     "GovernancePolicy",
+    "JudgedReplay",
+    "Judgement",
+    "Terms",
     "after_append",
     "at_start",
     "before_effect",
@@ -45,14 +58,19 @@ __all__ = [
     "effect_kinds",
     "event_types",
     "hookspecs",
+    "judge",
+    "judge_runs",
+    "judged_replay",
     "load_flow",
     "load_policy",
     "plan_flow",
     "rebuild_program",
+    "record_of",
     "run_labels",
     "sign_bundle",
     "stable_names",
     "start_flow",
+    "terms_of",
 ]
 
 # The kernel's own marker is equal, but importing it would load the kernel's store.
@@ -61,14 +79,23 @@ hookimpl = pluggy.HookimplMarker("muniment")
 __getattr__ = lazy(
     __name__,
     {
+        "ComparedRun": ".judgement.record",
         "FlowManifest": ".documents.manifest",
         "FlowTask": ".flows.steps.task",
         "GovernancePolicy": ".documents.policy",
+        "JudgedReplay": ".judgement.application",
+        "Judgement": ".judgement.judge",
+        "Terms": ".judgement.terms",
+        "judge": ".judgement.judge",
+        "judge_runs": ".judgement.application",
+        "judged_replay": ".judgement.application",
         "load_flow": ".documents.manifest",
         "load_policy": ".documents.policy",
         "plan_flow": ".flows.start",
+        "record_of": ".judgement.record",
         "sign_bundle": ".flows.steps.reasoning",
         "start_flow": ".flows.start",
+        "terms_of": ".judgement.application",
     },
 )
 
