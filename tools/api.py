@@ -87,6 +87,7 @@ MODULES = [
     "formats.stored_zip",
     "formats.tables",
     "formats.tlog_proof",
+    "hookspecs",
     "key_management",
     "keys.ed25519",
     "keys.enrolment",
