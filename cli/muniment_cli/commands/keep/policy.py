@@ -16,7 +16,13 @@ __all__ = ["command"]
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
 
-@click.group("policy")
+@click.group(
+    "policy",
+    epilog=examples(
+        "muniment policy check policy.json",
+        "muniment policy sign policy.json -o signed.json",
+    ),
+)
 def command() -> None:
     """Check a policy, or sign it."""
 
