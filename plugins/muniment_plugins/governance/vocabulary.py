@@ -267,4 +267,7 @@ TYPES: tuple[EventType, ...] = (
     EventType("violation.noted", ViolationNoted),
 )
 
-KINDS = (EffectKind("retrieval", source="data", magnitude="medium", on_doubt="repeat"),)
+KINDS = (
+    EffectKind("amendment", source="data", magnitude="low", on_doubt="repeat"),
+    EffectKind("retrieval", source="data", magnitude="medium", on_doubt="repeat"),
+)

@@ -77,9 +77,10 @@ def may_run(run: RunFacts, events: tuple[Event, ...], ledger: OpenLedger) -> str
     label = run.labels.get(LABEL, "")
     if not label.startswith("sha256:") or governor_of(run) is not None:
         return None
-    adopted, here = Adopted.of(events or _before(run, ledger), run, ledger), _terms(run)
+    adopted = Adopted.of(events or _before(run, ledger), run, ledger)
     if adopted is not None:
-        return _may_go_on(run, events, adopted, here)
+        return _may_go_on(run, events, adopted, governing())
+    here = _terms(run)
     if here is None:
         return f"it is governed by the policy {label}, which is not given: use --policy"
     return _may_start(here)

@@ -17,6 +17,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import cast
 
 from muniment import EffectFailed, EffectKind, Event, GateAnswer, Run, RunFacts
 from muniment.encoding.canonical import JsonValue
@@ -32,7 +33,7 @@ from muniment_plugins.governance.budgets.spending import seconds_of
 from muniment_plugins.governance.documents.manifest import FlowManifest
 from muniment_plugins.governance.documents.policy import GovernancePolicy
 
-__all__ = ["MARK", "Governor", "flow_of", "governor_of"]
+__all__ = ["MARK", "Governor", "flow_of", "governor_in", "governor_of"]
 
 MARK = "non_certifiable"
 _MEMORY = "governance"
@@ -40,7 +41,12 @@ _MEMORY = "governance"
 
 def governor_of(facts: RunFacts | None) -> Governor | None:
     """Return the governor of a run, if it is governed and runs in this process."""
-    found = None if facts is None else facts.memory.get(_MEMORY)
+    return None if facts is None else governor_in(facts.memory)
+
+
+def governor_in(memory: Mapping[str, object]) -> Governor | None:
+    """Return the governor that is kept in the *memory* of a run."""
+    found = memory.get(_MEMORY)
     return found if isinstance(found, Governor) else None
 
 
@@ -66,6 +72,13 @@ class Governor:
 
     def __post_init__(self) -> None:
         self.accounts = RunAccounts(self.policy, self.kinds)
+
+    def limit_of(self, account: str, name: str) -> int | None:
+        """Return the limit *name* of an *account*, as it is now, amendments included."""
+        for one in self.accounts:
+            if one.name == account and one.execution is not None:
+                return cast("int | None", getattr(one.execution, name))
+        return None
 
     def keep(self, facts: RunFacts) -> None:
         """Be found as the governor of the run with these facts, and of its children."""

@@ -35,8 +35,8 @@ __all__ = [
     "was_performed",
 ]
 
-UNCOUNTED = frozenset({"child", "timer"})
-"""Kinds of the kernel's own, which no budget counts."""
+UNCOUNTED = frozenset({"amendment", "child", "timer"})
+"""Kinds that no budget counts: nothing of the world is asked."""
 
 _MODEL = "llm"
 _TOKENS = ("input_tokens", "output_tokens")

@@ -109,6 +109,10 @@ class FunctionFinder:
     folder: Path
     offered: Mapping[str, Function] = field(default_factory=dict[str, Function])
     """What plugins offer to flows."""
+    found: dict[str, FlowFunction] = field(
+        default_factory=dict[str, FlowFunction], compare=False, repr=False
+    )
+    """What was imported before, so that each source is read once."""
 
     def step(self, flow: FlowManifest, agent: str) -> StepFunctions:
         """Return the functions of the step of *agent*.
@@ -163,6 +167,8 @@ class FunctionFinder:
             CannotTellError: importing it fails.
 
         """
+        if name in self.found:
+            return self.found[name]
         module, _, path = name.partition(":")
         with importing(name):
             found: object = self._module(module, at)
@@ -179,7 +185,8 @@ class FunctionFinder:
                 "part",
                 "name a function",
             )
-        return named(found)
+        self.found[name] = named(found)
+        return self.found[name]
 
     def _module(self, name: str, at: At) -> object:
         for folder in (str(Path.cwd()), str(self.folder.absolute())):

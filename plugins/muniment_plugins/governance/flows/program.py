@@ -165,7 +165,7 @@ class FlowProgram:
         store.note("manifest", "flow_manifest", "flow", (), "the flow")
         store.note("plan", "execution_plan", "flow", ("manifest",), "the flow")
         budgets = (
-            (f"policy {self.policy.name}", self.policy.execution_budget),
+            ("policy", self.policy.execution_budget),
             (f"flow {flow.flow_id}", flow.execution_budget),
         )
         folder = Path(str(self.pins["folder"]))
@@ -173,7 +173,7 @@ class FlowProgram:
         return FlowState(
             flow=flow,
             store=store,
-            counts=FlowCounts(budgets),
+            counts=FlowCounts(budgets, self.policy.mode == "unsafe"),
             dataset=data,
             is_async=self.is_async,
             fallbacks=self.fallbacks,
