@@ -40,7 +40,6 @@ from muniment_plugins.governance.documents.manifest import FlowManifest
 from muniment_plugins.governance.documents.policy import GovernancePolicy
 from muniment_plugins.governance.governed import (
     LABEL,
-    PLUGIN,
     Governing,
     governing,
 )
@@ -153,12 +152,6 @@ def halted_by(events: Iterable[Event], adopted: Adopted) -> str | None:
             halted = event
     if halted is None:
         return None
-    if not str(halted.scope).startswith(f"plugin/{PLUGIN}"):
-        limit = halted.raw.get("limit")
-        return (
-            f"the limit {limit} of {halted.raw.get('budget')} halted it, which is part of "
-            "what it runs: start a new run with another limit"
-        )
     if adopted.amendment is not None:
         return None
     return (
