@@ -27,6 +27,7 @@ __all__ = [
 Told: TypeAlias = "Mapping[str, JsonValue]"
 
 _WIDTH = 300
+_SHARES = (("claims found", "claim_overlap"), ("evidence found", "evidence_overlap"))
 
 
 def recorded_judgement(data: Told) -> Told | None:
@@ -104,10 +105,12 @@ def _marks(told: Told) -> list[tuple[str, Cell]]:
 
 
 def _measured(told: Told) -> list[tuple[str, Cell]]:
-    overlap, delta = told.get("claim_overlap"), told.get("contradiction_delta")
+    delta = told.get("contradiction_delta")
     rows: list[tuple[str, Cell]] = []
-    if isinstance(overlap, (int, float)) and overlap < 1:
-        rows.append(("claims found", f"{overlap:.0%}"))
+    for name, member in _SHARES:
+        share = told.get(member)
+        if isinstance(share, (int, float)) and share < 1:
+            rows.append((name, f"{share:.0%}"))
     if isinstance(delta, int) and delta:
         rows.append(("contradictions", f"{delta:+}"))
     return rows

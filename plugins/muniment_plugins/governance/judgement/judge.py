@@ -21,8 +21,9 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from muniment.encoding.canonical import JsonValue
 from muniment.errors import CannotTellError
@@ -45,6 +46,9 @@ if TYPE_CHECKING:
 
 __all__ = ["CERTIFIED_BY_NOBODY", "Judgement", "judge"]
 
+Claims: TypeAlias = AbstractSet[tuple[str, str]]
+"""Claims or pieces of evidence: each an id with what it is."""
+
 CERTIFIED_BY_NOBODY = "non_certifiable"
 """The mark of a run on which no verdict may be relied upon."""
 
@@ -64,6 +68,8 @@ class Judgement:
     """How many facts, effects, outcomes and results were looked for."""
     claim_overlap: float
     """The share of the expected claims that were observed, 1 if none was expected."""
+    evidence_overlap: float
+    """The same of pieces of evidence, by id and digest; it is said, and not judged."""
     contradiction_delta: int
     """How many more contradictions were observed than expected."""
     differences: tuple[JudgedDifference, ...]
@@ -109,6 +115,7 @@ class Judgement:
             "confidence": self.confidence,
             "compared": dict(self.compared),
             "claim_overlap": self.claim_overlap,
+            "evidence_overlap": self.evidence_overlap,
             "contradiction_delta": self.contradiction_delta,
             "first_divergence": _json(self.first_divergence),
             "decisive": _json(self.decisive),
@@ -127,7 +134,7 @@ def judge(expected: ComparedRun, observed: ComparedRun, terms: Terms) -> Judgeme
 
     """
     looked = differences_of(expected, observed)
-    overlap = _overlap(expected, observed)
+    overlap = _share(expected.claims.keys(), observed.claims.keys())
     delta = observed.contradictions - expected.contradictions
     found = sorted(
         [
@@ -155,6 +162,7 @@ def judge(expected: ComparedRun, observed: ComparedRun, terms: Terms) -> Judgeme
         None if observed.stopped else accepted_by(weights),
         looked.compared,
         overlap,
+        _share(expected.evidence, observed.evidence),
         delta,
         tuple(found),
         blocking,
@@ -174,10 +182,9 @@ def _decided(
     yield from said if any(not one.warns for one in said) else looked.found
 
 
-def _overlap(expected: ComparedRun, observed: ComparedRun) -> float:
-    if not expected.claims:
-        return 1.0
-    return len(expected.claims.keys() & observed.claims.keys()) / len(expected.claims)
+def _share(expected: Claims, observed: Claims) -> float:
+    """Return how much of what was expected was observed; all of it if that is nothing."""
+    return len(expected & observed) / len(expected) if expected else 1.0
 
 
 def _measures(

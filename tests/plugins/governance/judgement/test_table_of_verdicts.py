@@ -88,6 +88,14 @@ def test_every_case_differs_in_what_it_says(cases: dict[str, ComparedRun]) -> No
     }
 
 
+def test_shares_are_said(cases: dict[str, ComparedRun]) -> None:
+    """How much of the evidence, and of the claims, was found again."""
+    lost = judge(cases[""], cases["missing evidence"], Terms("bounded"))
+    assert (lost.evidence_overlap, lost.claim_overlap) == (0.5, 1.0)
+    more = judge(cases["missing evidence"], cases[""], Terms("bounded"))
+    assert more.evidence_overlap == 1.0
+
+
 def test_within_the_envelope(cases: dict[str, ComparedRun]) -> None:
     """One more contradiction is accepted where the envelope allows one."""
     wide = Terms("bounded", "statistically_bounded", max_contradiction_delta=1)
