@@ -280,6 +280,8 @@ class LedgerReads:
     def run_id(self, prefix: str) -> str:
         """Return the id of the only run whose id begins with *prefix*.
 
+        ``last`` is the newest, ``last~1`` the one before it; calls and replays aside.
+
         Raises:
             UsageError: there is none, or more than one.
 

@@ -19,6 +19,7 @@ from muniment.encoding.canonical import sha256_tag
 from muniment.errors import StoreError, UsageError, WrongError
 from muniment.events.readable import readable
 from muniment.formats.dsse import pae
+from muniment.formats.lifecycle import STARTED
 from muniment.formats.series import series_digest
 from muniment.formats.statement import Event, read_event
 from muniment.keys.ed25519 import PublicKey
@@ -49,6 +50,8 @@ PAGE = 500
 _ABOUT = "SELECT DISTINCT digest FROM subject WHERE digest BETWEEN ? AND ? LIMIT 2"
 _DIGEST = re.compile(r"sha256:([0-9a-f]{1,64})")
 _DIGITS = 64
+_LAST = re.compile(r"last(?:~(\d{1,9}))?")
+"""No id begins like it: ids have no letter L."""
 
 _ROW = "SELECT payload, signature, key, hash FROM event WHERE seq = ?"
 _WHOLE = "SELECT seq, type, run, payload, signature, key, hash FROM event WHERE seq = ?"
@@ -313,10 +316,15 @@ def _pages(
 def run_id(database: Database, prefix: str) -> str:
     """Return the id of the only run whose id begins with *prefix*.
 
+    ``last`` is the run that was started last, ``last~1`` the one before it. Runs that
+    another one called, and recorded replays, are passed over.
+
     Raises:
         UsageError: there is none, or more than one.
 
     """
+    if (counted := _LAST.fullmatch(prefix)) is not None:
+        return _run_before(database, prefix, int(counted[1] or 0))
     wanted = prefix.upper()
     with database.reading() as driver:
         rows = driver.execute(_RUNS, (wanted, wanted + "~")).fetchall()
@@ -332,6 +340,26 @@ def run_id(database: Database, prefix: str) -> str:
             else "`muniment runs` lists them",
         )
     return cast("str", rows[0][0])
+
+
+def _run_before(database: Database, name: str, number: int) -> str:
+    """Return the run that has *number* later ones, of those started by themselves."""
+    started = (
+        str(one.run)
+        for one in events_in(database, types={STARTED}, order="desc")
+        if one.run is not None
+        and not (one.raw.get("parent") or one.raw.get("replay_of"))
+    )
+    runs = dict.fromkeys(started)  # a run is one, however often it says that it starts
+    found = next(islice(runs, number, None), None)
+    if found is None:
+        raise UsageError(
+            f"no run is {name}: the ledger does not go back that far",
+            rule="run/unknown",
+            place=str(database.path),
+            remedy="`muniment runs` lists them",
+        )
+    return found
 
 
 def digest(database: Database, prefix: str) -> str:

@@ -15,6 +15,7 @@ from muniment_cli.shell.context import Session, pass_session
 from muniment_cli.shell.new_places import require_parent
 from muniment_cli.shell.options import ALGORITHMS, examples, json_option
 from muniment_cli.terminal.output import fields, hint, show_json
+from muniment_cli.views.samples import Sample
 
 if TYPE_CHECKING:
     from muniment.ledger import Ledger
@@ -25,6 +26,7 @@ __all__ = ["command"]
 @click.command(
     epilog=examples(
         "muniment init",
+        "muniment init --example flow",
         "muniment init new --continues old/.muniment/ledger.db --reason 'restored'",
     )
 )
@@ -51,6 +53,11 @@ __all__ = ["command"]
     metavar="DIR",
     help="Where large blobs go, instead of beside the ledger.",
 )
+@click.option(
+    "--example",
+    metavar="NAME",
+    help="Also write an example to try: `flow`, or `model`, which asks one.",
+)
 @json_option
 @pass_session
 def command(  # noqa: PLR0913, PLR0917 - click passes them by name
@@ -61,12 +68,15 @@ def command(  # noqa: PLR0913, PLR0917 - click passes them by name
     signer: str | None,
     algorithm: str,
     blobs: Path | None,
+    example: str | None,
     as_json: bool,
 ) -> int:
     """Make a ledger and its keys in DIRECTORY/.muniment (default: here).
 
     DIRECTORY is made too, but nothing above it. Prints the fingerprint for others to
-    pin, and where the recovery keys are: move them somewhere safe.
+    pin, and where the recovery keys are: move them somewhere safe. The files of an
+    example are written into DIRECTORY, never over others; a ledger that is there already
+    stays as it is.
     """
     from muniment.copies.successor import predecessor
     from muniment.ledger import Ledger
@@ -82,6 +92,12 @@ def command(  # noqa: PLR0913, PLR0917 - click passes them by name
         past = predecessor(continues, reason or "", session.home)
     place = _place(session, directory)
     require_parent(_made(place, directory))
+    sample = None if example is None else Sample.called(example, directory, place)
+    bare = (continues, signer, blobs) == (None, None, None)
+    if sample is not None and bare and place.exists():
+        sample.write()
+        _tell_files(place, sample, as_json=as_json)
+        return 0
     try:
         with _contents_in(session, place, blobs):
             ledger = Ledger.create(
@@ -96,7 +112,9 @@ def command(  # noqa: PLR0913, PLR0917 - click passes them by name
         raise
     with ledger:
         ledger.checkpoint()
-        _tell(ledger, as_json=as_json)
+        if sample is not None:
+            sample.write()
+        _tell(ledger, sample, as_json=as_json)
     return 0
 
 
@@ -141,7 +159,7 @@ def _made(place: Path, directory: Path | None) -> Path:
     return place.parent if place.parent.name == DEFAULT_PLACE.parent.name else place
 
 
-def _tell(ledger: Ledger, *, as_json: bool) -> None:
+def _tell(ledger: Ledger, sample: Sample | None, *, as_json: bool) -> None:
     born = ledger.born
     if born is None:  # it was opened, not made; create() would have raised
         return
@@ -155,6 +173,7 @@ def _tell(ledger: Ledger, *, as_json: bool) -> None:
                 "ledger": born.ledger_id,
                 "path": ledger.path,
                 "recovery": recovery,
+                **({} if sample is None else sample.to_json()),
             }
         )
         return
@@ -166,6 +185,7 @@ def _tell(ledger: Ledger, *, as_json: bool) -> None:
             ("pin", (born.fingerprint, "bold")),
             ("recovery", str(recovery[0])),
             ("", str(recovery[1])),
+            *([] if sample is None else sample.rows()),
         ]
     )
     hint(
@@ -175,6 +195,17 @@ def _tell(ledger: Ledger, *, as_json: bool) -> None:
         "root enrols keys,",
         "and the next root is what replaces a lost one.",
     )
+    if sample is not None:
+        sample.say_commands()
+
+
+def _tell_files(place: Path, sample: Sample, *, as_json: bool) -> None:
+    """Say that the example is beside a ledger that was there."""
+    if as_json:
+        show_json({"path": place, **sample.to_json()})
+        return
+    fields([("is there", str(place)), *sample.rows()])
+    sample.say_commands()
 
 
 def _succession(continued: object) -> list[tuple[str, str]]:

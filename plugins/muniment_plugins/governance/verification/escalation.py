@@ -41,6 +41,7 @@ def decided_by_people(
 
     """
     bundles = [subject.bundle] if subject.bundle is not None else [*subject.bundles]
+    violations = [*violations]
     asked = {
         "target": verdict.target,
         "verdict": verdict.stated(),
@@ -49,7 +50,16 @@ def decided_by_people(
         "evidence": [one["digest"] for one in subject.evidence],
         "artifacts": [one["digest"] for one in subject.artifacts],
     }
-    prompt = f"accept what {verdict.target} made, which verification does not decide?"
+    prompt = _prompt(verdict.target, violations)
     decision = lane.decide(asked, prompt, approvers.quorum, approvers.keys)
     status: Status = "pass" if decision.approved else "fail"
     return replace(verdict, status=status, decided_by="people")
+
+
+def _prompt(target: str, violations: list[Violation]) -> str:
+    """Return what people read first: what is asked, and the first reason."""
+    reasons = [one.detail for one in violations if one.status != "noted"]
+    why = reasons[0] if reasons else "the engines do not agree"
+    others = f", and {len(reasons) - 1} more" if len(reasons) > 1 else ""
+    what = "the flow" if target == "flow" else target
+    return f"accept what {what} made? {why}{others}"
