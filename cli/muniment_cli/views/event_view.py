@@ -190,6 +190,14 @@ _QUIET = frozenset(
 )
 
 
+_LEADS = (
+    *("about", "name", "id", "status", "engine", "artifact_id", "evidence_id"),
+    *("dataset_id", "claim_ids", "effect", "budget", "limit", "action", "agent"),
+    *("policy", "flow", "error_type", "message", "text"),
+)
+"""What is said first, in this order."""
+
+
 def summary(data: dict[str, JsonValue], width: int = 60, *, full: bool = False) -> str:
     """Return the parts of *data* that people look for, on one line."""
     parts: list[str] = []
@@ -207,8 +215,7 @@ def summary(data: dict[str, JsonValue], width: int = 60, *, full: bool = False) 
 def _weight(member: tuple[str, JsonValue]) -> tuple[bool, str]:
     """Sort names before contents: short values say most."""
     name = member[0]
-    leads = ("about", "name", "id", "error_type", "message", "text")
-    return name not in leads, f"{leads.index(name)}" if name in leads else name
+    return name not in _LEADS, f"{_LEADS.index(name):02}" if name in _LEADS else name
 
 
 def milliseconds(microseconds: object) -> str:

@@ -43,6 +43,8 @@ __all__ = ["RunOutcome", "dry_outcome", "progress_of_run", "recorded", "show_out
 _ENDED = ("completed", "dry")
 _NO_ERRORS = {"dry": "ended", "paused": "because"}
 """What a status without a result is said to have, if no error."""
+_OF_FLOW = {"audit", "flow", "outputs", "state", "verdicts"}
+"""The members of what a flow returns."""
 _WAITING = 5
 _UNDECIDED = 3  # something that should be checked could not be
 
@@ -210,7 +212,7 @@ def _show(one: RunOutcome) -> None:
     if one.error is not None and not (one.study and one.study.failures):
         pairs.append((_NO_ERRORS.get(one.status, "error"), one.error))
     elif one.error is None and one.study is None and one.status in _ENDED:
-        pairs.append(("result", short(one.result, 1000)))
+        pairs += _result(one.result)
     if one.verdicts:
         pairs.append(("verdicts", (one.summary, one.colour)))
     if one.refuted:
@@ -222,6 +224,17 @@ def _show(one: RunOutcome) -> None:
     if one.run is not None:
         word = "show" if one.exit_code == 0 else "explain"
         hint(f"`muniment runs {word} {one.run}` says more")
+
+
+def _result(value: JsonValue) -> list[tuple[str, Cell]]:
+    """Return the rows of a result: of a flow, what it made and what that was judged."""
+    if not isinstance(value, dict) or {*value} != _OF_FLOW:
+        return [("result", short(value, 1000))]
+    rows: list[tuple[str, Cell]] = [("outputs", short(value["outputs"], 1000))]
+    said = value["verdicts"]
+    told = {} if not isinstance(said, dict) else said
+    judged = [f"{name} {one}" for name, one in told.items() if one != "abstain"]
+    return [*rows, ("judged", (", ".join(judged), "green"))] if judged else rows
 
 
 @contextmanager

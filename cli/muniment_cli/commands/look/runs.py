@@ -182,8 +182,9 @@ def show_run(session: Session, run: str, full: bool, limit: int, as_json: bool) 
             show_json({"run": plain_json(record), "timeline": timeline})
             return 0
         _show_record(ledger, record, full=full)
-        say()
-        _show_timeline(ledger, chosen, limit, full=full)
+        if limit:
+            say()
+            _show_timeline(ledger, chosen, limit, full=full)
         if record.events > limit:
             hint(f"{record.events - limit} more events; --limit shows them")
     return 0
@@ -260,7 +261,7 @@ def _end(ledger: Ledger, record: RunSummary, *, full: bool) -> list[tuple[str, C
 def _show_timeline(ledger: Ledger, run: str, limit: int, *, full: bool) -> None:
     from muniment_cli.views.timeline import timeline_rows
 
-    events = list(ledger.events(run=run, limit=limit)) if limit else []
+    events = list(ledger.events(run=run, limit=limit))
     rows = timeline_rows(ledger, events, full=full)
     headings = ["seq", "at", "scope", "type", "data"]
     gives: dict[str, Give] = {"scope": "start", "data": "first"}

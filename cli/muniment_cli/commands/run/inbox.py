@@ -12,9 +12,11 @@ from muniment_cli.shell.context import Session, pass_session
 from muniment_cli.shell.group import DefaultGroup
 from muniment_cli.shell.options import examples, json_option
 from muniment_cli.terminal.output import hint, show_json, table
+from muniment_cli.views.event_view import SHORT_RUN
 
 if TYPE_CHECKING:
     from muniment import PendingDecision
+    from muniment_cli.terminal.fitting import Give
 
 __all__ = ["command"]
 
@@ -47,7 +49,9 @@ def list_inbox(session: Session, as_json: bool) -> int:
         [str(one.seq), one.run, _of(one), one.prompt, subject]
         for one, subject in zip(waiting, subjects, strict=True)
     ]
-    table(["event", "run", "approved", "prompt", "subject"], rows, right=["event"])
+    headings = ["event", "run", "approved", "prompt", "subject"]
+    gives: dict[str, Give] = {"run": SHORT_RUN, "approved": "never", "subject": "first"}
+    table(headings, rows, right=["event"], gives=gives)
     if not approvers:
         hint(
             "no key has the role approver: `muniment keys request --role approver` makes "

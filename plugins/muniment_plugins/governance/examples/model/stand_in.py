@@ -13,7 +13,9 @@ import os
 import subprocess
 import sys
 import threading
+import zlib
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 __all__ = ["main"]
@@ -54,12 +56,17 @@ class _Model(BaseHTTPRequestHandler):
         """Say nothing: the command has the screen."""
 
 
+def _port() -> int:
+    """Return the same port for the same folder: a replay compares the address, too."""
+    return 20_000 + zlib.crc32(os.fsencode(Path.cwd())) % 10_000
+
+
 def main() -> int:
     """Run the command of the arguments beside the server; return its exit code."""
     if not sys.argv[1:]:
         print(__doc__, file=sys.stderr)
         return 2
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Model)
+    server = ThreadingHTTPServer(("127.0.0.1", _port()), _Model)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     here = {
         "OPENAI_BASE_URL": f"http://127.0.0.1:{server.server_port}/v1",
