@@ -9,8 +9,8 @@ Rules:
   policy says counts, else what the manifest says.
 - The verdict on a replay is the judgement's. What the judgement says besides is in the
   details of ``replay.judged``, with the isolation that stood.
-- Child runs that are replayed with a run are judged each under its own terms, if it has
-  some; the verdict is the worst.
+- Child runs that are replayed with a run are judged each by its own record, and under its
+  own terms unless others are given; the verdict is the worst.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from muniment.encoding.canonical import JsonValue
 from muniment.replays.certainty import require_plugins
-from muniment.replays.replay import record_verdict, replay
+from muniment.replays.replay import called_by, record_verdict, replay
 from muniment.replays.report import VERDICTS, ReplayReport
 from muniment.runs.resume import params_of
 from muniment_plugins.governance.budgets.adoption import ADOPTED, adopted_by
@@ -53,10 +53,16 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class JudgedReplay:
-    """A replay with the judgement on it."""
+    """A replay with the judgements on it."""
 
     report: ReplayReport
-    judgement: Judgement
+    judgements: tuple[Judgement, ...]
+    """On the run itself, and on each child run that was replayed with it."""
+
+    @property
+    def judgement(self) -> Judgement:
+        """The one on the run itself."""
+        return self.judgements[0]
 
 
 def terms_of(ledger: Ledger, run: str) -> Terms | None:
@@ -159,25 +165,34 @@ def judged_replay(
     *,
     program: Callable[..., object] | None = None,
     record: bool = False,
+    children: bool = False,
 ) -> JudgedReplay:
     """Replay *run* in this process, and judge it.
 
     Args:
         ledger: the ledger that holds the run.
         run: the run's id, or a unique prefix.
-        terms: by default those of the run, or strict ones.
+        terms: by default those of each run, or strict ones.
         program: needed if it cannot be imported by its recorded name.
         record: append the verdict as a new run that names the original.
+        children: also replay and judge each child run, and those below it; the verdict
+            is the worst, and their programs are imported.
 
     Raises:
         CannotTellError: it cannot be replayed, or nothing was compared.
 
     """
     run = ledger.run_id(run)
-    terms = terms or terms_of(ledger, run) or Terms()
-    report = replay(ledger, run, program, terms.mode)
-    judgement = judge_report(ledger, report, terms)
-    report = with_judgements(report, [judgement])
+    chosen = terms or terms_of(ledger, run) or Terms()
+    report = replay(ledger, run, program, chosen.mode)
+    judgements = [judge_report(ledger, report, chosen)]
+    report = with_judgements(report, judgements)
+    if children:
+        report = replace(report, children=0)
+        for child in called_by(ledger, run):
+            below = judged_replay(ledger, child, terms, children=True)
+            report = report.with_child(below.report)
+            judgements += below.judgements
     if record:
-        report = record_verdict(ledger, report, details_of(report, [judgement]))
-    return JudgedReplay(report, judgement)
+        report = record_verdict(ledger, report, details_of(report, judgements))
+    return JudgedReplay(report, tuple(judgements))

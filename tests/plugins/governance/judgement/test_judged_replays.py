@@ -177,6 +177,36 @@ def test_a_marked_run_is_certified_by_nobody(ledger: Ledger, terms: Terms) -> No
     assert judged.raw["verdict"] == "non_certifiable"
 
 
+def _child(run: Run) -> object:
+    run.record("note.added", {"text": "called"})
+    run.mark("non_certifiable", "beyond its budget")
+    return 1
+
+
+def test_child_runs_are_judged_with_it(ledger: Ledger) -> None:
+    """The verdict is the worst, and the record has each judgement."""
+
+    def program(run: Run) -> object:
+        return run.call(_child)
+
+    done = ledger.execute(program)
+    alone = judged_replay(ledger, done.run_id, program=program)
+    assert (alone.report.verdict, len(alone.judgements)) == ("acceptable", 1)
+    again = judged_replay(
+        ledger, done.run_id, program=program, children=True, record=True
+    )
+    assert [one.verdict for one in again.judgements] == [
+        "acceptable",
+        "non_certifiable",
+    ]
+    assert (again.report.verdict, again.report.children) == ("non_certifiable", 1)
+    (judged,) = ledger.events(run=again.report.recorded_as, type="replay.judged")
+    details = ledger.resolve(judged)["details"]
+    assert isinstance(details, dict)
+    (below,) = details["governance"]["children"]
+    assert below["verdict"] == "non_certifiable"
+
+
 def test_another_mark_says_nothing_about_verdicts(ledger: Ledger) -> None:
     """It is carried by the judgement, which is what it would be without it."""
 
