@@ -1,6 +1,6 @@
 """Writes the pages under docs/reference that the code itself knows best.
 
-    python tools/docs.py            writes events.md, hooks.md and rules.md
+    python tools/docs.py            writes events.md, failures.md, hooks.md, rules.md
     python tools/docs.py --check    says which of them is out of date, exit 1
 
 Rules: what stands in a table comes from the registry, the hook specifications or the
@@ -15,6 +15,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from failures_page import failures
 from rules_page import rules
 
 from muniment import hookspecs
@@ -273,7 +274,12 @@ def _hookspecs() -> list[tuple[str, Callable[..., object]]]:
 
 # -- the command -------------------------------------------------------------------
 
-PAGES = {"events.md": events, "hooks.md": hooks, "rules.md": rules}
+PAGES = {
+    "events.md": events,
+    "failures.md": failures,
+    "hooks.md": hooks,
+    "rules.md": rules,
+}
 
 
 def page(name: str) -> str:

@@ -37,7 +37,8 @@ exit code 4, by the rules below that are *wrong* where `verify` finds the same i
 
 `effect/<kind>` is the rule of `EffectFailed`: the performer of an effect of that kind
 raised, now or when it was recorded. Plugins have their own rules: those of the
-[capsule](capsule.md#rules) and of the [harness](harness.md) are on their pages.
+[capsule](capsule.md#rules) and of the [harness](harness.md) are on their pages. To which
+failure of a run a rule leads, [failures.md](failures.md) says.
 """
 
 _VERDICTS = {1: "wrong", 2: "usage", 3: "cannot tell", 4: "refused"}

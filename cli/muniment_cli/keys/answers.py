@@ -13,7 +13,7 @@ from muniment.errors import KeyRefused, UsageError
 from muniment_cli.shell.new_places import write_or_refuse
 from muniment_cli.terminal.advice import quoted
 from muniment_cli.terminal.output import complain, count, fields, hint, say, show_json
-from muniment_cli.views.event_view import resolved
+from muniment_cli.views.event_view import subject_of
 
 if TYPE_CHECKING:
     from muniment import PendingDecision
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from muniment.ledger import Ledger
     from muniment_cli.shell.context import Session
 
-__all__ = ["answer", "approver_key", "asked", "decided_run", "subject_of", "told"]
+__all__ = ["answer", "approver_key", "asked", "decided_run", "told"]
 
 
 def answer(  # noqa: PLR0913 - what the two commands are given
@@ -81,14 +81,6 @@ def _show(ledger: Ledger, pending: PendingDecision) -> None:
         ("subject", subject_of(ledger, pending)),
     )
     hint(*(f"{name} {value}" for name, value in pairs if value))
-
-
-def subject_of(ledger: Ledger, pending: PendingDecision) -> str:
-    """Return the subject as it was recorded: JSON, which the answer is signed over."""
-    from muniment.encoding.canonical import canonical
-
-    recorded = resolved(ledger, ledger.event(pending.seq)).get("subject")
-    return canonical(recorded).decode()
 
 
 def _warn_of(ledger: Ledger, pending: PendingDecision, signer: Signer) -> None:

@@ -15,6 +15,7 @@ import json
 from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
+    from muniment import PendingDecision
     from muniment.encoding.canonical import JsonValue
     from muniment.formats.statement import BlobRef, Event
     from muniment.ledger import Ledger
@@ -30,6 +31,7 @@ __all__ = [
     "short",
     "signed_data",
     "status_style",
+    "subject_of",
     "summary",
     "untagged",
 ]
@@ -137,6 +139,14 @@ def resolved(ledger: Ledger, event: Event) -> dict[str, JsonValue]:
         else value
         for name, value in event.raw.items()
     }
+
+
+def subject_of(ledger: Ledger, pending: PendingDecision) -> str:
+    """Return the subject as it was recorded: JSON, which the answer is signed over."""
+    from muniment.encoding.canonical import canonical
+
+    recorded = resolved(ledger, ledger.event(pending.seq)).get("subject")
+    return canonical(recorded).decode()
 
 
 def at_hand(ledger: Ledger, event: Event) -> dict[str, JsonValue]:

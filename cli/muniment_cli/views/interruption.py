@@ -27,7 +27,7 @@ _BY_CTRL_C = 130
 def told_interrupted(ledger: Ledger, runs: list[str], url: str | None) -> bool:
     """Say which of *runs* were interrupted, and how to continue; tell whether any was."""
     from muniment.queries.run_summary import RunSummaries
-    from muniment_cli.views.explanation import ways_on
+    from muniment_cli.views.explaining.ways_on import ways_on
 
     stopped = [
         run

@@ -35,6 +35,7 @@ from muniment_cli.terminal.output import (
     show_jsonl,
     table,
 )
+from muniment_cli.views.budgets import budget_json, marked_status, show_budgets
 from muniment_cli.views.event_view import (
     SHORT_RUN,
     VERDICT_COLOURS,
@@ -44,7 +45,7 @@ from muniment_cli.views.event_view import (
     short,
     status_style,
 )
-from muniment_cli.views.failure_words import forked_from
+from muniment_cli.views.explaining.failure_words import forked_from
 from muniment_cli.views.judgements import judgement_rows, recorded_judgement
 from muniment_cli.views.run_tables import diff_runs, show_stats
 
@@ -117,7 +118,7 @@ def _show_list(ledger: Ledger, records: list[RunSummary]) -> None:
     rows: list[list[Cell]] = [
         [
             one.id,
-            status_style(one.status),
+            marked_status(ledger, one),
             age(one.started),
             _took(one),
             str(one.events),
@@ -179,12 +180,20 @@ def show_run(session: Session, run: str, full: bool, limit: int, as_json: bool) 
             timeline = [
                 {**event_json(one), "data": resolved(ledger, one)} for one in events
             ]
-            show_json({"run": plain_json(record), "timeline": timeline})
+            budget = budget_json(ledger, record)
+            shown = {"run": plain_json(record), "budget": budget, "timeline": timeline}
+            show_json(shown)
             return 0
         _show_record(ledger, record, full=full)
+<<<<<<< HEAD
         if limit:
             say()
             _show_timeline(ledger, chosen, limit, full=full)
+=======
+        show_budgets(ledger, record)
+        say()
+        _show_timeline(ledger, chosen, limit, full=full)
+>>>>>>> cd2105d (Explain each failure by class, reason code and event; print budget tables)
         if record.events > limit:
             hint(f"{record.events - limit} more events; --limit shows them")
     return 0
@@ -294,7 +303,7 @@ def show_scopes(session: Session, run: str, as_json: bool) -> int:
 @pass_session
 def explain_run(session: Session, run: str, as_json: bool) -> int:
     """Say why a run failed or has no end, and what to do."""
-    from muniment_cli.views.explanation import explain
+    from muniment_cli.views.explaining.explanation import explain
 
     with session.open() as ledger:
         said = explain(ledger, ledger.run_id(run), session.ledger_url)

@@ -33,7 +33,7 @@ def command() -> None:
 @pass_session
 def list_inbox(session: Session, as_json: bool) -> int:
     """List what runs ask and people have not decided yet, oldest first."""
-    from muniment_cli.keys.answers import subject_of
+    from muniment_cli.views.event_view import subject_of
 
     with session.open() as ledger:
         waiting = ledger.pending()

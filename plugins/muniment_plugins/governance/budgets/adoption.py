@@ -52,6 +52,7 @@ __all__ = [
     "Adopted",
     "adopted_by",
     "governing_of",
+    "halted_by",
     "labels_of",
     "may_run",
     "start",

@@ -18,10 +18,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, cast
 
-from muniment import EffectKind, Event
+from muniment import EffectKind, Event, RunFacts
 from muniment.encoding.canonical import JsonValue
+from muniment.errors import MunimentError
 from muniment_plugins.governance.budgets.accounts import RunAccounts
-from muniment_plugins.governance.budgets.adoption import ADOPTED, governing_of
+from muniment_plugins.governance.budgets.adoption import (
+    ADOPTED,
+    Adopted,
+    governing_of,
+    halted_by,
+)
 from muniment_plugins.governance.budgets.limits import Account
 from muniment_plugins.governance.budgets.spending import seconds_of
 from muniment_plugins.governance.documents.budgets import ExecutionBudget
@@ -31,7 +37,13 @@ from muniment_plugins.governance.governed import LABEL
 if TYPE_CHECKING:
     from muniment.ledger import Ledger
 
-__all__ = ["BudgetRow", "BudgetTable", "budget_table", "is_governed"]
+__all__ = [
+    "BudgetRow",
+    "BudgetTable",
+    "budget_table",
+    "halted_for",
+    "is_governed",
+]
 
 Number: TypeAlias = "int | float"
 _Line: TypeAlias = "tuple[str, Number | None, Number, int]"
@@ -127,6 +139,23 @@ def budget_table(ledger: Ledger, run: str) -> BudgetTable | None:
     policy = here.policy
     told = top, policy.name, policy.digest, policy.mode
     return BudgetTable(*told, tuple(rows), accounts)
+
+
+def halted_for(ledger: Ledger, run: str) -> str | None:
+    """Say why *run*, which a budget halted, is not resumed; None if none halts it."""
+    events = list(ledger.events(run=run))
+    started = events[0]
+    if not is_governed(started) or started.raw.get("parent") is not None:
+        return None
+    try:
+        params = ledger.resolve(started).get("params")
+        told = cast("dict[str, object]", params if isinstance(params, dict) else {})
+        name = str(started.raw.get("name"))
+        facts = RunFacts(run, name, params=told, resumed=True)
+        adopted = Adopted.of(events, facts, ledger)
+    except MunimentError as error:
+        return error.message  # nobody can read what it is held to
+    return None if adopted is None else halted_by(events, adopted)
 
 
 def _kinds(ledger: Ledger, adopted: Event) -> dict[str, EffectKind]:

@@ -24,11 +24,11 @@ from muniment_plugins.governance.failures.told import (
     left_of,
     text_of,
 )
-from muniment_plugins.governance.governed import PLUGIN
 
 __all__ = ["EXHAUSTED", "blamed", "code_of_effect", "halted_by"]
 
 EXHAUSTED = "budget.exhausted"
+_PLUGIN = "governance"
 _LACKING = ("source",)
 """Limits of what was never allowed, rather than never declared."""
 
@@ -83,7 +83,7 @@ def code_of_effect(
     outcome = effect.outcome or effect.asked
     name, reason = str(outcome.raw.get("error_type")), outcome.raw.get("reason")
     data, by = left_of(ledger, outcome, "data"), effect.answered_by
-    if by.get("who") == "plugin" and by.get("name") == PLUGIN and reason is None:
+    if by.get("who") == "plugin" and by.get("name") == _PLUGIN and reason is None:
         return _of_budget(name, data), None
     by_reason = {
         "cancelled": "effect_cancelled",

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from muniment.formats.statement import Event
     from muniment.ledger import Ledger
 
-__all__ = ["STATED", "about", "caused", "forked_from", "stated", "text"]
+__all__ = ["STATED", "about", "answerer", "caused", "forked_from", "stated", "text"]
 
 STATED = 3
 """How many facts about failures are shown; more of them say the same."""
@@ -71,8 +71,27 @@ def about(ledger: Ledger, step: TimelineStep) -> list[tuple[str, str]]:
     facts.append(("failed at", f"event {step.outcome.seq}"))
     by = data.get("answered_by")
     if isinstance(by, dict) and by.get("who") != "performer":
-        facts.append(("answered by", " ".join(str(one) for one in by.values())))
+        facts.append(("answered by", answerer(by)))
     return facts
+
+
+def answerer(by: dict[str, JsonValue]) -> str:
+    """Return in words who answered an effect in place of its performer."""
+    who = by.get("who")
+    if who in ("record", "change"):
+        event = f"event {by.get('seq')} of run {by.get('run')}"
+        return f"the record, {event}" if who == "record" else f"a change of {event}"
+    named = [str(by[key]) for key in ("name", "version") if key in by]
+    told = " ".join([f"the {who}" if who == "plugin" else str(who), *named])
+    if "fallback" in by:
+        told = f"its fallback {by['fallback']}, by {told}"
+    if by.get("halts") is True:
+        told = f"{told}, which halts the run"
+    if by.get("performed") is True:
+        told = f"{told}, which refused what its performer answered"
+    quiet = {"who", "name", "version", "fallback", "halts", "performed"}
+    more = [f"{key} {short(one)}" for key, one in by.items() if key not in quiet]
+    return ", ".join([told, *more])
 
 
 def forked_from(fork: JsonValue) -> list[tuple[str, str]]:

@@ -7,9 +7,6 @@ it. Words that only a person knows are described beside the facts.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
 from muniment.formats.lifecycle import (
@@ -23,17 +20,22 @@ from muniment.formats.lifecycle import (
     PAUSED,
 )
 from muniment_cli.terminal.advice import naming_ledger
-from muniment_cli.terminal.doubt_prompt import can_ask
 from muniment_cli.terminal.output import count
-from muniment_cli.terminal.pasting import again_of, hindrance
 from muniment_cli.views.event_view import resolved, short
-from muniment_cli.views.failure_words import (
+from muniment_cli.views.explaining.failure_words import (
     STATED,
     about,
     caused,
     forked_from,
     stated,
     text,
+)
+from muniment_cli.views.explaining.reasons import classed, marks_of, reason_facts
+from muniment_cli.views.explaining.ways_on import (
+    Explanation,
+    going_on,
+    offer_resume,
+    to_decide,
 )
 from muniment_cli.views.judgements import judgement_rows, plain, recorded_judgement
 from muniment_cli.views.recording_gaps import recording_gaps
@@ -44,7 +46,7 @@ if TYPE_CHECKING:
     from muniment.formats.statement import Event
     from muniment.ledger import Ledger
 
-__all__ = ["Explanation", "explain", "ways_on"]
+__all__ = ["explain"]
 
 _STOPPED = {
     "CancelledError": "the task that awaited it was cancelled",
@@ -61,54 +63,16 @@ _SIGNING = ("muniment approve ", "muniment deny ")
 _NEEDING_FACTS = frozenset({"to replay", "to resume"})
 
 
-@dataclass(slots=True)
-class Explanation:
-    """The reason, the place, and what to do."""
-
-    run: str
-    status: str
-    because: str
-    facts: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
-    """The known facts about the cause: name and value."""
-    next: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
-    """A command, and what it does."""
-    unverified: str = ""
-    """Why the run's events prove nothing: the first of them that does not verify."""
-
-    def offer(
-        self, ledger: Ledger, verb: str, run: str, does: str, options: str = ""
-    ) -> None:
-        """Advise *verb* of *run*; if a word of the command is not known, say which."""
-        again = again_of(ledger, run)
-        command = f"muniment {verb} {run}{options}{again.suffix}"
-        if again.typed:
-            self.facts.append((f"to {verb}", f"type `{command}`, with {again.typed}"))
-        else:
-            self.next.append((command, does))
-
-    def to_json(self) -> dict[str, JsonValue]:
-        """Return the explanation as plain JSON; a repeated name is numbered."""
-        facts: dict[str, JsonValue] = {}
-        times: Counter[str] = Counter()
-        for name, value in self.facts:
-            times[name] += 1
-            facts[name if times[name] == 1 else f"{name} {times[name]}"] = value
-        return {
-            "run": self.run,
-            "status": self.status,
-            "because": self.because,
-            "unverified": self.unverified or None,
-            "facts": facts,
-            "next": [{"command": one, "does": what} for one, what in self.next],
-        }
-
-
 def explain(ledger: Ledger, run: str, url: str | None = None) -> Explanation:
     """Return why *run* is in its state; commands name the ledger by *url*, if given."""
     events = list(ledger.events(run=run))
     last = next((one for one in reversed(events) if one.type in LIFE), events[0])
     said = _explained(ledger, run, events, last)
+    said.failure, said.marks = classed(ledger, events), marks_of(ledger, events)
+    if said.failure is not None:
+        said.facts = reason_facts(ledger, events, said.failure) + said.facts
     said.facts = forked_from(events[0].raw.get("fork")) + said.facts
+    said.facts += [("marked", f"{mark}: {why}") for mark, why in said.marks]
     odd = [event for event in events if event.fault]
     said.facts += [(f"malformed, event {one.seq}", one.fault) for one in odd[:STATED]]
     said.facts += recording_gaps(ledger, events)
@@ -116,16 +80,6 @@ def explain(ledger: Ledger, run: str, url: str | None = None) -> Explanation:
     _without_what_is_edited(ledger, said)
     said.next = [(naming_ledger(one, url), what) for one, what in said.next]
     return said
-
-
-def ways_on(ledger: Ledger, run: str, url: str | None) -> Iterator[str]:
-    """Yield a line for each way to continue *run*, which stopped with this process."""
-    events = list(ledger.events(run=run))
-    waiting = [step for step in steps_of(events) if step.open]
-    said = Explanation(run, "interrupted", "")
-    _going_on(said, ledger, waiting, alive=False)
-    yield from (f"{name}: {what}" for name, what in said.facts)
-    yield from (f"`{naming_ledger(line, url)}` {does}" for line, does in said.next)
 
 
 def _without_what_is_edited(ledger: Ledger, said: Explanation) -> None:
@@ -256,7 +210,7 @@ def _failed(ledger: Ledger, run: str, events: list[Event], last: Event) -> Expla
         said.facts.append((name, words))
         said.next.append((f"muniment events show {seq}", "prints it"))
     if steps:
-        _offer_resume(said, ledger, "performs what failed again")
+        offer_resume(said, ledger, "performs what failed again")
     elif status == "refused":
         said.next.append(
             (f"muniment runs show {run}", "prints what happened before the refusal")
@@ -271,20 +225,6 @@ def _failed(ledger: Ledger, run: str, events: list[Event], last: Event) -> Expla
     return said
 
 
-def _offer_resume(
-    said: Explanation, ledger: Ledger, does: str, options: str = ""
-) -> None:
-    """Advise a resume if this user can; else say who can."""
-    if not ledger.home.pins(ledger.id):
-        why = "a resume goes live, and none of the ledger's keys is pinned here"
-    else:
-        why = hindrance(ledger, merely_found=False)
-    if why:
-        said.facts.append(("to resume", f"not here: {why.removeprefix('none: ')}"))
-    else:
-        said.offer(ledger, "resume", said.run, does, options)
-
-
 def _unfinished(
     ledger: Ledger, run: str, events: list[Event], last: Event
 ) -> Explanation:
@@ -293,7 +233,7 @@ def _unfinished(
     if last.type == PAUSED:
         said.because = f"it waits: {short(resolved(ledger, last).get('reason'), 300)}"
         said.facts.append(("paused at", f"event {last.seq}, {last.time}"))
-        _to_decide(said, ledger, last)
+        to_decide(said, ledger, last)
     elif last.type == INTERRUPTED:
         said.because = f"it was stopped: {_stopped_by(str(last.raw.get('reason', '')))}"
         said.facts.append(("stopped at", f"event {last.seq}, {last.time}"))
@@ -302,25 +242,8 @@ def _unfinished(
     waiting = [step for step in steps_of(events) if step.open]
     for step in waiting:
         said.facts += about(ledger, step)
-    _going_on(said, ledger, waiting, alive=alive)
+    going_on(said, ledger, waiting, alive=alive)
     return said
-
-
-def _to_decide(said: Explanation, ledger: Ledger, paused: Event) -> None:
-    """Say what people are asked, and how an approver answers."""
-    from muniment_cli.keys.answers import subject_of
-
-    awaited = paused.raw.get("waits_for")
-    for one in ledger.pending() if isinstance(awaited, list) else ():
-        if one.asked in cast("list[JsonValue]", awaited):
-            approved = sum(each.outcome == "approved" for each in one.answers)
-            told = f"event {one.seq}, {approved} of {one.quorum} approved"
-            asks = short(one.prompt, 200) or short(subject_of(ledger, one), 200)
-            said.facts.append(("asks people", f"{asks} ({told})"))
-            said.next.append(
-                (f"muniment approve {one.seq}", "approves, by an approver's key")
-            )
-            said.next.append((f"muniment deny {one.seq}", "denies"))
 
 
 def _stopped_by(reason: str) -> str:
@@ -342,34 +265,6 @@ def _owner(last: Event) -> tuple[str, bool | None]:
     if alive is None:
         return f"{who} had it, which cannot be looked at from here", alive
     return f"{who} had it, and is gone without an end", alive
-
-
-def _going_on(
-    said: Explanation,
-    ledger: Ledger,
-    waiting: list[TimelineStep],
-    *,
-    alive: bool | None,
-) -> None:
-    if alive:
-        said.next.append((f"muniment events tail -f --run {said.run}", "follows it"))
-        return
-    over = " --take-over" if alive is None else ""
-    does = "continues; completed effects are not repeated"
-    in_doubt = {step.kind: _on_doubt(ledger, step) for step in waiting}
-    named = {"refuse"} if can_ask() else {"refuse", "ask"}
-    if refused := sorted(kind for kind, doubt in in_doubt.items() if doubt in named):
-        over += "".join(f" --repeat-doubtful {kind}" for kind in refused)
-        does = "performs effects with an unknown outcome again, and continues"
-    elif "ask" in in_doubt.values():
-        does = "asks about effects with an unknown outcome, and continues"
-    _offer_resume(said, ledger, does, over)
-
-
-def _on_doubt(ledger: Ledger, step: TimelineStep) -> str:
-    kind = ledger.effect_kinds.get(step.kind)
-    # Without the kind's plugin nothing says that it is safe.
-    return "refuse" if kind is None else kind.on_doubt
 
 
 def _is_failure(step: TimelineStep) -> bool:

@@ -1,0 +1,1 @@
+"""Explaining runs: why each is in its state, and which command to give next."""
