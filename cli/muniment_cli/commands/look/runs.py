@@ -185,15 +185,10 @@ def show_run(session: Session, run: str, full: bool, limit: int, as_json: bool) 
             show_json(shown)
             return 0
         _show_record(ledger, record, full=full)
-<<<<<<< HEAD
+        show_budgets(ledger, record)
         if limit:
             say()
             _show_timeline(ledger, chosen, limit, full=full)
-=======
-        show_budgets(ledger, record)
-        say()
-        _show_timeline(ledger, chosen, limit, full=full)
->>>>>>> cd2105d (Explain each failure by class, reason code and event; print budget tables)
         if record.events > limit:
             hint(f"{record.events - limit} more events; --limit shows them")
     return 0
