@@ -236,7 +236,9 @@ def test_an_unfinished_run_is_explained(
 ) -> None:
     """An effect in doubt, and how to go on in spite of it, as its kind says."""
     monkeypatch.setattr("muniment_cli.commands.look.runs.narrow", lambda: True)
-    monkeypatch.setattr("muniment_cli.views.explaining.ways_on.can_ask", lambda: terminal)
+    monkeypatch.setattr(
+        "muniment_cli.views.explaining.ways_on.can_ask", lambda: terminal
+    )
     text = "def stop(_): raise KeyboardInterrupt\n"
     text += f"def main(run): run.effect({kind!r}, {{'name': 'x'}}, stop)\n"
     assert shell("run", write_program(work, text).name).code == 130

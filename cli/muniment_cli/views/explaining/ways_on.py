@@ -63,13 +63,20 @@ class Explanation:
         for name, value in self.facts:
             times[name] += 1
             facts[name if times[name] == 1 else f"{name} {times[name]}"] = value
-        none = dict.fromkeys(("class", "reason_code", "event", "retry"))
+        reason: dict[str, JsonValue] = {
+            "class": None,
+            "reason_code": None,
+            "event": None,
+            "retry": None,
+        }
+        if self.failure is not None:
+            reason = self.failure.to_json()
         return {
             "run": self.run,
             "status": self.status,
             "because": self.because,
             "unverified": self.unverified or None,
-            **(none if self.failure is None else self.failure.to_json()),
+            **reason,
             "marks": [{"mark": mark, "reason": why} for mark, why in self.marks],
             "facts": facts,
             "next": [{"command": one, "does": what} for one, what in self.next],

@@ -103,7 +103,7 @@ _STRUCTURAL = _of(
     ),
     (
         "value_unrecordable",
-        "a value has no exact form in a record: NaN, a foreign class, a lone surrogate",
+        "a value has no exact form in a record: a foreign class, a lone surrogate",
         "give the value in another form, or register its class",
     ),
 )

@@ -37,9 +37,11 @@ _ERRORS = {
     "ReplayDiverged": "replay_diverged",
     "RunFenced": "ownership_lost",
     "StoreError": "store_unusable",
+    "TooLargeForPage": "call_invalid",
     "UnknownName": "experiment_invalid",
     "UsageError": "call_invalid",
     "ValueRefused": "value_unrecordable",
+    "WithheldFromBundle": "needed_missing",
     "WorkerDied": "worker_lost",
     "WrongError": "record_contradictory",
 }
