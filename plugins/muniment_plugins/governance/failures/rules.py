@@ -46,6 +46,7 @@ effect         effect_failed
 erase          call_invalid
 event          record_contradictory
 evidence       call_invalid
+example        call_invalid
 executor       call_invalid
 export         call_invalid
 file           needed_missing
