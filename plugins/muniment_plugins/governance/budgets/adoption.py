@@ -228,11 +228,11 @@ def governing_of(ledger: Ledger, run: str) -> tuple[Event, Governing]:
     """
     events = tuple(ledger.events(run=run))
     ref, parent = events[0].data.get("params"), events[0].raw.get("parent")
-    params = ledger.value(ref) if isinstance(ref, BlobRef) else {}
+    params: object = ledger.value(ref) if isinstance(ref, BlobRef) else None
     facts = RunFacts(
         run,
         str(events[0].raw["name"]),
-        params=cast("Mapping[str, object]", params),
+        params=cast("Mapping[str, object]", params or {}),
         resumed=True,
     )
     adopted = None if parent is not None else Adopted.of(events, facts, ledger)
