@@ -171,7 +171,8 @@ async def acall(
 
 def refuse_async(program: Callable[..., object]) -> None:
     """Refuse a program that must be awaited, before anything is written."""
-    if inspect.iscoroutinefunction(program):
+    call = getattr(program, "__call__", None)  # noqa: B004 - the method is inspected
+    if inspect.iscoroutinefunction(program) or inspect.iscoroutinefunction(call):
         raise _is_async(getattr(program, "__qualname__", repr(program)))
 
 

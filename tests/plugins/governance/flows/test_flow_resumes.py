@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import shutil
 from collections.abc import Callable
@@ -12,7 +13,7 @@ import pytest
 
 from children import is_killed
 from flow_files import sum_document, write_flow, write_policy
-from muniment.errors import CannotTellError, RefusedError
+from muniment.errors import CannotTellError, RefusedError, UsageError
 from muniment.ledger import Ledger
 from muniment.replays.replay import replay
 from muniment.runs.execution import Done
@@ -224,3 +225,73 @@ def test_from_elsewhere(
         patch.chdir(moved)
         assert book.resume(only_run(book)).ok
         assert json.loads((moved / "flow.json").read_text())["flow_id"] == "sum"
+
+
+def asynchronous() -> dict[str, Any]:
+    """Return the flow, one of whose agents must be awaited."""
+    document = sum_document()
+    document["parts"]["reader"] = "agents:read_later"
+    return document
+
+
+def test_asynchronous_flows(cut: Callable[..., Ledger]) -> None:
+    """A flow that must be awaited is resumed so, and otherwise refused, unwritten."""
+    with cut(asynchronous()) as book:
+        run, before = only_run(book), book.head
+        with pytest.raises(UsageError, match="the program is asynchronous"):
+            book.resume(run)
+        assert book.head == before
+        done = asyncio.run(book.aresume(run))
+        assert done.ok, done.error
+        assert replay(book, run).verdict == "acceptable"
+
+
+FLAKY = """
+
+def flaky(request):
+    if not CALLS.exists():
+        CALLS.write_text("once")
+        raise OSError("the index is away")
+    return search(request)
+"""
+
+
+def test_a_retrieval_that_failed(place: Path, tmp_path: Path) -> None:
+    """A resume performs the failed retrieval again, and what came of it replays."""
+    document = sum_document()
+    document["parts"]["writer"]["retriever"] = "agents:flaky"
+    manifest = write_flow(place, document)
+    with (place / "agents.py").open("a") as file:
+        file.write(FLAKY)
+    with Ledger.create(
+        tmp_path / "flaky.db", home=tmp_path / "flaky-home", plugins=PLUGINS
+    ) as book:
+        done = start_flow(book, load_flow(manifest))
+        assert (done.status, "the index is away" in str(done.error)) == ("failed", True)
+        assert replay(book, done.run_id).verdict == "acceptable"
+        ended = book.resume(done.run_id)
+        assert ended.ok, ended.error
+        assert replay(book, done.run_id).verdict == "acceptable"
+        assert verify(book.path, home=book.home).ok
+
+
+def test_what_if(place: Path, tmp_path: Path) -> None:
+    """A fork takes another answer of the retriever from there; a strict flow has none."""
+    found = [{"evidence_id": "e1", "content": "other", "source_uri": "file://x"}]
+    for level, forks in (("bounded", True), ("strict", False)):
+        manifest = write_flow(place, sum_document(determinism_level=level))
+        with Ledger.create(
+            tmp_path / f"{level}.db", home=tmp_path / level, plugins=PLUGINS
+        ) as book:
+            done = start_flow(book, load_flow(manifest))
+            (answered,) = book.events(run=done.run_id, type="retrieval.completed")
+            change: dict[int, object] = {answered.seq: found}
+            if not forks:
+                with pytest.raises(RefusedError, match="strict"):
+                    book.fork(done.run_id, at=answered.seq, changes=change)
+                continue
+            forked = book.fork(done.run_id, at=answered.seq, changes=change)
+            assert forked.ok, forked.error
+            (made,) = book.events(run=forked.run_id, type="evidence.collected")
+            assert book.resolve(made)["content"] == "other"
+            assert replay(book, forked.run_id).verdict == "acceptable"
