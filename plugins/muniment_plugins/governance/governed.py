@@ -13,11 +13,11 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from muniment.errors import CannotTellError
 from muniment_plugins.governance.documents.manifest import FlowManifest
@@ -27,11 +27,34 @@ from muniment_plugins.governance.documents.signed_policy import refuse_forged
 if TYPE_CHECKING:
     from muniment.ledger import Ledger
 
-__all__ = ["LABEL", "PLUGIN", "Governing", "governed", "governing", "require_plugin"]
+__all__ = [
+    "LABEL",
+    "MEMORY",
+    "PLUGIN",
+    "Governing",
+    "LimitsInForce",
+    "governed",
+    "governing",
+    "limit_in_force",
+    "require_plugin",
+]
 
 PLUGIN = "governance"
 LABEL = "policy"
 """The label of governed runs: the digest of their policy."""
+
+
+MEMORY = "governance"
+"""Under which name the memory of a run has what governs it."""
+
+
+@runtime_checkable
+class LimitsInForce(Protocol):
+    """Knows the limits of a run as they are now, amendments included."""
+
+    def limit_of(self, account: str, name: str) -> int | None:
+        """Return the limit *name* of an *account*; None if it has none."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,3 +112,9 @@ def require_plugin(ledger: Ledger) -> None:
 def governing() -> Governing | None:
     """Return what governs the runs that start here, if anything does."""
     return _GOVERNING.get()
+
+
+def limit_in_force(memory: Mapping[str, object], account: str, name: str) -> int | None:
+    """Return a limit as it is now for the run with this *memory*; None if it has none."""
+    found = memory.get(MEMORY)
+    return found.limit_of(account, name) if isinstance(found, LimitsInForce) else None

@@ -32,21 +32,16 @@ from muniment_plugins.governance.budgets.limits import Exceeded, exceeded
 from muniment_plugins.governance.budgets.spending import seconds_of
 from muniment_plugins.governance.documents.manifest import FlowManifest
 from muniment_plugins.governance.documents.policy import GovernancePolicy
+from muniment_plugins.governance.governed import MEMORY
 
-__all__ = ["MARK", "Governor", "flow_of", "governor_in", "governor_of"]
+__all__ = ["MARK", "Governor", "flow_of", "governor_of"]
 
 MARK = "non_certifiable"
-_MEMORY = "governance"
 
 
 def governor_of(facts: RunFacts | None) -> Governor | None:
     """Return the governor of a run, if it is governed and runs in this process."""
-    return None if facts is None else governor_in(facts.memory)
-
-
-def governor_in(memory: Mapping[str, object]) -> Governor | None:
-    """Return the governor that is kept in the *memory* of a run."""
-    found = memory.get(_MEMORY)
+    found = None if facts is None else facts.memory.get(MEMORY)
     return found if isinstance(found, Governor) else None
 
 
@@ -82,7 +77,7 @@ class Governor:
 
     def keep(self, facts: RunFacts) -> None:
         """Be found as the governor of the run with these facts, and of its children."""
-        facts.memory[_MEMORY] = self
+        facts.memory[MEMORY] = self
 
     @property
     def seconds(self) -> float:

@@ -27,6 +27,7 @@ from muniment.errors import EffectFailed
 from muniment.runs.run import Run, current_run
 from muniment_plugins.governance.documents.budgets import ExecutionBudget
 from muniment_plugins.governance.flows.failed import FlowFailed
+from muniment_plugins.governance.governed import limit_in_force
 
 __all__ = ["FlowCounts"]
 
@@ -134,12 +135,7 @@ def _asked(lane: Run, name: str, limit: str, effect: str, used: int) -> int:
     """
 
     def look(_: object) -> int:
-        from muniment_plugins.governance.budgets.governor import (  # noqa: PLC0415 - rare
-            governor_in,
-        )
-
-        governor = governor_in(current_run().memory)
-        found = None if governor is None else governor.limit_of(name, limit)
+        found = limit_in_force(current_run().memory, name, limit)
         if found is None or found <= used:
             raise FlowFailed(
                 f"{effect}s are used up: {used} of {used}",
