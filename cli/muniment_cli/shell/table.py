@@ -60,6 +60,7 @@ SECTIONS: tuple[tuple[str, tuple[Entry, ...]], ...] = (
     _section(
         "Look",
         runs="List, show, compare and explain runs.",
+        inspect="Show a run with its determinism, and the cause of each event.",
         observe="Judge a recorded run by a policy that did not govern it.",
         claims="List claims: how often each was tried, and its verdicts.",
         events="List, show and follow events.",

@@ -58,6 +58,7 @@ def answers(made: Path, shell: Any, work: Path, tmp_path: Path) -> dict[str, Any
     _ask_people(ask, made)
     for name in ("show", "tree", "explain"):
         ask(f"runs {name}", "runs", name, run)
+    ask("inspect run", "inspect", "run", run)
     ask("runs diff", "runs", "diff", run, cut)
     ask("events show", "events", "show", "1")
     ask("replay", "replay", run)

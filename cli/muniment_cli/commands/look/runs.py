@@ -50,12 +50,14 @@ from muniment_cli.views.judgements import judgement_rows, recorded_judgement
 from muniment_cli.views.run_tables import diff_runs, show_stats
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from muniment import RunFilters
     from muniment.ledger import Ledger
     from muniment.queries.run_summary import RunSummary
     from muniment_cli.terminal.fitting import Give
 
-__all__ = ["command"]
+__all__ = ["command", "show_whole"]
 
 PEOPLE = 20
 
@@ -174,27 +176,46 @@ def show_run(session: Session, run: str, full: bool, limit: int, as_json: bool) 
 
     with session.open() as ledger:
         chosen = ledger.run_id(run)
-        record = ledger.project(RunSummaries, run=chosen)
-        if as_json:
-            events = ledger.events(run=chosen)
-            timeline = [
-                {**event_json(one), "data": resolved(ledger, one)} for one in events
-            ]
-            budget = budget_json(ledger, record)
-            shown = {"run": plain_json(record), "budget": budget, "timeline": timeline}
-            show_json(shown)
+        if not as_json:
+            show_whole(ledger, chosen, limit, full=full)
             return 0
-        _show_record(ledger, record, full=full)
-        show_budgets(ledger, record)
-        if limit:
-            say()
-            _show_timeline(ledger, chosen, limit, full=full)
-        if record.events > limit:
-            hint(f"{record.events - limit} more events; --limit shows them")
+        record = ledger.project(RunSummaries, run=chosen)
+        events = ledger.events(run=chosen)
+        timeline = [
+            {**event_json(one), "data": resolved(ledger, one)} for one in events
+        ]
+        budget = budget_json(ledger, record)
+        shown = {"run": plain_json(record), "budget": budget, "timeline": timeline}
+        show_json(shown)
     return 0
 
 
-def _show_record(ledger: Ledger, record: RunSummary, *, full: bool) -> None:
+def show_whole(
+    ledger: Ledger,
+    run: str,
+    limit: int,
+    *,
+    full: bool = False,
+    more: Iterable[tuple[str, Cell]] = (),
+    causes: Mapping[int, str] | None = None,
+) -> None:
+    """Print the facts of a run, *more* of them, and its first *limit* events.
+
+    *causes* has a word about each event, by its number.
+    """
+    from muniment.queries.run_summary import RunSummaries
+
+    record = ledger.project(RunSummaries, run=run)
+    fields([*_facts(ledger, record, full=full), *more])
+    show_budgets(ledger, record)
+    if limit:
+        say()
+        _show_timeline(ledger, run, limit, full=full, causes=causes)
+    if record.events > limit:
+        hint(f"{record.events - limit} more events; --limit shows them")
+
+
+def _facts(ledger: Ledger, record: RunSummary, *, full: bool) -> list[tuple[str, Cell]]:
     program = record.program or {}
     pairs: list[tuple[str, Cell]] = [
         ("run", record.id),
@@ -224,8 +245,7 @@ def _show_record(ledger: Ledger, record: RunSummary, *, full: bool) -> None:
     if record.plugins:
         text = ", ".join(f"{k} {v}" for k, v in sorted(record.plugins.items()))
         pairs.append(("plugins", text))
-    pairs += _end(ledger, record, full=full)
-    fields(pairs)
+    return [*pairs, *_end(ledger, record, full=full)]
 
 
 def _judged(ledger: Ledger, record: RunSummary) -> list[tuple[str, Cell]]:
@@ -262,12 +282,23 @@ def _end(ledger: Ledger, record: RunSummary, *, full: bool) -> list[tuple[str, C
     return []
 
 
-def _show_timeline(ledger: Ledger, run: str, limit: int, *, full: bool) -> None:
+def _show_timeline(
+    ledger: Ledger,
+    run: str,
+    limit: int,
+    *,
+    full: bool,
+    causes: Mapping[int, str] | None,
+) -> None:
     from muniment_cli.views.timeline import timeline_rows
 
     events = list(ledger.events(run=run, limit=limit))
     rows = timeline_rows(ledger, events, full=full)
     headings = ["seq", "at", "scope", "type", "data"]
+    if causes is not None:
+        headings.insert(2, "cause")
+        for row, event in zip(rows, events, strict=True):
+            row.insert(2, causes.get(event.seq, ""))
     gives: dict[str, Give] = {"scope": "start", "data": "first"}
     table(headings, rows, right=["seq", "at"], gives=gives, upright=full)
 
