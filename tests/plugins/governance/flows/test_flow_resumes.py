@@ -49,12 +49,25 @@ def commits_of(place: Path, tmp_path: Path) -> int:
         return reached.count("committed")
 
 
-def test_killed_at_every_commit(tmp_path: Path, place: Path) -> None:
+def nested(place: Path) -> dict[str, Any]:
+    """Write the flow of two steps as a part of another; return that."""
+    (place / "inner.json").write_text(json.dumps(sum_document(flow_id="inner")))
+    return sum_document(
+        agents=["all", "last"],
+        dependencies=["last:all"],
+        parts={"all": {"flow": "inner.json"}, "last": "agents:ask"},
+    )
+
+
+@pytest.mark.parametrize("is_nested", [False, True])
+def test_killed_at_every_commit(tmp_path: Path, place: Path, is_nested: bool) -> None:
     """Whatever commit is the last, a resume ends as the uninterrupted run does.
 
     No retrieval that has an outcome is performed again, and the resumed run replays
-    clean.
+    clean, with the flow that it called.
     """
+    if is_nested:
+        write_flow(place, nested(place))
     expected = same_again(place, tmp_path)
     last = commits_of(place, tmp_path) - 1
     assert last >= 4
@@ -71,15 +84,16 @@ def test_killed_at_every_commit(tmp_path: Path, place: Path) -> None:
             patch.setenv("MUNIMENT_HOME", str(home))
             assert is_killed(file, live, commit, plugins=PLUGINS)
         with Ledger.open(file, home=home, plugins=PLUGINS) as book:
-            run = only_run(book)
-            answered = [*book.events(run=run, type="retrieval.completed")]
+            run = next(iter(book.runs())).id
+            answered = [*book.events(type="retrieval.completed")]
             before = (place / "calls").read_text() if (place / "calls").exists() else ""
             done = book.resume(run)
             assert done.status == "completed", (commit, done.error)
             assert done.result_digest == expected.result_digest
             after = (place / "calls").read_text()
             assert (after == before) == bool(answered)
-            assert replay(book, run).verdict == "acceptable"
+            report = replay(book, run, children=True)
+            assert (report.verdict, report.children) == ("acceptable", int(is_nested))
             assert [*book.events(run=run, type="policy.adopted")]
         assert verify(file, home=Path(home)).ok
 
@@ -163,6 +177,19 @@ def test_another_environment(
         said = refused(book, "flow/environment")
         assert "python was 3." in said
         assert "is 2.7.18" in said
+
+
+def test_a_replay_elsewhere(
+    cut: Callable[..., Ledger], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A replay on another Python is a finding, which names what differs."""
+    with cut() as book:
+        done = book.resume(only_run(book))
+        monkeypatch.setattr("platform.python_version", lambda: "2.7.18")
+        report = replay(book, done.run_id)
+        assert report.verdict == "unacceptable"
+        assert report.first_divergence is not None
+        assert report.first_divergence.field == "environment.python"
 
 
 def test_another_environment_that_is_allowed(
