@@ -1,7 +1,7 @@
 """Claims as people read them: tried how often, and with which verdicts.
 
-claim  runs  holds  refuted  open  integrity      text
-sum       3      1        2        changed claim  The sum ignores the order
+claim  runs  holds  refuted  open  integrity      marked           text
+sum       3      1        2        changed claim  non_certifiable  The sum ignores the order
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from muniment_cli.views.studies import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from muniment.encoding.canonical import JsonValue
     from muniment.ledger import Ledger
     from muniment_cli.terminal.fitting import Give
@@ -40,6 +42,7 @@ class TriedRun:
 
     run: ClaimRun
     status: str
+    marks: tuple[str, ...]
     verdicts: tuple[StudyVerdict, ...]
 
     def to_json(self) -> dict[str, JsonValue]:
@@ -50,6 +53,7 @@ class TriedRun:
             "status": self.status,
             "started": self.run.started,
             "number": self.run.number,
+            "marks": [*self.marks],
             "verdicts": [one.to_json() for one in self.verdicts],
         }
 
@@ -72,6 +76,11 @@ class Tried:
         told = (one.integrity or "valid" for one in self.verdicts)
         return list(dict.fromkeys(one for one in told if one != "valid"))
 
+    @property
+    def marks(self) -> list[str]:
+        """What its runs are marked with: each mark once."""
+        return list(dict.fromkeys(mark for run in self.runs for mark in run.marks))
+
     def to_json(self) -> dict[str, JsonValue]:
         """Return it as plain JSON."""
         return {
@@ -88,8 +97,8 @@ def claims_tried(ledger: Ledger) -> list[Tried]:
     from muniment_plugins.harness.preregistration.claim_history import claim_histories
 
     def tried(run: ClaimRun) -> TriedRun:
-        status = ledger.project(RunSummaries, run=run.id).status
-        return TriedRun(run, status, _verdicts(ledger, run.id))
+        told = ledger.project(RunSummaries, run=run.id)
+        return TriedRun(run, told.status, (*told.marks,), _verdicts(ledger, run.id))
 
     return [
         Tried(claim, tuple(map(tried, claim.runs))) for claim in claim_histories(ledger)
@@ -111,6 +120,7 @@ def _verdicts(ledger: Ledger, run: str) -> tuple[StudyVerdict, ...]:
 def show_claims(found: list[Tried]) -> None:
     """Print a line for each claim."""
     rows: list[list[Cell]] = []
+    marked = any(one.marks for one in found)
     for one in found:
         holds, refuted, still_open = _counts(one.verdicts)
         moved = ", ".join(word.replace("_", " ") for word in one.moves)
@@ -119,8 +129,10 @@ def show_claims(found: list[Tried]) -> None:
         numbers = [len(one.runs), holds, refuted, still_open]
         text = one.claim.texts[-1] if one.claim.texts else ""
         figures = [str(number or "") for number in numbers]
-        rows.append([one.claim.id, *figures, integrity, text])
-    headings = ["claim", "runs", "holds", "refuted", "open", "integrity", "text"]
+        marks = [_marked(one.marks)] if marked else []
+        rows.append([one.claim.id, *figures, integrity, *marks, text])
+    headings = ["claim", "runs", "holds", "refuted", "open", "integrity"]
+    headings += ["marked", "text"] if marked else ["text"]
     gives: dict[str, Give] = {"text": "first"}
     table(headings, rows, right=headings[1:5], gives=gives)
 
@@ -140,6 +152,10 @@ def show_claim(one: Tried) -> None:
     rows = [row for run in one.runs for row in _rows(run)]
     headings = ["run", "no.", "status", "started", "hypothesis", "condition"]
     headings += ["verdict", "p-value", "integrity"]
+    if one.marks:
+        headings.append("marked")
+        marked = [_marked(run.marks) for run in one.runs for _ in run.verdicts or [None]]
+        rows = [[*row, mark] for row, mark in zip(rows, marked, strict=True)]
     gives: dict[str, Give] = {"run": SHORT_RUN, "hypothesis": "first"}
     table(headings, rows, right=["no.", "p-value"], gives=gives, sparse=True)
     for verdict in one.verdicts:
@@ -159,6 +175,10 @@ def _rows(tried: TriedRun) -> list[list[Cell]]:
         rows.append([*beside, *told, integrity_word(one)])
         beside = [""] * len(beside)
     return rows
+
+
+def _marked(marks: Sequence[str]) -> Cell:
+    return (", ".join(marks), "yellow")
 
 
 def _counts(verdicts: list[StudyVerdict]) -> tuple[int, int, int]:

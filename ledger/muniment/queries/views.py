@@ -28,6 +28,7 @@ from muniment.formats.lifecycle import (
     COMPLETED,
     ENDS,
     FAILED,
+    MARKED,
     OPEN,
     STARTED,
 )
@@ -111,7 +112,10 @@ SELECT s.run AS id, data(s.name) AS name,
   chain(s.tenant) AS tenant, chain(s.actor) AS actor, data(s.labels) AS labels,
   coalesce(data(s.program.name), data(s.program.import)) AS program,
   data(z.error_type) AS error_type, data(s.replay_of) AS replay_of, content(s.params) AS params,
-  content(z.result) AS result
+  content(z.result) AS result,
+  (SELECT json_group_array(m.mark) FROM (SELECT data(x.mark) AS mark
+    FROM main.event AS x WHERE x.run = s.run AND +x.type = '{MARKED}'
+    GROUP BY 1 ORDER BY min(x.seq)) AS m) AS marks
 FROM main.event AS s JOIN main.event AS z ON z.seq = (
   SELECT x.seq FROM main.event AS x WHERE x.run = s.run AND +x.type IN
     {(*BEGINNINGS, *ENDS)}

@@ -201,6 +201,8 @@ class Report:
     """Runs without a result: open, paused or interrupted; in the order of their starts."""
     incomplete: tuple[str, ...] = ()
     """What an evidence bundle should hold of other runs, and lacks: ``child run 01JE7…``."""
+    marked: tuple[str, ...] = ()
+    """The marks of the runs in a bundle: ``non_certifiable, event 9 of run 01JD3…``."""
     anchored: str = ""
     fast: bool = False
     seconds: float = 0.0
@@ -215,6 +217,7 @@ class Report:
             f"completeness: {self.completeness}; {self.anchored}",
         ]
         lines += [f"incomplete: it lacks {one}" for one in self.incomplete]
+        lines += [f"marked: {one}" for one in self.marked]
         if self.erased:
             lines.append(f"erased: {self.erased} blobs, by events that say so")
         if compared := self.compared_said:

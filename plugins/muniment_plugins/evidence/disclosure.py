@@ -9,6 +9,9 @@ Rules:
 - Always disclosed are the payloads that verification rests on: start, ends and resumptions
   of the run, its claims, decisions of people, and what may follow an end. Keys, answers and
   erasures are in no run, and are never withheld.
+- So are the payloads without which others are misread: what marks the run, the policies
+  that it was held to, the budgets that were exhausted, the effects that a fallback answered,
+  the violations that were noted. What these keep in blobs is withheld like any other blob.
 - An effect is disclosed as a whole, or not at all: its request, its parts, its outcome, and
   what was recorded while it was performed.
 - A pattern that shows nothing is refused: it was mistyped, or names a part of an effect.
@@ -23,14 +26,17 @@ from typing import TYPE_CHECKING
 
 from muniment.errors import UsageError
 from muniment.formats.evidence import COUNTED_BY
-from muniment.formats.lifecycle import LIFE
+from muniment.formats.lifecycle import LIFE, MARKED
 
 if TYPE_CHECKING:
     from muniment.formats.statement import Event
 
 __all__ = ["Disclosure"]
 
-_ALWAYS = ("decision.*", "policy.amended*", "replay.judged")
+_ALWAYS = (
+    *("decision.*", "policy.amended*", "replay.judged"),
+    *(MARKED, "policy.adopted", "budget.exhausted", "effect.degraded", "violation.noted"),
+)
 _REQUESTED = ".requested"
 
 

@@ -117,6 +117,7 @@ def _nothing(ledger: Ledger) -> str:
 
 
 def _show_list(ledger: Ledger, records: list[RunSummary]) -> None:
+    marked = any(one.marks for one in records)
     rows: list[list[Cell]] = [
         [
             one.id,
@@ -124,11 +125,13 @@ def _show_list(ledger: Ledger, records: list[RunSummary]) -> None:
             age(one.started),
             _took(one),
             str(one.events),
+            *([(", ".join(one.marks), "yellow")] if marked else []),
             _called(ledger, one),
         ]
         for one in records
     ]
-    headings = ["run", "status", "started", "took", "events", "name"]
+    headings = ["run", "status", "started", "took", "events"]
+    headings += ["marked", "name"] if marked else ["name"]
     gives: dict[str, Give] = {"run": SHORT_RUN, "started": "never", "name": "first"}
     table(headings, rows, right=["events", "took"], gives=gives)
 
@@ -231,6 +234,8 @@ def _facts(ledger: Ledger, record: RunSummary, *, full: bool) -> list[tuple[str,
         ("effects", _counted(record.effects) or "none"),
         ("tenant", f"{record.tenant}, actor {record.actor}"),
     ]
+    if record.marks:
+        pairs.append(("marked", (", ".join(record.marks), "bold yellow")))
     if record.parent:
         pairs.append(("called by", str(record.parent.get("run"))))
     pairs += forked_from(record.fork)

@@ -250,6 +250,7 @@ def _show(report: Report) -> None:
             ("authenticity", _verdict(report.authenticity, "")),
             ("completeness", _verdict(report.completeness, report.anchored)),
             *(("incomplete", f"it lacks {one}") for one in report.incomplete),
+            *(("marked", _mark(one)) for one in report.marked),
             *([("compared", said)] if (said := report.compared_said) else []),
             *([("erased", _erased(report))] if report.erased else []),
             *(("unfinished run", run) for run in report.open_runs),
@@ -265,6 +266,11 @@ def _verdict(word: str, more: str) -> Cell:
     if not more:
         return (word, style)
     return [(f"{word}; " if "," in word else f"{word:<15}", style), (more, "")]
+
+
+def _mark(said: str) -> Cell:
+    mark, comma, where = said.partition(",")
+    return [(mark, "bold yellow"), (comma + where, "")]
 
 
 def _work(report: Report) -> str:

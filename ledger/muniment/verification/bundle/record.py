@@ -43,6 +43,7 @@ from muniment.verification.bundle.named_runs import NamedRuns
 from muniment.verification.bundle.report_page import BundlePage
 from muniment.verification.bundle.withheld_events import WithheldEvents
 from muniment.verification.page.computed import BundleEnd
+from muniment.verification.page.run_marks import RunMarks
 from muniment.verification.public_digests import FIELDS as PUBLIC
 from muniment.verification.public_digests import misstated
 from muniment.verification.report import MALFORMED, Findings
@@ -118,6 +119,7 @@ class BundleRecord:
         self.blobs = BundleBlobs(members, findings, self.withheld.blobs)
         self.elsewhere = Elsewhere()
         self.named = NamedRuns()
+        self.marks = RunMarks()
         self.ledger = ""
         self.run = ""
         self.lines = 0
@@ -197,14 +199,7 @@ class BundleRecord:
         self.signatures, findings = self._record.finish()
         for one in findings:
             place = f"{EVENTS}, {one.place}"
-            self._findings.add(
-                one.kind,
-                one.rule,
-                one.message,
-                seq=one.seq,
-                place=place,
-                remedy=_ASK,
-            )
+            self._add(one.kind, one.rule, one.message, place, one.seq)
 
     # -- one line --------------------------------------------------------------------
 
@@ -354,6 +349,7 @@ class BundleRecord:
             for rule, what in self._wrong_data(one.kind, data, one.statement):
                 self._add("edited", rule, what, place, one.seq)
         self.named.take(one.run, one.kind, data)
+        self.marks.take(one.run, one.kind, one.seq, data)
         self.blobs.refer(one.seq, data, one.statement["subject"])
         if one.kind == ERASED:
             self.blobs.erase(one.seq, data["blobs"])

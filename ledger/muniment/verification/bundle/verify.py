@@ -13,6 +13,7 @@ Rules:
   given root signed the genesis that the bundle begins with.
 - *Completeness* is *checked* if the run's end states root and counts of all events before it,
   and the runs upon which it rests are here. Nothing is said of events after the last one.
+- A run that is marked is named with its marks: that changes no verdict on the bundle.
 - Pinned keys, anchors and remembered states are compared where a tree head has their size.
 """
 
@@ -381,6 +382,7 @@ class _State:
             erased=0 if record is None else record.blobs.erased,
             open_runs=(run,) if judged is not None and judged.open else (),
             incomplete=lacks,
+            marked=() if record is None else tuple(record.marks.said()),
             anchored=covered(record, proven=proven),
             seconds=seconds,
         )

@@ -74,8 +74,8 @@ class WithheldEvents:
         if number := len(self.all.events):
             found.append(
                 f"{number} events of the run are withheld: number and leaf hash are proven, "
-                "signature, type, place and data unchecked; a claim, call or end among them "
-                "would not be counted"
+                "signature, type, place and data unchecked; a claim, call, mark or end among "
+                "them would not be counted"
             )
         if number := len(self.all.blobs):
             found.append(f"{number} blobs are withheld: their commitments are signed")

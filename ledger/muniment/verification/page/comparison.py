@@ -12,6 +12,7 @@ Rules:
 - What follows from several events is counted again: how many there are, their sum, their
   mean, how many runs they are of, how far apart two of them are.
 - Contents are read once for each event, however often a page cites them.
+- A mark of the run is on the page, before any verdict.
 - The page is believed in nothing. Its words are its writer's; they say no number.
 
 Specification: ``docs/spec/report.md``.
@@ -43,6 +44,7 @@ from muniment.verification.page.quotes import (
     reference,
     valued,
 )
+from muniment.verification.page.run_marks import RunMarks
 from muniment.verification.page.wording import (
     IS_ABSENT,
     IS_WITHHELD,
@@ -73,6 +75,7 @@ class PageComparison:
         self._late: list[tuple[CitedValue, str]] = []
         self._marks: dict[int, list[tuple[tuple[float, ...], CitedValue]]] = {}
         self._ends: dict[int, tuple[float, ...]] = {}
+        self._run_marks = RunMarks()
         for one in self.page.cited:
             self._sort(one)
         if not self.page.faults and not self.page.cited:
@@ -119,6 +122,7 @@ class PageComparison:
         chain = statement["predicate"]["muniment"]
         data = cast("JsonValue", statement["predicate"]["data"])
         content = self._once()
+        self._run_marks.take(chain.get("run"), chain["type"], chain["seq"], data)
         if cited := self._events.pop(chain["seq"], []):
             beside = {"hash": leaf, "key": keyid, "ledger": ledger}
             self._compare_all(cited, _head(chain, beside), data, content)
@@ -198,6 +202,8 @@ class PageComparison:
         hidden = end.withheld_events or end.withheld_blobs
         if hidden and not self._computed.keys() >= SAYS_WITHHELD:
             self.faults.append((1, "it does not say how much is withheld"))
+        if unsaid := self._run_marks.unsaid(run, self.page.cited):
+            self.faults.append((1, unsaid))
         self._finish_pictures()
         self.faults.sort()
 

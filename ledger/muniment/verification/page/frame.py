@@ -52,7 +52,12 @@ __all__ = [
 ]
 
 TITLE = "Evidence report"
-STYLES = frozenset({"F1kEJt+o2bRiCH9mYU8yOdNkN0CfImlcOMtqfupNLUM="})
+STYLES = frozenset(
+    {
+        "F1kEJt+o2bRiCH9mYU8yOdNkN0CfImlcOMtqfupNLUM=",
+        "MFvoB0ZZ/Y1ubgwDkFpKe7LreXC8JDymRP4UVk4CwRM=",
+    }
+)
 """The SHA-256 of every style sheet that a report may have."""
 PAGE_END = "</main>\n</body>\n</html>\n"
 MOST_FAULTS = 20

@@ -12,6 +12,8 @@ Rules:
 - Whoever changed the question after a look at the data passed with a warning; so did a
   fork or a replay, whose answers came from another run; and so did whatever had not passed
   before a resume, which superseded that. What was never judged again is undecided.
+- Nothing passed in a run that is marked *non_certifiable*, with a warning or without: no
+  verdict on it may be relied upon, so what did not fail is undecided.
 - The run passed if it completed and each test passed. The standard has no word for
   *undecided*: such a run did not pass, so its result is FAILED.
 """
@@ -66,6 +68,9 @@ class TestOutcomes:
                     found[name] = "undecided"
                 elif before != "passed":
                     _add(found, name, "warned")
+        if not record.certifiable:
+            for name in found:
+                _add(found, name, "undecided")
         by = {
             outcome: tuple(name for name, said in found.items() if said == outcome)
             for outcome in _WORST

@@ -9,6 +9,8 @@ Rules:
 - It names the events that it rests on and how many others there are, in the member
   ``muniment`` of its predicate, the only one that is not in the predicate's own
   specification.
+- A run that is marked says so in each of its statements. One that is *non_certifiable* has
+  no PASSED and no verified level in any of them.
 - Digests of subjects are those of bytes that somebody can have: a program as a file, a
   payload, a blob of the evidence bundle.
 
@@ -24,7 +26,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from muniment.errors import RefusedError
-from muniment.formats.lifecycle import STARTED
+from muniment.formats.lifecycle import MARKED, STARTED
 from muniment.formats.statement import about, predicate_statement
 from muniment_plugins.evidence.attestations.outcomes import TestOutcomes
 
@@ -225,7 +227,8 @@ def _summaries(record: AttestedRun, made: str) -> list[PlannedStatement]:
 def _summary(
     record: AttestedRun, made: str, asked: Event, reached: Event, counted: Members
 ) -> PlannedStatement:
-    approved = reached.raw.get("outcome") == "approved"
+    outcome = reached.raw.get("outcome")
+    approved = outcome == "approved" and record.certifiable
     subject = asked.raw["subject"]
     commitment = str(subject["$blob"]) if isinstance(subject, dict) else ""
     answers = reached.raw.get("answers")
@@ -249,6 +252,8 @@ def _summary(
     }
     subjects = [(f"event-{asked.seq}/subject", commitment)]
     more: Members = {"answers": said, **counted}
+    if not record.certifiable:
+        more["outcome"] = outcome  # what people said, which the result does not
     cited = [asked, reached]
     return _planned(record, made, "vsa", predicate, subjects, cited, more)
 
@@ -268,6 +273,10 @@ def _planned(  # noqa: PLR0913, PLR0917 - the parts of one statement
     origin: Members = {}
     if first.type == STARTED:
         origin = {name: first.raw[name] for name in _ORIGIN if first.raw.get(name)}
+    marks: Members = {}
+    if record.summary.marks:
+        marks = {"marks": [*record.summary.marks]}
+        seqs |= {one.seq for one in record.events if one.type == MARKED}
     own: Members = {
         "coverage": record.coverage(seqs),
         "events": [*sorted(seqs)],
@@ -276,6 +285,7 @@ def _planned(  # noqa: PLR0913, PLR0917 - the parts of one statement
         "run": record.run,
         "status": record.summary.status,
         **origin,
+        **marks,
         **(more or {}),
     }
     uri = PREDICATE_KINDS[kind].uri

@@ -24,6 +24,7 @@ from muniment import RunSummaries
 from muniment.errors import ErasedError, UsageError
 from muniment.formats.lifecycle import CONCLUDED, LIFE, RESUMED
 from muniment.formats.statement import BlobRef
+from muniment.verification.page.run_marks import NON_CERTIFIABLE
 from muniment_plugins.evidence.exports.record import coverage_of
 
 if TYPE_CHECKING:
@@ -45,6 +46,11 @@ class AcceptedCode:
     event: Event
     digest: str
     """``sha256:<hex>`` of its text in UTF-8, as of a file."""
+
+    @property
+    def certifiable(self) -> bool:
+        """Whether its verdicts may be relied upon; no resume takes a mark away."""
+        return NON_CERTIFIABLE not in self.summary.marks
 
     @property
     def subject(self) -> tuple[str, str]:
@@ -125,6 +131,11 @@ class AttestedRun:
     def derived(self) -> bool:
         """Whether answers of the run came from another one: a fork, or a replay."""
         return self.summary.fork is not None or self.summary.replay_of is not None
+
+    @property
+    def certifiable(self) -> bool:
+        """Whether its verdicts may be relied upon; no resume takes a mark away."""
+        return NON_CERTIFIABLE not in self.summary.marks
 
     @property
     def subject(self) -> tuple[str, str]:

@@ -7,6 +7,7 @@ Rules:
 
 - Nothing is signed here. The lines are those that `attest` signed and recorded, as long as
   the run did not go on, in the order of the log.
+- What the run is marked with is in each of them, signed: `marks` of the member `muniment`.
 - Each is derived from the record again before it is given out.
 """
 

@@ -11,6 +11,8 @@ Rules:
   here: the package that has them as constants marks them as deprecated.
 - Ids follow from the ledger, the run and the leaf hashes: the same run gives the same
   bytes. Prompts and answers are not in a trace; their commitments are.
+- What the run is marked with is ``muniment.marks`` of the root span, which nothing marks
+  has not; the status of the span says how the program ended, and nothing else.
 - Times are those that the writer claims. An effect without an outcome ends when it began,
   and says so.
 """
@@ -83,7 +85,8 @@ def _root(span: Any, record: ExportedRun, trace: bytes) -> None:
         span.status.message = (
             "" if record.ended.type == COMPLETED else record.ended.type
         )
-    _tell(span, {"muniment.first_event": first.seq, "muniment.last_event": last.seq})
+    named = {"muniment.first_event": first.seq, "muniment.last_event": last.seq}
+    _tell(span, {**named, "muniment.marks": record.marks})
     for fact in record.facts:
         _happened(span, fact)
 

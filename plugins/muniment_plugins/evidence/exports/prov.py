@@ -7,6 +7,7 @@ Rules:
   an outcome, or a fact, refers to was generated.
 - A fact, and an event of an earlier attempt, is the entity ``event-<seq>``, with its type and
   data; so no event is without a place.
+- What the run is marked with is ``muniment:mark`` of its activity.
 - Times are those that the writer claims. The document is a view, and signs nothing.
 """
 
@@ -69,13 +70,14 @@ class _Provenance:
             self._run,
             _at(first),
             ended,
-            {
-                "prov:type": "muniment:run",
-                "prov:label": record.name,
-                "muniment:ledger": record.ledger.id,
-                "muniment:coverage": record.coverage(),
-                "muniment:last": last.type,
-            },
+            [
+                ("prov:type", "muniment:run"),
+                ("prov:label", record.name),
+                ("muniment:ledger", record.ledger.id),
+                ("muniment:coverage", record.coverage()),
+                ("muniment:last", last.type),
+                *(("muniment:mark", one) for one in record.marks),
+            ],
         )
         for actor in sorted({event.actor for event in record.events}):
             agent = f"muniment:actor-{actor.encode().hex()}"

@@ -9,6 +9,8 @@ Rules:
 
 - Every event of the run is in `steps` or in `facts`, once. An export says of how many it
   has a place, and of which it has none, inside what it writes.
+- What the run is marked with is said beside that, in every format: a table or a trace may
+  be read without its events.
 - A content is never left out: it is among those that are held, or among those that are
   missing, with why and its commitment. The two are kept apart, since a content may look
   like whatever would stand in its place.
@@ -28,7 +30,7 @@ from typing import TYPE_CHECKING
 from muniment.encoding.canonical import canonical, parse_canonical
 from muniment.errors import CannotTellError, ErasedError, MunimentError, UsageError
 from muniment.formats.evidence import NOTHING
-from muniment.formats.lifecycle import ENDS, LIFE, PAUSED
+from muniment.formats.lifecycle import ENDS, LIFE, MARKED, PAUSED
 from muniment.formats.statement import BlobRef
 
 if TYPE_CHECKING:
@@ -133,6 +135,12 @@ class ExportedRun:
     def started(self) -> Event:
         """The first event."""
         return self.events[0]
+
+    @property
+    def marks(self) -> list[str]:
+        """What the run is marked with, each mark once, in order."""
+        told = (one.raw.get("mark") for one in self.events if one.type == MARKED)
+        return list(dict.fromkeys(str(one) for one in told))
 
     @property
     def ended(self) -> Event | None:

@@ -9,6 +9,7 @@ Rules:
   of the run.
 - Contents are not in the crate: they are named by their digests, which the evidence bundle
   of the run has as files. So the metadata stands alone, and may lie beside the bundle.
+- What the run is marked with is in the descriptions of the crate and of the run.
 - Dates are those of the record, so that the same run gives the same bytes.
 """
 
@@ -60,7 +61,7 @@ def as_ro_crate(ledger: Source, run: str) -> bytes:
     crate.name = f"Run {record.name}"
     crate.description = (
         f"The record of run {run} of the ledger {ledger.id}: {record.coverage()}. "
-        "A view; the evidence bundle of the run has the signed events."
+        f"{_marked(record)}A view; the evidence bundle of the run has the signed events."
     )
     crate.datePublished = datetime.fromisoformat(last.time)
     crate.license = "the keeper of the ledger states none"
@@ -112,6 +113,7 @@ class _Crate:
                 "actionStatus": ended,
                 "object": self._contents([first]),
                 "result": results,
+                **({"description": _marked(record).strip()} if record.marks else {}),
             },
         )
         crate.root_dataset["mentions"] = [
@@ -175,6 +177,11 @@ class _Crate:
         if self._crate.dereference(name) is None:
             self._crate.add(self._entity(self._crate, name, properties))
         return {"@id": name}
+
+
+def _marked(record: ExportedRun) -> str:
+    """Return a sentence on what the run is marked with, if anything."""
+    return f"The run is marked: {', '.join(record.marks)}. " if record.marks else ""
 
 
 def _said(event: Event) -> str:

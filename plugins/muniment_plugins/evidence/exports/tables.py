@@ -9,8 +9,8 @@ Rules:
 - ``missing`` has each blob that ``contents`` has not: why, and its commitment. Nothing in
   ``contents`` stands for anything else, whatever it looks like.
 - The last row has the type ``export.coverage`` and no ``seq``, and says how many events
-  there are: a table that was cut off lacks it. Parquet has that in its metadata, under
-  ``muniment``.
+  there are, and what the run is marked with: a table that was cut off lacks it. Parquet has
+  that in its metadata, under ``muniment``.
 - In CSV (RFC 4180), a text that a spreadsheet would take for a formula, and one that
   begins with an apostrophe, gets an apostrophe before it. Take the first one away to have
   what was recorded.
@@ -81,10 +81,16 @@ def as_csv(ledger: Source, run: str) -> bytes:
     table.writeheader()
     for row in rows(record):
         table.writerow({name: _cell(value) for name, value in row.items()})
-    said = canonical({"coverage": record.coverage(), "ledger": ledger.id}).decode()
+    said = canonical(_about(record)).decode()
     empty = dict.fromkeys(("contents", "encoding", "missing"), "{}")
     table.writerow({"type": COVERAGE, "run": run, "data": said, **empty})
     return text.getvalue().encode()
+
+
+def _about(record: ExportedRun) -> dict[str, JsonValue]:
+    """Return what a table says of the run as a whole."""
+    told = {"coverage": record.coverage(), "ledger": record.ledger.id}
+    return {**told, "marks": [*record.marks]}
 
 
 def _cell(value: object) -> object:
@@ -119,12 +125,8 @@ def as_parquet(ledger: Source, run: str) -> bytes:
             kind = pa.timestamp("us", tz="UTC")
             values = [_instant(str(one)) for one in values]
         columns[name] = pa.array(values, kind)
-    said: dict[str, JsonValue] = {
-        "coverage": record.coverage(),
-        "ledger": ledger.id,
-        "run": run,
-    }
-    table = pa.table(columns).replace_schema_metadata({b"muniment": canonical(said)})
+    said = canonical({**_about(record), "run": run})
+    table = pa.table(columns).replace_schema_metadata({b"muniment": said})
     buffer = io.BytesIO()
     parquet.write_table(table, buffer, compression="zstd")
     return buffer.getvalue()

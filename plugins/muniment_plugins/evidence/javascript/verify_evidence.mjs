@@ -14,6 +14,7 @@ export class Unchecked extends Error {}
 
 const EVENTS = "events.intoto.jsonl", SERIES = "series.intoto.jsonl";
 const RELATED = "related.intoto.jsonl";
+const NON_CERTIFIABLE = "non_certifiable", MOST_MARKS = 20; // others, of each run
 const WITHHELD = "withheld.jsonl", PROOFS = "proofs.jsonl", CLOSING = "evidence.sigstore.json";
 const GIVEN = ["ledger.pub", "ledger.vkey", "trusted_root.json", "policy"];
 const ALWAYS = ["MANIFEST", EVENTS, PROOFS, "checkpoint", ...GIVEN];
@@ -482,9 +483,38 @@ class RunState {
   }
 }
 
+class RunMarks { // the marks of some runs: of each mark, its first event
+  found = new Map();
+
+  take({ run, kind, seq, data }) {
+    if (run === undefined || kind !== "run.marked") return;
+    const { mark } = data, known = this.found.get(run) ?? new Map();
+    this.found.set(run, known);
+    const others = [...known.keys()].filter((one) => one !== NON_CERTIFIABLE).length;
+    const kept = mark === NON_CERTIFIABLE || others < MOST_MARKS;
+    if (typeof mark === "string" && kept && !known.has(mark)) known.set(mark, seq);
+  }
+
+  said() {
+    return [...this.found].flatMap(([run, marks]) => [...marks].map(([mark, seq]) =>
+      `MARKED: ${mark.slice(0, 80)}, event ${seq} of run ${run.slice(0, 80)}`));
+  }
+
+  check(run, cited) { // a page says each with its reason, before any verdict
+    const forms = cited.map(({ marks }) => marks.get("data-as") ?? "block");
+    const end = forms.includes("verdict") ? forms.indexOf("verdict") : cited.length;
+    const shown = new Set(cited.slice(0, end).filter((_, at) => forms[at] === "block")
+      .map(({ marks }) => referenceOf(marks)));
+    for (const [mark, seq] of this.found.get(run) ?? [])
+      for (const name of ["mark", "reason"])
+        require(shown.has(`${seq}/${name}`), REPORT,
+          `before its verdicts, it does not say that the run is ${mark.slice(0, 80)}`);
+  }
+}
+
 class Run {
   id = ""; events = []; blobs = new Map(); erased = new Map();
-  own = new RunState(); kin = new Kin();
+  own = new RunState(); kin = new Kin(); marks = new RunMarks();
 
   constructor(keys, withheld) { this.keys = keys; this.withheld = withheld; }
 
@@ -526,6 +556,7 @@ class Run {
   refer(event) {
     const { place, data } = event;
     this.kin.take(event);
+    this.marks.take(event);
     const named = event.subject.map((one) => one.digest.sha256);
     for (const value of Object.values(data)) {
       if (!isObject(value) || !("$blob" in value)) continue;
@@ -924,7 +955,8 @@ function compareCodePoints(one, other) {
 // -- the report: each value on it (docs/spec/report.md) --------------------------------------------
 
 const TITLE = "Evidence report", PAGE_END = "</main>\n</body>\n</html>\n", LARGEST = 64 * 2 ** 20;
-const STYLES = ["F1kEJt+o2bRiCH9mYU8yOdNkN0CfImlcOMtqfupNLUM="];
+const STYLES = ["F1kEJt+o2bRiCH9mYU8yOdNkN0CfImlcOMtqfupNLUM=",
+  "MFvoB0ZZ/Y1ubgwDkFpKe7LreXC8JDymRP4UVk4CwRM="];
 const WIDE = '<div class="wide" role="group" aria-label="Table" tabindex="0">';
 const AXIS = '<svg viewBox="0 0 360 20" role="img" aria-label="one mark each">'
   + '<line x1="0" x2="360" y1="10" y2="10"/>';
@@ -1467,6 +1499,7 @@ class Comparison {
     const kept = this.run.withheld.events.length + this.run.withheld.blobs.size === 0;
     const said = ["blobs", "events"].every((one) => this.computed.has(`withheld?of=${one}`));
     require(kept || said, REPORT, "it does not say how much is withheld");
+    this.run.marks.check(this.run.id, this.cited);
     const beside = new Map();
     for (const one of this.cited.filter(({ isEnd }) => isEnd))
       beside.set(one.figure, [...beside.get(one.figure) ?? [], this.ends.get(one)]);
@@ -1606,6 +1639,7 @@ async function checkBundle(files, run, keys, closed) {
     closed ? `closed by event ${signer.seq}` : "raw, without views",
     ...hidden.length + blobs.size
       ? [`WITHHELD, so not checked: ${hidden.length} events and ${blobs.size} blobs`] : [],
+    ...run.marks.said(),
     ...others.said,
     ...related.said(run.kin),
   ].join("; ");

@@ -6,9 +6,9 @@ __all__ = ["CHECK_STYLE", "STYLE"]
 
 STYLE = """
 :root{color-scheme:light dark;--ink:#1b1f24;--soft:#59636e;--line:#d6dbe1;--page:#fff;
---box:#f5f7f9;--mark:#0b62c4}
+--box:#f5f7f9;--mark:#0b62c4;--warn:#b3261e}
 @media(prefers-color-scheme:dark){:root{--ink:#e4e8ec;--soft:#9aa5b1;--line:#39424d;
---page:#14181d;--box:#1d232a;--mark:#6cb0ff}}
+--page:#14181d;--box:#1d232a;--mark:#6cb0ff;--warn:#ff9d94}}
 *{box-sizing:border-box}
 body{margin:0;background:var(--page);color:var(--ink);
 font:16px/1.5 system-ui,-apple-system,"Segoe UI",sans-serif}
@@ -21,6 +21,7 @@ padding:.6rem 1rem}
 h1+section h2{margin:0;border:0}
 h1+section dt{color:var(--ink)}
 data[data-as=verdict]{font-weight:700}
+data[data-path="/mark"]{font-weight:700;color:var(--warn)}
 h3{font-size:1rem;margin:1.4rem 0 .3rem}
 h3,p,dd,td,div{overflow-wrap:anywhere}
 p{margin:.5rem 0}
@@ -53,7 +54,7 @@ circle{fill:var(--mark);fill-opacity:.6;stroke:var(--page)}
 figcaption{display:flex;justify-content:space-between;color:var(--soft);font-size:.85rem}
 @media(max-width:40rem){dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:.5rem}
 table{min-width:44rem}}
-@media print{:root{--ink:#000;--soft:#444;--line:#bbb;--page:#fff;--box:#fff;--mark:#000}
+@media print{:root{--ink:#000;--soft:#444;--line:#bbb;--page:#fff;--box:#fff;--mark:#000;--warn:#000}
 body{font-size:10.5pt}main{max-width:none;padding:0}h2,h3{break-after:avoid}
 figure,tr{break-inside:avoid}.wide{overflow:visible}}
 """
@@ -61,12 +62,11 @@ CHECK_STYLE = """
 aside{max-width:52rem;margin:1rem auto 0;padding:.6rem 1rem;border:1px solid var(--line);
 border-radius:6px;background:var(--box);font-size:.92rem}
 #said{font-weight:600;overflow-wrap:anywhere}
-#said[data-code="1"]{color:#b3261e}
+#said[data-code="1"]{color:var(--warn)}
 aside input{font:inherit;max-width:100%;padding:.25rem .4rem;color:inherit;
 background:var(--page);border:1px solid var(--soft);border-radius:4px}
 aside button{font:inherit;padding:.25rem .8rem;color:var(--page);background:var(--mark);
 border:0;border-radius:4px}
-@media(prefers-color-scheme:dark){#said[data-code="1"]{color:#ff9d94}}
 @media print{aside{display:none}}
 """
 """For the part of a page that verifies the evidence that the page carries."""

@@ -248,7 +248,8 @@ def verify(path: Path, key: str | None) -> str:
     if record.hidden or record.kept:
         hidden = f"{len(record.hidden)} events and {len(record.kept)} blobs"
         seal += f"; WITHHELD, so not checked: {hidden}"
-    seal = "; ".join([seal, *others.said, *below.said])
+    marked = [f"MARKED: {one}" for one in record.marks.said()]
+    seal = "; ".join([seal, *marked, *others.said, *below.said])
     return f"run {record.run}: {len(record.own.leaves)} events, {end}; {seal}"
 
 

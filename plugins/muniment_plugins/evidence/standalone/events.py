@@ -7,6 +7,7 @@ import re
 import sys
 from typing import Any, NamedTuple, cast
 
+from muniment.verification.page.run_marks import RunMarks
 from muniment_plugins.evidence.standalone.bundle_files import Files
 from muniment_plugins.evidence.standalone.formats import (
     KEY_TYPES,
@@ -227,7 +228,7 @@ class BundleLines:
         self.events: list[EnvelopedEvent] = []
         self.blobs: dict[str, tuple[int, int]] = {}
         self.erased: dict[str, int] = {}
-        self.own, self.kin = RunEvents(), Kin(files)
+        self.own, self.kin, self.marks = RunEvents(), Kin(files), RunMarks()
         self.hidden, self.kept = read_withheld(files)
         left = self.hidden[::-1]
         for at, line in enumerate(files.lines(EVENTS), 1):
@@ -270,6 +271,7 @@ class BundleLines:
     def refer(self, event: EnvelopedEvent) -> None:
         """Keep what an event refers to, and what it says of other runs."""
         self.kin.take(event)
+        self.marks.take(event.run, event.kind, event.seq, event.data)
         place = event.place
         subjects = {one["digest"]["sha256"] for one in event.statement["subject"]}
         for value in event.data.values():

@@ -16,20 +16,11 @@ __all__ = ["one_file"]
 HERE = "muniment_plugins.evidence.standalone"
 PAGE = "muniment.verification.page"
 PARTS = (
-    *((HERE, one) for one in ("formats", "bundle_files", "kin", "events")),
-    *((HERE, one) for one in ("related_runs", "other_runs")),
-    *(
-        (PAGE, one)
-        for one in (
-            "wording",
-            "quotes",
-            "marks",
-            "nesting",
-            "frame",
-            "computed",
-            "comparison",
-        )
-    ),
+    *((HERE, one) for one in ("formats", "bundle_files", "kin")),
+    *((PAGE, one) for one in ("wording", "quotes", "marks", "nesting", "frame")),
+    (PAGE, "run_marks"),
+    *((HERE, one) for one in ("events", "related_runs", "other_runs")),
+    *((PAGE, one) for one in ("computed", "comparison")),
     *((HERE, one) for one in ("report_page", "bundle_check")),
 )
 """Each after those that it imports; the report is compared by the same code everywhere."""

@@ -1,10 +1,13 @@
-"""What a reader of a report sees first: the verdicts, and of how many tries each is one.
+"""What a reader of a report sees first: marks, verdicts, and of how many tries each is one.
 
+    marked                  non_certifiable
+    because                 policy, max_count: all effects are spent
     smaller under halved    holds, p-value 0.0002, integrity valid
     One of 2 runs of the claim shrink in this ledger, as number 2.
 
 Rules:
 
+- What a run is marked with comes before whatever it found, with the first reason for it.
 - A verdict never stands without its denominator: all runs in the series of its claim,
   counted again from the events, with those that failed or came later.
 - A run is in the series of a claim by its start, or by an event that states the claim.
@@ -18,7 +21,8 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from muniment.formats.lifecycle import STARTED
+from muniment.formats.lifecycle import MARKED, STARTED
+from muniment.verification.page.run_marks import NON_CERTIFIABLE, RunMarks
 from muniment.verification.page.wording import IS_ABSENT, IS_WITHHELD
 from muniment_plugins.evidence.report.blocks import Block, Piece, Row, Section, at, head
 
@@ -37,8 +41,26 @@ def summary(record: RunReader) -> Iterator[Section]:
     """Yield the section that says what came of the run, and how often it was tried."""
     told = f"This is what came of it{record.unseen}."
     hidden: list[Block] = [{"say": told}] if record.unseen else []
-    blocks = [*hidden, *_verdicts(record), *_tries(record)]
+    blocks = [*_marks(record), *hidden, *_verdicts(record), *_tries(record)]
     yield {"title": "In short", "blocks": blocks}
+
+
+def _marks(record: RunReader) -> Iterator[Block]:
+    """Yield what the run is marked with, as verifiers look for it on the page."""
+    found = RunMarks()
+    for one in record.events(run=record.run, type=MARKED):
+        found.take(one.run, one.type, one.seq, one.raw)
+    marks = found.of(record.run)
+    if NON_CERTIFIABLE in marks:
+        yield {"say": "This run is marked: no verdict on it may be relied upon."}
+    rows: list[Row] = []
+    for seq in marks.values():
+        rows += [["marked", at(seq, "mark")], ["because", at(seq, "reason")]]
+    if rows:
+        yield {"facts": rows}
+    marked = record.events(run=record.run, type=MARKED)
+    if any(one.raw.get("mark") not in marks for one in marked):
+        yield {"say": "It has more marks: `muniment events list --run` shows them."}
 
 
 def _verdicts(record: RunReader) -> Iterator[Block]:
