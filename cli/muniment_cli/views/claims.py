@@ -154,7 +154,9 @@ def show_claim(one: Tried) -> None:
     headings += ["verdict", "p-value", "integrity"]
     if one.marks:
         headings.append("marked")
-        marked = [_marked(run.marks) for run in one.runs for _ in run.verdicts or [None]]
+        marked = [
+            _marked(run.marks) for run in one.runs for _ in run.verdicts or [None]
+        ]
         rows = [[*row, mark] for row, mark in zip(rows, marked, strict=True)]
     gives: dict[str, Give] = {"run": SHORT_RUN, "hypothesis": "first"}
     table(headings, rows, right=["no.", "p-value"], gives=gives, sparse=True)

@@ -35,7 +35,7 @@ from muniment.encoding.canonical import (
 )
 from muniment.errors import WrongError
 from muniment.formats.dsse import decode_base64, encode_base64
-from muniment.formats.lifecycle import LIFE, STARTED
+from muniment.formats.lifecycle import LIFE, MARKED, STARTED
 from muniment.formats.merkle import HASH_SIZE
 from muniment.formats.series import is_key
 
@@ -124,7 +124,7 @@ there: any of them can be given to a tool that looks for the digest of one file.
 
 COUNTED_BY = frozenset({STARTED, "claim.stated"})
 """The types of a run's events whose series are those of the run."""
-TOLD_OF_RUNS = LIFE | {"verdict.reached"}
+TOLD_OF_RUNS = LIFE | {MARKED, "verdict.reached"}
 """The types of events that tell of a run in `SERIES` what came of it."""
 
 _ALL = SELF_PROVING | {

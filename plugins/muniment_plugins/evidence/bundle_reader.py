@@ -8,7 +8,7 @@ Rules:
 - It is verified before anything is read, as `muniment verify` does it. That its root is
   the right one is for others to say.
 - It is of one run, and answers what it holds: the record of that run and of those upon which
-  it rests, and the starts, ends and verdicts of the runs in its series. Contents of these, and
+  it rests, and starts, ends, marks and verdicts of the runs in its series. Contents of these, and
   everything else of the ledger, are not in it; asking for a blob that is not is
   `NotInBundle`.
 """

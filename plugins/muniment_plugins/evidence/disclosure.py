@@ -35,7 +35,13 @@ __all__ = ["Disclosure"]
 
 _ALWAYS = (
     *("decision.*", "policy.amended*", "replay.judged"),
-    *(MARKED, "policy.adopted", "budget.exhausted", "effect.degraded", "violation.noted"),
+    *(
+        MARKED,
+        "policy.adopted",
+        "budget.exhausted",
+        "effect.degraded",
+        "violation.noted",
+    ),
 )
 _REQUESTED = ".requested"
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from muniment import Event, GateAnswer, Run, RunFacts
+    from muniment.encoding.canonical import JsonValue
     from muniment.events.effect_kinds import EffectKind
     from muniment.events.types import EventType
     from muniment.hookspecs import OpenLedger
@@ -66,6 +67,7 @@ __all__ = [
     "plan_flow",
     "rebuild_program",
     "record_of",
+    "report_sections",
     "run_labels",
     "sign_bundle",
     "stable_names",
@@ -197,3 +199,13 @@ def rebuild_program(
     from muniment_plugins.governance.flows.assembly import rebuild  # noqa: PLC0415 - lazy
 
     return rebuild(ledger, run, trust_source)
+
+
+@hookimpl(optionalhook=True)
+def report_sections(ledger: Ledger, run: str, size: int) -> JsonValue:
+    """Say under which policy a run was, and what came of its budgets."""
+    from muniment_plugins.governance.views.report_section import (  # noqa: PLC0415 - lazy
+        report_sections as sections,
+    )
+
+    return sections(ledger, run, size)

@@ -93,6 +93,8 @@ class Noted:
             odd = {"__proto__": 1, "constructor": {"$float": "0.001 (significant)"}}
             details = {"n": one, 'b"%é~/': [None, True, {"x": 1e-7}], **odd}
             run.record("note.added", {"text": texts[at % 6], "details": details})
+        run.mark("non_certifiable", texts[2])
+        run.mark("looked_at", texts[5])
         with run.scope("é/0") as lane:
             lane.effect("llm", {"prompt": texts[3]}, lambda request: {"said": request})
         run.record("claim.stated", {"id": "c1", "text": texts[2]})
@@ -156,6 +158,28 @@ _ZERO = '<data value="0" data-rule="zero" title="zero">0</data>'
 def _mark_of(text: str) -> str:
     found = re.search("<circle [^<]*<title>[^<]*</title></circle>", text)
     return "<circle>" if found is None else found[0]
+
+
+_MARKS = re.compile("<dl>\n<dt>marked</dt>.*?</dl>\n", re.DOTALL)
+
+
+def _moved_marks(text: str, _: Random) -> str:
+    """Say the marks of the run at the end of the page."""
+    found = _MARKS.search(text)
+    told = "" if found is None else found[0]
+    before, end, after = text.replace(told, "", 1).rpartition("</section>")
+    return before + told + end + after
+
+
+def _named_mark(text: str, chance: Random) -> str:
+    """Show the name of the member in place of what the run is marked with."""
+    form = chance.choice(["name", "path"])
+    return re.sub(
+        'value="[^"]*"( data-event="[0-9]*" data-path="/mark")([^>]*)>[^<]*<',
+        rf'value="&quot;mark&quot;"\1 data-as="{form}"\2>mark<',
+        text,
+        count=1,
+    )
 
 
 _OF_PAGE: Mapping[str, Callable[[str, Random], str]] = {
@@ -224,6 +248,15 @@ _OF_PAGE: Mapping[str, Callable[[str, Random], str]] = {
     "no word on what is withheld": lambda text, _: re.sub(
         "<p>It is redacted.*?</p>", "", text, count=1
     ),
+    "no word on a mark": lambda text, _: re.sub(
+        "<dt>marked</dt>.*?</dd>\n", "", text, count=1
+    ),
+    "no reason for a mark": lambda text, _: re.sub(
+        "<dt>because</dt>.*?</dd>\n", "", text, count=1
+    ),
+    "no marks": lambda text, _: _MARKS.sub("", text, count=1),
+    "marks at the end": _moved_marks,
+    "a mark by the name of its member": _named_mark,
     "another title": _swap("<title>Evidence report", "<title>Proof"),
 }
 

@@ -155,6 +155,7 @@ class ShownSeries:
         keyring = self._record.keyring
         version = 1 if keyring is None else keyring.event_format
         predicate = event.statement["predicate"]
+        self._record.marks.take(event.run, event.kind, event.seq, predicate["data"])
         first = predicate["muniment"].get("version") == 1
         known = first and event.kind in described(version)
         if known and (wrong := fault(event.kind, predicate["data"])):

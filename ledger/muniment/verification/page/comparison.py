@@ -12,7 +12,7 @@ Rules:
 - What follows from several events is counted again: how many there are, their sum, their
   mean, how many runs they are of, how far apart two of them are.
 - Contents are read once for each event, however often a page cites them.
-- A mark of the run is on the page, before any verdict.
+- The marks of the run are the first values on the page.
 - The page is believed in nothing. Its words are its writer's; they say no number.
 
 Specification: ``docs/spec/report.md``.

@@ -48,11 +48,6 @@ class AcceptedCode:
     """``sha256:<hex>`` of its text in UTF-8, as of a file."""
 
     @property
-    def certifiable(self) -> bool:
-        """Whether its verdicts may be relied upon; no resume takes a mark away."""
-        return NON_CERTIFIABLE not in self.summary.marks
-
-    @property
     def subject(self) -> tuple[str, str]:
         """Its name in a statement, and its digest."""
         return f"event-{self.event.seq}/code", self.digest

@@ -496,19 +496,20 @@ class RunMarks { // the marks of some runs: of each mark, its first event
   }
 
   said() {
-    return [...this.found].flatMap(([run, marks]) => [...marks].map(([mark, seq]) =>
+    const all = [...this.found].flatMap(([run, marks]) => [...marks].map(([mark, seq]) =>
       `MARKED: ${mark.slice(0, 80)}, event ${seq} of run ${run.slice(0, 80)}`));
+    const more = all.length - MOST_MARKS;
+    return more > 0 ? [...all.slice(0, MOST_MARKS), `MARKED: ${more} more`] : all;
   }
 
-  check(run, cited) { // a page says each with its reason, before any verdict
-    const forms = cited.map(({ marks }) => marks.get("data-as") ?? "block");
-    const end = forms.includes("verdict") ? forms.indexOf("verdict") : cited.length;
-    const shown = new Set(cited.slice(0, end).filter((_, at) => forms[at] === "block")
-      .map(({ marks }) => referenceOf(marks)));
-    for (const [mark, seq] of this.found.get(run) ?? [])
-      for (const name of ["mark", "reason"])
-        require(shown.has(`${seq}/${name}`), REPORT,
-          `before its verdicts, it does not say that the run is ${mark.slice(0, 80)}`);
+  check(run, cited) { // they are the first values on a page, each with its reason
+    const marks = [...this.found.get(run) ?? []], first = cited.slice(0, 2 * marks.length);
+    const shown = first.filter(({ marks: one }) => (one.get("data-as") ?? "block") === "block");
+    const places = new Set(shown.map(({ marks: one }) => referenceOf(one)));
+    for (const [mark, seq] of marks) {
+      const said = places.has(`${seq}/mark`) && places.has(`${seq}/reason`);
+      require(said, REPORT, `it does not say first that the run is ${mark.slice(0, 80)}`);
+    }
   }
 }
 
@@ -884,6 +885,7 @@ class OtherRuns {
       require(!at || event.seq > found[at - 1].seq, event.place, "it comes after a later event");
       const other = event.run !== run.id && !KEY_TYPES.includes(event.kind);
       require(other, event.place, "it belongs to the events of the run");
+      run.marks.take(event);
     }
     others.events = found;
     others.all = [...run.events, ...related, ...found].sort((one, other) => one.seq - other.seq);
@@ -912,7 +914,8 @@ class OtherRuns {
     require(wanted.size === 0, CLOSING, "it does not count each series of the run");
     for (const event of this.events) {
       const life = ["started", "resumed", ...ENDS].some((one) => event.kind === `run.${one}`);
-      const tells = (life || event.kind === "verdict.reached") && runs.has(event.run);
+      const told = life || ["run.marked", "verdict.reached"].includes(event.kind);
+      const tells = told && runs.has(event.run);
       require(tells || members.has(event.seq), event.place, "it tells of no run in a series");
     }
     const started = new Set(this.all.filter((one) => one.kind === "run.started").map((one) => one.run));

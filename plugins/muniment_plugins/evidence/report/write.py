@@ -155,7 +155,7 @@ def _of_bundle(bundle: BundleContents) -> Section:
             *(redacted if bundle.withheld != NOTHING else []),
             {
                 "say": "An evidence bundle: the record of one run, and of the other runs in "
-                "its series the starts, ends and verdicts."
+                "its series the starts, ends, marks and verdicts."
             },
             {
                 "say": "Not in this bundle are contents of other runs, runs and "

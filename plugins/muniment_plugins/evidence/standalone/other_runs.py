@@ -31,6 +31,7 @@ class OtherRuns:
         lines = files.lines(SERIES) if SERIES in files else ()
         for at, line in enumerate(lines, 1):
             event = EnvelopedEvent(line, record.keys, f"{SERIES}:{at}")
+            record.marks.take(event.run, event.kind, event.seq, event.data)
             event.forget()
             self.events.append(event)
         require(self.events or SERIES not in files, SERIES, "an empty file")
@@ -77,7 +78,8 @@ class OtherRuns:
             became = self.became(of_series)
             self.said.append(f"1 of {len(of_series)} runs in {key} ({became})")
         for event in self.events:
-            tells = event.kind in (*LIFE, "verdict.reached") and event.run in runs
+            kinds = *LIFE, "run.marked", "verdict.reached"
+            tells = event.kind in kinds and event.run in runs
             good = tells or event.seq in members
             require(good, event.place, "it tells of no run in a series")
         started = {one.run for one in self.all if one.kind == "run.started"}

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, cast
 
 from muniment.errors import CannotTellError, ErasedError
 from muniment.formats.evidence import NOTHING
-from muniment.formats.lifecycle import STARTED
+from muniment.formats.lifecycle import MARKED, STARTED
 from muniment.formats.series import series_key
 from muniment.formats.statement import BlobRef
 from muniment_plugins.harness.evidence_files.comparison_graphs import comparisons
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["report_sections"]
 
-_RUNS, _METRICS, _NAME = 60, 8, 200
+_RUNS, _METRICS, _NAME, _MARKS = 60, 8, 200, 5
 _VERDICT = "verdict.reached"
 
 
@@ -90,7 +90,8 @@ def _tried(ledger: Ledger, run: str, size: int) -> Iterator[JsonValue]:
             if event.seq == this or event in others
             for row in _rows(ledger, event, size, is_this=event.seq == this)
         ]
-        names = ["run", "started", "hypothesis", "verdict", "p-value", "integrity"]
+        names = ["run", "started", "marked", "hypothesis", "verdict", "p-value"]
+        names.append("integrity")
         yield {"table": {"head": cast("JsonValue", names), "rows": rows}}
         if len(starts) > _RUNS:
             yield {"say": "`muniment claims` lists the others."}
@@ -110,6 +111,7 @@ def _rows(
     named: JsonValue = {"event": started.seq, "head": "/run"}
     own: list[JsonValue] = [[named, " (this one)" if is_this else ""]]
     own.append({"event": started.seq, "head": "/time"})
+    own.append(_marks(ledger, str(started.run), size))
     found = list(ledger.events(run=started.run, type=_VERDICT, to_seq=size))
     if not found:
         hidden = is_this and getattr(ledger, "withheld", NOTHING).events
@@ -123,6 +125,16 @@ def _rows(
             {**_at(one.seq, "passed"), "as": "verdict"} if "passed" in one.raw else ""
         )
         yield [*own, _at(one.seq, "hypothesis"), cast("JsonValue", said), *told]
+
+
+def _marks(ledger: Ledger, run: str, size: int) -> JsonValue:
+    """Return what *run* is marked with: no verdict of it is listed without that."""
+    marks: dict[str, int] = {}
+    for one in ledger.events(run=run, type=MARKED, to_seq=size):
+        marks.setdefault(str(one.raw.get("mark")), one.seq)
+    first = sorted(marks, key=lambda mark: mark != "non_certifiable")
+    pieces = [piece for one in first for piece in (", ", _at(marks[one], "mark"))]
+    return [*pieces[1 : 2 * _MARKS], " and more" if len(marks) > _MARKS else ""]
 
 
 def _measured(ledger: Ledger, run: str, events: list[Event]) -> Iterator[JsonValue]:

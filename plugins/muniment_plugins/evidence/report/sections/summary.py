@@ -54,7 +54,8 @@ def _marks(record: RunReader) -> Iterator[Block]:
     if NON_CERTIFIABLE in marks:
         yield {"say": "This run is marked: no verdict on it may be relied upon."}
     rows: list[Row] = []
-    for seq in marks.values():
+    for mark in sorted(marks, key=lambda one: one != NON_CERTIFIABLE):
+        seq = marks[mark]
         rows += [["marked", at(seq, "mark")], ["because", at(seq, "reason")]]
     if rows:
         yield {"facts": rows}
