@@ -140,7 +140,7 @@ def status_after(event: Event) -> str:
 
 def _mark(record: dict[str, JsonValue], mark: JsonValue) -> None:
     marks = cast("list[JsonValue]", record.setdefault("marks", []))
-    if isinstance(mark, str) and mark not in marks:
+    if isinstance(mark, str) and mark and mark not in marks:
         marks.append(mark)
 
 

@@ -115,7 +115,7 @@ SELECT s.run AS id, data(s.name) AS name,
   content(z.result) AS result,
   (SELECT json_group_array(m.mark) FROM (SELECT data(x.mark) AS mark
     FROM main.event AS x WHERE x.run = s.run AND +x.type = '{MARKED}'
-    GROUP BY 1 ORDER BY min(x.seq)) AS m) AS marks
+    GROUP BY 1 ORDER BY min(x.seq)) AS m WHERE m.mark IS NOT NULL) AS marks
 FROM main.event AS s JOIN main.event AS z ON z.seq = (
   SELECT x.seq FROM main.event AS x WHERE x.run = s.run AND +x.type IN
     {(*BEGINNINGS, *ENDS)}

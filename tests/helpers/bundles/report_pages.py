@@ -121,7 +121,7 @@ def spoiled(html: str, what: str) -> str:
         "value": (r'(<data| data)(-value| value)="([^"]*)"', r'\1\2="\g<3>1"'),
         "text": (r"(<data [^>]*>)", r"\g<1>1"),
         "event": (r'data-event="(\d+)"', r'data-event="9\g<1>99"'),
-        "path": (r'data-(path|head)="([^"]*)"', r'data-\1="\2/x"'),
+        "path": (r' data-(path|head)="([^"]*)"', r' data-\1="\2/x"'),
         "rule": (r'data-rule="([^"]*)"', r'data-rule="\1s"'),
         "place": (
             r'(class="\w+" x1="|cx=")([^"]*)("(?: x2=")?)([0-9.]*)',

@@ -48,7 +48,7 @@ __all__ = ["command"]
     "--redact",
     is_flag=True,
     help="Withhold the contents of blobs, and the payloads of all events but those that "
-    "verification rests on. What is withheld is named.",
+    "verification rests on, and what marks or limits the run. What is withheld is named.",
 )
 @click.option(
     "--disclose",

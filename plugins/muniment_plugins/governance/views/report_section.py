@@ -93,9 +93,11 @@ def _facts(found: Callable[[str], list[Event]]) -> Iterator[JsonValue]:
         "No violation was noted.",
     )
     decided = found("decision.reached")
-    rows = [[["decision, event ", _head(one)], _at(one, "outcome")] for one in decided]
+    rows: list[JsonValue] = [
+        [["decision, event ", _head(one)], _at(one, "outcome")] for one in decided
+    ]
     if rows:
-        yield {"facts": [*rows[:ROWS]]}
+        yield {"facts": rows[:ROWS]}
     if len(rows) > ROWS:
         yield {"say": _MORE}
 

@@ -55,8 +55,8 @@ def _marks(record: RunReader) -> Iterator[Block]:
         yield {"say": "This run is marked: no verdict on it may be relied upon."}
     rows: list[Row] = []
     for mark in sorted(marks, key=lambda one: one != NON_CERTIFIABLE):
-        seq = marks[mark]
-        rows += [["marked", at(seq, "mark")], ["because", at(seq, "reason")]]
+        rows.append(["marked", at(marks[mark], "mark")])
+        rows.append(["because", at(marks[mark], "reason")])
     if rows:
         yield {"facts": rows}
     marked = record.events(run=record.run, type=MARKED)
