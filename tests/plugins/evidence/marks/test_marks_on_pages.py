@@ -88,8 +88,8 @@ def test_the_section_on_governance(marked: Marked, tmp_path: Path) -> None:
             page = (place / "report.html").read_text()
             _, _, section = page.partition("<h2>Governance</h2>")
             section = section.partition("</section>")[0]
-            for name in ("policy", "digest", "mode"):
-                assert f'title="{adopted.seq}/{name}"' in section
+            for member in ("policy", "digest", "mode"):
+                assert f'title="{adopted.seq}/{member}"' in section
             assert str(adopted.raw["digest"]) in section
             assert all(one in section for one in words)
 
