@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from muniment_cli.shell.options import examples, json_option
+from muniment_cli.shell.policies import policy_option, read_policy
 from muniment_cli.terminal.output import fields, say, show_json, table
 
 if TYPE_CHECKING:
@@ -25,12 +26,7 @@ __all__ = ["command"]
     ),
 )
 @click.argument("flow", metavar="FLOW")
-@click.option(
-    "--policy",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="The policy that the flow is held to.",
-)
+@policy_option
 @json_option
 def command(flow: str, policy: Path | None, *, as_json: bool) -> int:
     """Say what a flow would do, and the hash of that.
@@ -41,11 +37,10 @@ def command(flow: str, policy: Path | None, *, as_json: bool) -> int:
     from muniment.plugins import Plugins
     from muniment_cli.replay.flow_files import policy_or_default
     from muniment_plugins.governance.documents.manifest import load_flow
-    from muniment_plugins.governance.documents.policy import load_policy
     from muniment_plugins.governance.flows.start import plan_flow
 
     manifest = load_flow(flow)
-    terms = policy_or_default(None if policy is None else load_policy(policy))
+    terms = policy_or_default(read_policy(policy))
     program = plan_flow(manifest, terms, Plugins())
     if as_json:
         show_json(_document(program))

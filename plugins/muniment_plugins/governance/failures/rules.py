@@ -162,6 +162,7 @@ policy_refused        flow/policy flow/state flow/strict policy/flow
 flow_step_broken      flow/agent flow/artifact flow/artifact-id flow/artifact-scope
                       flow/artifact-type flow/async flow/evidence flow/import
                       flow/lineage flow/reasoner flow/reasoning flow/retriever
+                      flow/rule
 replay_diverged       child/result
 isolation_missing     replay/memory
 needed_missing        replay/child replay/denied replay/secret

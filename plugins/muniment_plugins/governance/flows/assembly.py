@@ -65,6 +65,7 @@ class _Assembly:
     def program(self, flow: FlowManifest, above: tuple[Path, ...] = ()) -> FlowProgram:
         finder = FunctionFinder(flow.folder, self.offered)
         functions = {one: finder.step(flow, one) for one in flow.agents}
+        _require_retrievers(flow, functions)
         children = {
             agent: self._child(flow, agent, part.flow, above)
             for agent, part in flow.parts.items()
@@ -169,6 +170,26 @@ def assembled(
     offered = offered_by(plugins, "flow_parts")
     engines = offered_by(plugins, "verification_engines")
     return _Assembly(policy, offered, engines).program(flow)
+
+
+def _require_retrievers(
+    flow: FlowManifest, functions: Mapping[str, StepFunctions]
+) -> None:
+    """Refuse a retrieval contract of an agent that retrieves nothing."""
+    contracts = At(flow.place, "flow").key("retrieval_contracts")
+    for number, one in enumerate(flow.retrieval_contracts):
+        for position, agent in enumerate(one.agents):
+            if functions[agent].retriever is None:
+                raise (
+                    contracts.item(number)
+                    .key("agents")
+                    .item(position)
+                    .wrong(
+                        f"{agent} has no retriever",
+                        "part",
+                        f"write one in parts.{agent}, or leave the agent out",
+                    )
+                )
 
 
 def _own(made: FlowProgram) -> list[FlowFunction]:

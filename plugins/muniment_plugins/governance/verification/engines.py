@@ -54,12 +54,17 @@ def _foreign(
     given = plain(function)(subject.document())
     if given is None:
         return EngineVerdict(engine, "abstain")
-    found = tuple(
-        _violation(engine, one, book) for one in cast("Sequence[object]", given)
-    )
+    found = tuple(_violation(engine, one, book) for one in _listed(given))
     names = tuple(dict.fromkeys(one.rule for one in found)) or (engine,)
     cost = sum(book.rule(one).cost for one in names)
     return EngineVerdict(engine, worst(found), names, cost, found)
+
+
+def _listed(given: object) -> Sequence[object]:
+    whole: Sequence[object] = (given,)
+    return (
+        whole if isinstance(given, str | Mapping) else cast("Sequence[object]", given)
+    )
 
 
 def _violation(engine: str, given: object, book: Rulebook) -> Violation:

@@ -325,3 +325,31 @@ def plugged(run: object, task: Any) -> int:
 def test_modules_are_forgotten() -> None:
     """The tests do not see each other's agents."""
     assert "agents" not in sys.modules
+
+
+def test_questions_to_retrievers(book: Ledger, place: Path) -> None:
+    """Each contract of an agent is one question; what two of them find is there once.
+
+    A contract of an agent without a retriever is a mistake.
+    """
+    contracts: list[Any] = [
+        "all",
+        {"vector_contract_id": "own", "agents": ["writer"], "query": "q", "top_k": 2},
+    ]
+    done = write_and_start(book, place, retrieval_contracts=contracts)
+    assert done.ok, done.error
+    asked = [
+        book.resolve(one)["request"]
+        for one in book.events(run=done.run_id, type="retrieval.requested")
+    ]
+    questions: Any = asked
+    assert [(one["vector_contract_id"], one.get("top_k")) for one in questions] == [
+        ("all", None),
+        ("own", 2),
+    ]
+    assert questions[1]["query"] == "q"
+    contracts[1]["agents"] = ["reader"]
+    with pytest.raises(
+        UsageError, match=r"\[1\]\.agents\[0\]: reader has no retriever"
+    ):
+        write_and_start(book, place, retrieval_contracts=contracts)

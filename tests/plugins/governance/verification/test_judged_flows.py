@@ -137,6 +137,10 @@ def test_rules_of_a_policy(
     (place / "checks.py").write_text(CHECKS)
     done = run(ledger, place, rules=rules)
     assert done.status == status, done.error
+    if rules[0]["rule_id"] == "broken":
+        assert "step/1-writer: the engine content raised KeyError: 'x'" in str(
+            done.error
+        )
     assert replay(ledger, done.run_id).verdict == "acceptable"
 
 

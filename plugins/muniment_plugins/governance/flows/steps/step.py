@@ -176,7 +176,7 @@ async def _retrieve(
     retriever = step.functions.retriever
     if retriever is None:
         return []
-    found: list[FlowEvidence] = []
+    found: dict[str, FlowEvidence] = {}
     for asked in questions(state.flow, step.agent, step.number, task.inputs):
         request = {**asked, "agent": step.agent, "retriever": refer(retriever)}
 
@@ -193,12 +193,13 @@ async def _retrieve(
         state.store.note(
             request_id, "retrieval_request", "retrieval", (step.name,), place
         )
-        found += [
-            one
-            for one in evidence_of(answer, contract, place, lane.values)
-            if _collect(lane, one, request_id, place, state)
-        ]
-    return found
+        for one in evidence_of(answer, contract, place, lane.values):
+            again = found.get(one.evidence_id)
+            if again is not None and again.digest == one.digest:
+                continue
+            if _collect(lane, one, request_id, place, state):
+                found[one.evidence_id] = one
+    return [*found.values()]
 
 
 def _collect(

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from muniment.errors import MunimentError
 from muniment.runs.run import Run
 from muniment_plugins.governance.documents.policy import GovernancePolicy
 from muniment_plugins.governance.flows.failed import FlowFailed
@@ -31,6 +32,7 @@ from muniment_plugins.governance.verification.engines import judged_by
 from muniment_plugins.governance.verification.escalation import decided_by_people
 from muniment_plugins.governance.verification.rulebook import Rulebook
 from muniment_plugins.governance.verification.subjects import (
+    EngineVerdict,
     VerificationSubject,
     Violation,
 )
@@ -98,7 +100,7 @@ class FlowVerdicts:
 
     def _judge(self, lane: Run, subject: VerificationSubject) -> None:
         verdicts = [
-            judged_by(engine, subject, self.book, lane.values)
+            self._asked(engine, subject, lane)
             for engine in self.policy.verification.engines
         ]
         for one in verdicts:
@@ -114,6 +116,27 @@ class FlowVerdicts:
         lane.record("verification.arbitrated", verdict.stated())
         violations = [one for made in verdicts for one in made.violations]
         self._settle(lane, subject, verdict, violations)
+
+    def _asked(
+        self, engine: str, subject: VerificationSubject, lane: Run
+    ) -> EngineVerdict:
+        """Return what *engine* says.
+
+        Raises:
+            FlowFailed: it, or a check of the policy, raised something.
+
+        """
+        try:
+            return judged_by(engine, subject, self.book, lane.values)
+        except MunimentError:
+            raise
+        except Exception as error:
+            raise FlowFailed(
+                f"the engine {engine} raised {type(error).__name__}: {error}",
+                rule="flow/rule",
+                place=subject.target,
+                remedy="correct the check or the engine; --debug shows the traceback",
+            ) from error
 
     def _settle(
         self,
