@@ -137,6 +137,7 @@ MODULES = [
     "verification.page.marks",
     "verification.page.nesting",
     "verification.page.quotes",
+    "verification.page.run_marks",
     "verification.page.wording",
     "verification.report",
     "verification.verify",
