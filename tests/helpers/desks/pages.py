@@ -9,6 +9,7 @@ Rules:
   the package without extras. `pip install X` brings X, and nothing else does.
 - A Python block whose first line is ``# NAME.py`` begins that file, the Python blocks
   after it go on in it. A file is run once it is written, unless the page runs it.
+- A block of data whose info says ``file=NAME`` is saved as that file.
 - Shell blocks are typed line by line, each in a process of its own. ``RUN`` is the newest
   run, and a fingerprint that of the root. ``on=NAME`` behind the language is where.
 - An ``output`` block is what the block or the file before it prints; ``…`` is anything.
@@ -37,6 +38,7 @@ __all__ = ["Block", "Desk", "Followed", "Situation", "blocks", "follow", "patter
 
 BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"# (\w+\.py)\n")
+DATA = re.compile(r"file=([\w.-]+)")
 FINGERPRINT = re.compile(r"SHA256:[\w+/]{43}")
 EXPORT = re.compile(r"export (\w+)=(.*)")
 HERE, UNNAMED = "here", "page.py"
@@ -49,6 +51,8 @@ class Block:
     language: str
     text: str
     place: str = HERE
+    name: str | None = None
+    """The file that it is, if it is data."""
 
     @property
     def first(self) -> str:
@@ -59,7 +63,12 @@ class Block:
 def blocks(page: Path) -> list[Block]:
     """Return the fenced blocks of *page*."""
     return [
-        Block(language, text, (re.findall(r"on=(\w+)", info) or [HERE])[0])
+        Block(
+            language,
+            text,
+            (re.findall(r"on=(\w+)", info) or [HERE])[0],
+            next(iter(DATA.findall(info)), None),
+        )
         for language, info, text in BLOCK.findall(page.read_text())
     ]
 
@@ -228,6 +237,9 @@ class _Reader:
             self.shown += block.text
         elif block.language == "python":
             self._save(block)
+        elif block.name is not None:
+            self.desk.write(block.name, block.text, block.place)
+            self.done.ran.append(block)
         elif block.language == "sh":
             self.settle(block.text)
             for line in typed(block):

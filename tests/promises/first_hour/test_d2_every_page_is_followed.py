@@ -84,6 +84,15 @@ SITUATIONS = {
             ),
         }
     ),
+    "tutorial-governance.md": Situation(
+        exits={
+            "muniment plan broken.json": (2,),
+            "muniment run flow.json --policy policy.json 2>&1": (4,),
+            "muniment observe last": (1,),
+            "python stand_in.py muniment record --policy": (1,),
+            "python stand_in.py muniment run": (5,),
+        },
+    ),
     "query.md": Situation(
         files={"asks.py": ASKS}, before=("muniment init", "muniment run asks.py")
     ),
