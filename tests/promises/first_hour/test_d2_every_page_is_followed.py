@@ -63,7 +63,9 @@ def main(run):
 SITUATIONS = {
     "README.md": Situation(
         files={"agent.py": AGENT},
+        places=("here", "flows"),
         exits={
+            "muniment init --example": (0,),
             "muniment init": (4,),  # the first program has made one
             "muniment resume RUN": (4,),  # it is complete
             "muniment doctor": (0, 1),
@@ -93,6 +95,23 @@ SITUATIONS = {
             "python stand_in.py muniment run": (5,),
         },
     ),
+    "govern.md": Situation(
+        exits={
+            "muniment run asks.py --policy four.json": (1,),
+            "muniment run asks.py --policy declared.json": (1,),
+            "muniment amend last": (5,),
+            "muniment replay last": (1,),
+        },
+    ),
+    "write-flows.md": Situation(
+        exits={"muniment run flow.json --policy": (1,)},
+        unrun={
+            '"retrieval_contracts": [{"vector_contract_id": "manuals", "agents": '
+            '["route"], "top_k": 3}]': "a part of a manifest",
+            '"dataset": {': "a part of a manifest",
+        },
+    ),
+    "flows.md": Situation(before=("muniment init --example flow",)),
     "query.md": Situation(
         files={"asks.py": ASKS}, before=("muniment init", "muniment run asks.py")
     ),
