@@ -35,9 +35,9 @@ from muniment_plugins.governance.budgets.governor import (
     flow_of,
     governor_of,
 )
-from muniment_plugins.governance.budgets.intents import undeclarable
 from muniment_plugins.governance.documents.manifest import FlowManifest
 from muniment_plugins.governance.documents.policy import GovernancePolicy
+from muniment_plugins.governance.flows.agreement import refuse_disagreement
 from muniment_plugins.governance.governed import (
     LABEL,
     Governing,
@@ -129,8 +129,11 @@ def _may_start(here: Governing) -> str | None:
     policy, flow = here.policy, here.flow
     if policy.mode == "unsafe" and os.environ.get("MUNIMENT_STRICT") == "1":
         return "the policy's mode is unsafe, and MUNIMENT_STRICT forbids that"
-    if flow is not None and (why := undeclarable(flow, policy)) is not None:
-        return f"the flow {flow.flow_id} declares what the policy forbids: {why}"
+    if flow is not None:
+        try:
+            refuse_disagreement(flow, policy)
+        except RefusedError as error:
+            return f"{error.place}: {error.message}"
     functions_of(policy, flow)
     return None
 

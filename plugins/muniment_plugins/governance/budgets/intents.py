@@ -7,28 +7,18 @@ Rules:
   its source.
 - What is performed again in a replay, and compared, needs no intent: nothing is uncertain
   about it. Neither do timers, and calls of runs.
-- A flow declares nothing that its policy does not allow.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from muniment import EffectKind
 from muniment_plugins.governance.budgets.spending import UNCOUNTED
-from muniment_plugins.governance.documents.budgets import EntropyBudget, Intent
-from muniment_plugins.governance.documents.manifest import FlowManifest
-from muniment_plugins.governance.documents.policy import (
-    GovernancePolicy,
-    NondeterminismRules,
-)
-from muniment_plugins.governance.documents.words import (
-    MAGNITUDES,
-    IntentSource,
-    rank,
-)
+from muniment_plugins.governance.documents.budgets import Intent
+from muniment_plugins.governance.documents.words import IntentSource
 
-__all__ = ["declared", "intent_of", "undeclarable"]
+__all__ = ["declared", "intent_of"]
 
 _BY_KIND: dict[str, IntentSource] = {
     "llm": "llm",
@@ -65,52 +55,3 @@ def declared(kind: EffectKind, intents: Iterable[Intent]) -> str | None:
                 f"{kind.name}"
             )
     return f"no intent declares {kind.name} ({kind.source}, {kind.magnitude})"
-
-
-def undeclarable(flow: FlowManifest, policy: GovernancePolicy) -> str | None:
-    """Say what *flow* declares that *policy* does not allow; None if it allows all."""
-    return next(_undeclarable(flow, policy), None)
-
-
-def _undeclarable(flow: FlowManifest, policy: GovernancePolicy) -> Iterator[str]:
-    own = [one for part in flow.parts.values() for one in part.intents]
-    for intent in (*flow.intents, *own):
-        yield from _intent(intent, policy.nondeterminism)
-    for budget in _budgets(flow):
-        yield from _budget(budget, policy.nondeterminism)
-    variance = flow.allowed_variance_class
-    allowed = policy.nondeterminism.allowed_variance_class
-    if variance and allowed and _below(allowed, variance):
-        yield f"its variance class {variance} is above {allowed}"
-
-
-def _intent(intent: Intent, rules: NondeterminismRules) -> Iterator[str]:
-    what = f"the intent {intent.source}"
-    if intent.source not in rules.allowed_intent_sources:
-        yield f"{what} is not allowed"
-    if rules.require_justification and not intent.justification.strip():
-        yield f"{what} has no justification"
-    if _below(intent.min_entropy_magnitude, rules.min_entropy_magnitude):
-        yield f"{what} begins below {rules.min_entropy_magnitude}"
-    if _below(rules.max_entropy_magnitude, intent.max_entropy_magnitude):
-        yield f"{what} goes above {rules.max_entropy_magnitude}"
-
-
-def _budget(budget: EntropyBudget, rules: NondeterminismRules) -> Iterator[str]:
-    for source in budget.allowed_sources:
-        if source not in rules.allowed_sources:
-            yield f"the source {source} of its budget is not allowed"
-    for one in (budget.total, *budget.per_source.values()):
-        if _below(one.min_magnitude, rules.min_entropy_magnitude):
-            yield f"its budget begins below {rules.min_entropy_magnitude}"
-        if _below(rules.max_entropy_magnitude, one.max_magnitude):
-            yield f"its budget goes above {rules.max_entropy_magnitude}"
-
-
-def _budgets(flow: FlowManifest) -> list[EntropyBudget]:
-    parts = [part.entropy_budget for part in flow.parts.values()]
-    return [flow.entropy_budget, *(one for one in parts if one is not None)]
-
-
-def _below(one: str, other: str) -> bool:
-    return rank(one, MAGNITUDES) < rank(other, MAGNITUDES)

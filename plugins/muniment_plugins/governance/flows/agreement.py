@@ -9,7 +9,11 @@ from __future__ import annotations
 import os
 
 from muniment.errors import RefusedError
-from muniment_plugins.governance.documents.budgets import EntropySlice, Intent
+from muniment_plugins.governance.documents.budgets import (
+    EntropyBudget,
+    EntropySlice,
+    Intent,
+)
 from muniment_plugins.governance.documents.manifest import FlowManifest
 from muniment_plugins.governance.documents.places import At
 from muniment_plugins.governance.documents.policy import (
@@ -75,10 +79,13 @@ def refuse_disagreement(flow: FlowManifest, policy: GovernancePolicy) -> None:
             policy,
         )
     _refuse_intents(flow.intents, at.key("nondeterminism_intent"), policy)
-    _refuse_budget(flow, at.key("entropy_budget"), policy)
+    _refuse_budget(flow.entropy_budget, at.key("entropy_budget"), policy)
     for name, part in flow.parts.items():
         there = at.key("parts").key(name)
         _refuse_intents(part.intents, there.key("nondeterminism_intent"), policy)
+        if part.entropy_budget is not None:
+            budget = there.key("entropy_budget")
+            _refuse_budget(part.entropy_budget, budget, policy)
     variance, most = flow.allowed_variance_class, rules.allowed_variance_class
     if (
         variance is not None
@@ -102,6 +109,9 @@ def _refuse_intents(
             raise _refusal(
                 f"intents for {one.source} are not allowed", there.key("source"), policy
             )
+        if rules.require_justification and not one.justification.strip():
+            blank = there.key("justification")
+            raise _refusal("an intent has no justification", blank, policy)
         _refuse_magnitudes(
             one.min_entropy_magnitude,
             one.max_entropy_magnitude,
@@ -112,8 +122,8 @@ def _refuse_intents(
         )
 
 
-def _refuse_budget(flow: FlowManifest, at: At, policy: GovernancePolicy) -> None:
-    budget, rules = flow.entropy_budget, policy.nondeterminism
+def _refuse_budget(budget: EntropyBudget, at: At, policy: GovernancePolicy) -> None:
+    rules = policy.nondeterminism
     for number, source in enumerate(budget.allowed_sources):
         if source not in rules.allowed_sources:
             raise _refusal(
