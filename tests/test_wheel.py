@@ -71,14 +71,20 @@ def test_contents(wheel: Path) -> None:
     assert names == expected
 
 
-def test_demo_from_nothing(wheel: Path, tmp_path: Path) -> None:
-    """In an empty environment and an empty directory, the tour passes, twice."""
-    place = tmp_path / "env"
+@pytest.fixture(scope="module")
+def scripts(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Install the wheel into an empty environment; give the folder of its commands."""
+    place = tmp_path_factory.mktemp("env")
     venv.create(place, with_pip=True)
-    scripts = place / ("Scripts" if os.name == "nt" else "bin")
-    pip: list[str | Path] = [scripts / "python", "-m", "pip"]
-    run([*pip, "install", "--quiet", "--disable-pip-version-check", wheel], tmp_path)
-    run([*pip, "check"], tmp_path)
+    found = place / ("Scripts" if os.name == "nt" else "bin")
+    pip: list[str | Path] = [found / "python", "-m", "pip"]
+    run([*pip, "install", "--quiet", "--disable-pip-version-check", wheel], place)
+    run([*pip, "check"], place)
+    return found
+
+
+def test_demo_from_nothing(scripts: Path, tmp_path: Path) -> None:
+    """In an empty environment and an empty directory, the tour passes, twice."""
     for number in (1, 2):
         empty = tmp_path / f"empty-{number}"
         empty.mkdir()
@@ -86,6 +92,21 @@ def test_demo_from_nothing(wheel: Path, tmp_path: Path) -> None:
         done = run([scripts / "muniment", "demo"], empty, MUNIMENT_HOME=home)
 
         assert done.stdout
+
+
+def test_example_from_nothing(scripts: Path, tmp_path: Path) -> None:
+    """There, the example of a flow is written, and what is printed after it works."""
+    home = str(tmp_path / "home")
+    path = os.pathsep.join((str(scripts), os.environ["PATH"]))
+    told = run(
+        [scripts / "muniment", "init", "--example", "flow"],
+        tmp_path,
+        MUNIMENT_HOME=home,
+    )
+    lines = told.stdout.partition("Type next:")[2].split("\n  ")[1:]
+    assert len(lines) == 3
+    for line in lines:
+        run(["/bin/sh", "-c", line], tmp_path, MUNIMENT_HOME=home, PATH=path)
 
 
 def test_source_distribution(tree: Path) -> None:
@@ -97,3 +118,8 @@ def test_source_distribution(tree: Path) -> None:
 
     assert {"pyproject.toml", "README.md", "LICENSE", "docs/trust.md"} <= names
     assert "ledger/muniment/__init__.py" in names
+    examples = "plugins/muniment_plugins/governance/examples"
+    assert {
+        f"{examples}/flow/incidents.jsonl",
+        f"{examples}/model/stand_in.py",
+    } <= names
