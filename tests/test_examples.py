@@ -62,3 +62,18 @@ def test_a_killed_run_is_gone_on_with(tmp_path: Path) -> None:
         "completed: [0, 1, 4, 9, 16]",
     ]
     assert verify(work / ".muniment" / "ledger.db").ok
+
+
+def test_a_governed_run_degrades(tmp_path: Path) -> None:
+    """The policy's two look-ups are made, the third is answered, and all of it replays."""
+    lines = run("governed_run.py", tmp_path / "work").splitlines()
+    found = [f"{city} is in the timetable" for city in ("Rome", "Oslo")]
+    assert lines == [
+        "looking up Rome",
+        "looking up Oslo",
+        f"completed: {[*found, 'not looked up']}",
+        "effect_limits.tool: 2 of 2 spent, then degrade",
+        "event 9: tool took {'answer': 'not looked up'}",
+        "replayed without tool and policy: acceptable",
+        "intact",
+    ]

@@ -18,6 +18,7 @@ CODES = {
     "python stand_in.py muniment run postmortem.json --policy postmortem-policy.json": 5
 }
 """What is printed, and ends otherwise than with 0: it waits for a person."""
+REPLAY = ("replay", "last", "--trust-program")
 POSTMORTEM = ("postmortem.json", "--policy", "postmortem-policy.json")
 
 
@@ -66,9 +67,7 @@ def test_check_1_run_replay_inspect_diff_explain(newcomer: Newcomer) -> None:
     assert asked == {"content", "contradiction"}
     assert len(record["evidence"]) == 3
     assert not any(one["violations"] for one in record["verification_results"])
-    assert told(newcomer, "replay", "last", "--trust-program")["verdict"] == (
-        "acceptable"
-    )
+    assert told(newcomer, *REPLAY)["verdict"] == ("acceptable")
     assert told(newcomer, *flow)["ok"]
     said = newcomer.muniment(
         "runs", "diff", "last~1", "last", "--accept", "exact_match"
@@ -124,9 +123,7 @@ def test_the_model_is_asked_twice(newcomer: Newcomer) -> None:
         ("pass", "people"),
     ]
     assert told(newcomer, "verify", "--require", "complete")["ok"]
-    assert told(newcomer, "replay", "last", "--trust-program")["verdict"] == (
-        "acceptable"
-    )
+    assert told(newcomer, *REPLAY)["verdict"] == ("acceptable")
 
 
 def test_the_person_may_deny(newcomer: Newcomer) -> None:
@@ -138,9 +135,7 @@ def test_the_person_may_deny(newcomer: Newcomer) -> None:
     assert said.code == 1, said
     explained = told(newcomer, "runs", "explain", "last")
     assert (explained["status"], explained["class"]) == ("failed", "authority")
-    assert told(newcomer, "replay", "last", "--trust-program")["verdict"] == (
-        "acceptable"
-    )
+    assert told(newcomer, *REPLAY)["verdict"] == ("acceptable")
 
 
 def test_the_stand_in_keeps_keys_to_itself(newcomer: Newcomer) -> None:
