@@ -45,6 +45,8 @@ _NO_ERRORS = {"dry": "ended", "paused": "because"}
 """What a status without a result is said to have, if no error."""
 _OF_FLOW = {"audit", "flow", "outputs", "state", "verdicts"}
 """The members of what a flow returns."""
+_OF_PLAN = {"flow", "manifest", "steps"}
+"""The members of what a dry run of a flow returns."""
 _WAITING = 5
 _UNDECIDED = 3  # something that should be checked could not be
 
@@ -228,6 +230,8 @@ def _show(one: RunOutcome) -> None:
 
 def _result(value: JsonValue) -> list[tuple[str, Cell]]:
     """Return the rows of a result: of a flow, what it made and what that was judged."""
+    if isinstance(value, dict) and {*value} == _OF_PLAN:
+        return [("would take", _steps(value["steps"]))]
     if not isinstance(value, dict) or {*value} != _OF_FLOW:
         return [("result", short(value, 1000))]
     rows: list[tuple[str, Cell]] = [("outputs", short(value["outputs"], 1000))]
@@ -235,6 +239,13 @@ def _result(value: JsonValue) -> list[tuple[str, Cell]]:
     told = {} if not isinstance(said, dict) else said
     judged = [f"{name} {one}" for name, one in told.items() if one != "abstain"]
     return [*rows, ("judged", (", ".join(judged), "green"))] if judged else rows
+
+
+def _steps(value: JsonValue) -> str:
+    """Return the steps of a plan on one line."""
+    rows = value if isinstance(value, list) else []
+    told = [one for one in rows if isinstance(one, dict)]
+    return ", ".join(f"step {one.get('step')} {one.get('agent')}" for one in told)
 
 
 @contextmanager

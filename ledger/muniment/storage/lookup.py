@@ -354,10 +354,10 @@ def _run_before(database: Database, name: str, number: int) -> str:
     found = next(islice(runs, number, None), None)
     if found is None:
         raise UsageError(
-            f"no run is {name}: the ledger does not go back that far",
+            f"no run is {name}: {len(runs)} were started",
             rule="run/unknown",
             place=str(database.path),
-            remedy="`muniment runs` lists them",
+            remedy="`muniment runs` lists them; `muniment run FILE` records one",
         )
     return found
 

@@ -56,7 +56,7 @@ __all__ = ["command"]
 @click.option(
     "--example",
     metavar="NAME",
-    help="Also write an example to try: `flow`, or `model`, which asks one.",
+    help="Also write an example to try: flow, or model.",
 )
 @json_option
 @pass_session

@@ -174,9 +174,10 @@ class FunctionFinder:
             found: object = self._module(module, at)
         for part in path.split("."):
             if not hasattr(found, part):
-                offers = [one for one in vars(found) if not one.startswith("_")]
                 raise at.wrong(
-                    f"there is no {part} in {module}", "part", near(part, offers[:20])
+                    f"there is no {part} in {module}",
+                    "part",
+                    near(part, _offers(found)[:20]),
                 )
             found = getattr(found, part)
         if not callable(found):
@@ -207,6 +208,18 @@ class FunctionFinder:
             raise _broken(error, name, at) from error
         except Exception as error:
             raise _broken(error, name, at) from error
+
+
+def _offers(place: object) -> list[str]:
+    """Return the names of what a module, or a class, defines itself and can be called."""
+    home = getattr(place, "__module__", getattr(place, "__name__", None))
+    return [
+        name
+        for name, one in vars(place).items()
+        if not name.startswith("_")
+        and callable(one)
+        and getattr(one, "__module__", home) == home
+    ]
 
 
 def _broken(error: Exception, name: str, at: At) -> CannotTellError:
