@@ -19,7 +19,12 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 
-@click.group("inspect")
+@click.group(
+    "inspect",
+    epilog=examples(
+        "muniment inspect run last", "muniment inspect run 01JD3Z8M6Q --json"
+    ),
+)
 def command() -> None:
     """Show a run as governance sees it.
 
@@ -30,7 +35,8 @@ def command() -> None:
 @command.command(
     "run",
     epilog=examples(
-        "muniment inspect run 01JD3Z8M6Q", "muniment inspect run last --json"
+        "muniment inspect run 01JD3Z8M6Q",
+        "muniment inspect run last --tenant-id operations --json",
     ),
 )
 @run_argument
