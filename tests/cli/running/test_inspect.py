@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +10,13 @@ import pytest
 
 
 @pytest.fixture
-def flow(shell: Any, work: Path) -> str:
+def flow(shell: Any, work: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """Run the example of a flow; return the run."""
+    monkeypatch.delitem(sys.modules, "agents", raising=False)  # of another test
     assert shell("init", "--example", "flow").code == 0
     assert (work / "agents.py").exists()
     ran = shell("run", "flow.json", "--policy", "policy.json", "--json")
+    assert ran.code == 0
     return str(ran.json["run"])
 
 
