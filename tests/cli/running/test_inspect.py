@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +11,15 @@ import pytest
 
 
 @pytest.fixture
-def flow(shell: Any, work: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+def flow(shell: Any, work: Path) -> Iterator[str]:
     """Run the example of a flow; return the run."""
-    monkeypatch.delitem(sys.modules, "agents", raising=False)  # of another test
+    sys.modules.pop("agents", None)  # that of another test
     assert shell("init", "--example", "flow").code == 0
     assert (work / "agents.py").exists()
     ran = shell("run", "flow.json", "--policy", "policy.json", "--json")
     assert ran.code == 0
-    return str(ran.json["run"])
+    yield str(ran.json["run"])
+    sys.modules.pop("agents", None)
 
 
 def test_it_prints_what_runs_show_prints(shell: Any, flow: str) -> None:
