@@ -149,6 +149,8 @@ class Call(EffectState):
 
     recording: Recording = field()  # pyright: ignore[reportIncompatibleMethodOverride] - never set again
     """The run; without `field` the property of the base would be its default."""
+    struck: EffectFailed | None = None
+    """The failure by which a plugin halts the run; written before anybody asks for it."""
 
     def ask(self, prepared: Prepared) -> None:
         """Make the request durable, as a further attempt if there was one before."""
@@ -194,14 +196,17 @@ class Call(EffectState):
             refusal = RefusedError(given.refusal, rule="effect/plugin")
             raise self.fail(refusal, reason="refused") from refusal
         self.answered = given is not None
+        if given is not None and given.halts and given.error is not None:
+            self.struck = self.fail(given.error)
+            self.recording.fatal.append(self.struck)
 
     def answer(self) -> object:
         """Return the value that is known already, or raise the recorded failure."""
         if self.given is not None:
+            if self.struck is not None:
+                raise self.struck from self.given.error
             if self.given.error is not None:
-                failure = self.fail(self.given.error, self.reason)
-                self._halts({**self.given.by}, failure)
-                raise failure from self.given.error
+                raise self.fail(self.given.error, self.reason) from self.given.error
             return self.complete(self.given.value)
         outcome = self.recorded_outcome
         if self.patience is not None:

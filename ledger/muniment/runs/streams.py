@@ -30,13 +30,13 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn, TypeAlias, cast
 
 from muniment.encoding.canonical import JsonValue
 from muniment.encoding.codec import decode
-from muniment.errors import EffectFailed
+from muniment.errors import EffectFailed, UsageError
 from muniment.events.types import Prepared
 from muniment.recorded.divergence import Divergence
 from muniment.storage.sealing import Draft
@@ -178,6 +178,7 @@ class OpenEffect:
     def complete(self, value: object, *, held: bool = False) -> object:
         """Write the whole answer; if *held*, only if the run continues."""
         self._call.recording.owner.require()
+        self._refuse_answered()
         with self._call.recording.lock:
             if held:
                 self._call.recording.take_parts()
@@ -192,6 +193,7 @@ class OpenEffect:
 
         """
         self._call.recording.owner.require()
+        self._refuse_answered()
         with self._call.recording.lock:
             try:
                 return Offered(self._call.prepare(value)[0])
@@ -238,6 +240,21 @@ class OpenEffect:
         scope = call.place.scope
         found = Divergence("outcome", scope, seq, "value.closed", True, False)
         call.recording.mode.declare(call.recording, found)
+
+    def _refuse_answered(self) -> None:
+        """Refuse an answer of the performer's to what a plugin answered, or failed."""
+        item = self._call.recorded
+        recorded = self._call.answered and item is not None and item.is_gated
+        if recorded and self._call.recording.mode.replays:
+            with suppress(EffectFailed):  # it is counted, as it was when it was written
+                self._call.answer()
+        if self._call.given is not None or recorded:
+            raise UsageError(
+                "a plugin has answered this effect",
+                rule="effect/answered",
+                place=f"{self._call.kind.name} in {self._call.place.scope!r}",
+                remedy="look at `answered` first, and take `answer()`",
+            )
 
     def _end(self) -> None:
         recording = self._call.recording

@@ -92,6 +92,8 @@ class EffectDegraded(PlainData):
     fallback: Annotated[object, LARGE]
     budget: str
     limit: str
+    origin: str | None = None
+    """The leaf hash of the outcome that a cached answer comes from."""
 
 
 class FlowPlanned(PlainData):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -255,4 +256,29 @@ def test_a_mark_is_in_the_summary_and_replays(tmp_path: Path) -> None:
             "non_certifiable"
         ]
         assert replay(ledger, done.run_id, marked).verdict == "acceptable"
+        assert verify(ledger.path, home=ledger.home).ok
+
+
+def opening(run: Run) -> str:
+    """Perform three effects by hand, whatever a plugin answered."""
+    for number in range(3):
+        effect = run.open("data", number)
+        with suppress(UsageError):
+            effect.complete(number)
+    return "done"
+
+
+def test_an_open_effect_is_no_way_around_a_halt(tmp_path: Path) -> None:
+    """What a plugin failed for good cannot be completed, and the run fails with it."""
+    with opened(tmp_path, halting=Halting()) as ledger:
+        done = ledger.execute(opening)
+        assert done.status == "failed"
+        ends = [one.type for one in ledger.events(run=done.run_id)]
+        assert ends == [
+            "run.started",
+            *("data.requested", "data.completed"),
+            *("data.requested", "data.failed") * 2,
+            "run.failed",
+        ]
+        assert replay(ledger, done.run_id, opening).ok
         assert verify(ledger.path, home=ledger.home).ok

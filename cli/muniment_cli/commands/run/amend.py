@@ -79,7 +79,7 @@ def _ask(
     reason: str,
 ) -> str:
     """Start the run that asks; return its id."""
-    from muniment_plugins.governance.budgets.adoption import governing_of
+    from muniment_plugins.governance.budgets.adopted import governing_of
     from muniment_plugins.governance.budgets.amendments import amend, amendment_of
     from muniment_plugins.governance.governed import require_plugin
 

@@ -80,17 +80,27 @@ class RunAccounts:
         for account in self.charged(run, scope):
             account.spending.spend(kind, self.policy.weights)
 
-    def recall(self, run: str, events: Iterable[Event], ledger: OpenLedger) -> None:
-        """Count what the record of *run* says was spent, and by the runs it called."""
-        told = list(events)
+    def recall(
+        self,
+        run: str,
+        events: Iterable[Event],
+        ledger: OpenLedger,
+        until: int | None = None,
+    ) -> None:
+        """Count what the record of *run* says was spent, and by the runs it called.
+
+        *until* is the last event that counts, if that is not the end.
+        """
+        told = [one for one in events if until is None or one.seq <= until]
         for asked, name in performed(told):
             self.spend(run, asked.scope or "", name)
         for event in told:
             self._take_in(run, event)
         for child in ledger.children(run):
             recorded = list(ledger.events(run=child))
-            self.enter(child, run, flow_of(_params(ledger, recorded[0]), child))
-            self.recall(child, recorded, ledger)
+            if until is None or recorded[0].seq <= until:
+                self.enter(child, run, flow_of(_params(ledger, recorded[0]), child))
+                self.recall(child, recorded, ledger, until)
 
     def observe(self, run: str, event: Event, ledger: OpenLedger) -> None:
         """Count what *event* of *run*, which was just written, says was spent.

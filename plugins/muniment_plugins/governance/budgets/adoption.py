@@ -16,18 +16,18 @@ Rules:
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self, cast
+import difflib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import cast
 
 from muniment import Event, Run, RunFacts
 from muniment.encoding.canonical import JsonValue
 from muniment.errors import RefusedError, UsageError
-from muniment.formats.statement import BlobRef
+from muniment.formats.lifecycle import MARKED
 from muniment.hookspecs import OpenLedger
 from muniment.programs.references import refer
-from muniment_plugins.governance.budgets.amendments import amended_by, answers_to
+from muniment_plugins.governance.budgets.adopted import ADOPTED, Adopted
+from muniment_plugins.governance.budgets.amendments import answers_to
 from muniment_plugins.governance.budgets.fallbacks import functions_of
 from muniment_plugins.governance.budgets.governor import (
     MARK,
@@ -35,31 +35,23 @@ from muniment_plugins.governance.budgets.governor import (
     flow_of,
     governor_of,
 )
-from muniment_plugins.governance.documents.manifest import FlowManifest
 from muniment_plugins.governance.documents.policy import GovernancePolicy
-from muniment_plugins.governance.flows.agreement import refuse_disagreement
+from muniment_plugins.governance.flows.agreement import is_strict, refuse_disagreement
 from muniment_plugins.governance.governed import (
     LABEL,
     Governing,
     governing,
 )
 
-if TYPE_CHECKING:
-    from muniment.ledger import Ledger
-
 __all__ = [
-    "ADOPTED",
-    "Adopted",
-    "adopted_by",
-    "governing_of",
     "halted_by",
     "labels_of",
     "may_run",
     "start",
 ]
 
-ADOPTED = "policy.adopted"
 HALTED = "budget.exhausted"
+UNSAFE = "the policy's mode is unsafe, and MUNIMENT_STRICT forbids that"
 
 
 def labels_of(run: RunFacts) -> Mapping[str, str]:
@@ -81,9 +73,9 @@ def may_run(run: RunFacts, events: tuple[Event, ...], ledger: OpenLedger) -> str
     if adopted is not None:
         return _may_go_on(run, events, adopted, governing())
     here = _terms(run)
-    if here is None:
+    if here is None or (run.resumed and here.policy.digest != label):
         return f"it is governed by the policy {label}, which is not given: use --policy"
-    return _may_start(here)
+    return _may_start(here, ledger)
 
 
 def _terms(run: RunFacts) -> Governing | None:
@@ -117,6 +109,8 @@ def _may_go_on(
             f"it is governed by the policy {known.policy.digest}, and another one is "
             f"given, {here.policy.digest}"
         )
+    if known.policy.mode == "unsafe" and is_strict():
+        return UNSAFE
     if run.origin is not None and not run.resumed:
         return _may_fork(known)
     if run.resumed and run.root is None and (why := halted_by(events, adopted)):
@@ -125,10 +119,17 @@ def _may_go_on(
     return None
 
 
-def _may_start(here: Governing) -> str | None:
+def _may_start(here: Governing, ledger: OpenLedger) -> str | None:
     policy, flow = here.policy, here.flow
-    if policy.mode == "unsafe" and os.environ.get("MUNIMENT_STRICT") == "1":
-        return "the policy's mode is unsafe, and MUNIMENT_STRICT forbids that"
+    if policy.mode == "unsafe" and is_strict():
+        return UNSAFE
+    limited = [policy.execution_budget.effect_limits]
+    limited += [] if flow is None else [flow.execution_budget.effect_limits]
+    for name in (one for limits in limited for one in limits):
+        if name not in ledger.effect_kinds:
+            known = difflib.get_close_matches(name, [*ledger.effect_kinds], n=1)
+            meant = f"; did you mean {known[0]}?" if known else ""
+            return f"effect_limits names the kind {name}, which nothing declares{meant}"
     if flow is not None:
         try:
             refuse_disagreement(flow, policy)
@@ -170,88 +171,6 @@ def _before(run: RunFacts, ledger: OpenLedger) -> tuple[Event, ...]:
     return () if above is None else tuple(ledger.events(run=above))
 
 
-@dataclass(frozen=True, slots=True)
-class Adopted:
-    """What a run is governed by, as its record and its amendments say."""
-
-    documents: Governing
-    amendment: Event | None = None
-    """What amended it, if its record has not adopted that yet."""
-
-    @classmethod
-    def of(
-        cls, events: Sequence[Event], run: RunFacts, ledger: OpenLedger
-    ) -> Self | None:
-        """Return what the record *events* adopted last; None if it adopted nothing."""
-        found = [one for one in events if one.type == ADOPTED]
-        if not found:
-            return None
-        known = adopted_by(found[-1], ledger, run.params)
-        if run.root is not None or not run.resumed:
-            return cls(known)
-        taken = {str(one.raw.get("amendment")) for one in found}
-        amended = amended_by(ledger, events[0], known, taken)
-        return cls(known) if amended is None else cls(*amended)
-
-
-def adopted_by(
-    event: Event, ledger: OpenLedger, params: Mapping[str, object]
-) -> Governing:
-    """Return the documents of a ``policy.adopted``; a flow's manifest is in the params.
-
-    Raises:
-        RefusedError: the documents are not those of the digests.
-
-    """
-    told = ledger.resolve(event)
-    name = str(told["policy"])
-    policy = GovernancePolicy.from_document(cast("JsonValue", told["document"]), name)
-    flow: FlowManifest | None = None
-    if told.get("flow") is not None:
-        manifest = told.get("manifest") or params.get("flow")
-        place = f"flow of run {event.run}"
-        flow = FlowManifest.from_document(cast("JsonValue", manifest), place)
-    digests = policy.digest, None if flow is None else flow.digest
-    if digests != (told["digest"], told.get("flow")):
-        raise RefusedError(
-            "a document that the run adopted is not that of its digest",
-            rule="policy/digest",
-            place=f"run {event.run}, event {event.seq}",
-            remedy="`muniment verify` judges the ledger",
-        )
-    return Governing(policy, flow)
-
-
-def governing_of(ledger: Ledger, run: str) -> tuple[Event, Governing]:
-    """Return the start of *run*, and what it is governed by now.
-
-    Raises:
-        UsageError: it is not governed, or was called by another run.
-
-    """
-    events = tuple(ledger.events(run=run))
-    ref, parent = events[0].data.get("params"), events[0].raw.get("parent")
-    params: object = ledger.value(ref) if isinstance(ref, BlobRef) else None
-    facts = RunFacts(
-        run,
-        str(events[0].raw["name"]),
-        params=cast("Mapping[str, object]", params or {}),
-        resumed=True,
-    )
-    adopted = None if parent is not None else Adopted.of(events, facts, ledger)
-    if adopted is None:
-        above = parent["root"] if isinstance(parent, dict) else None
-        raise UsageError(
-            "the run has no policy of its own",
-            rule="policy/none",
-            place=f"run {run}",
-            remedy=f"name the run that called it, {above}"
-            if above
-            else "only runs that start with --policy are governed",
-        )
-    return events[0], adopted.documents
-
-
 def start(lane: Run, run: RunFacts, ledger: OpenLedger) -> None:
     """Govern the run that starts or resumes, and state its policy if that is new."""
     if not run.labels.get(LABEL, "").startswith("sha256:"):
@@ -269,10 +188,15 @@ def start(lane: Run, run: RunFacts, ledger: OpenLedger) -> None:
     governor = _governor(lane, here, ledger)
     governor.enter(top, None, here.flow)
     governor.recall(top, recorded)
+    for origin, events in _followed(recorded, ledger):
+        governor.enter(origin, top)
+        governor.recall(origin, events, events[-1].seq)
     governor.resumed(recorded)
     if run.root is not None:
         governor.enter(run.id, run.parent, flow_of(run.params, run.id))
     governor.keep(run)
+    if not run.resumed:
+        _inherit_marks(lane, recorded, ledger)
     amendment = None if adopted is None else adopted.amendment
     if amendment is not None or not any(one.type == ADOPTED for one in recorded):
         _state(lane, governor, here, amendment)
@@ -312,3 +236,28 @@ def _state(
     )
     if policy.mode == "unsafe" and amendment is None:
         lane.mark(MARK, "the policy's mode is unsafe")
+
+
+def _followed(
+    recorded: Sequence[Event], ledger: OpenLedger
+) -> Iterator[tuple[str, list[Event]]]:
+    """Yield what a fork follows: its origin up to there, what that followed, and so on.
+
+    What was performed there is spent in the fork, too: it is another way on, and no way
+    to spend a budget again.
+    """
+    told = recorded[0].raw.get("fork") if recorded else None
+    while isinstance(told, dict):
+        run, at = str(told["run"]), cast("int", told["at"])
+        events = [one for one in ledger.events(run=run) if one.seq <= at]
+        yield run, events
+        told = events[0].raw.get("fork") if events else None
+
+
+def _inherit_marks(lane: Run, recorded: Sequence[Event], ledger: OpenLedger) -> None:
+    """Mark a fork as what it follows is marked."""
+    for run, events in _followed(recorded, ledger):
+        for mark in dict.fromkeys(
+            str(one.raw.get("mark")) for one in events if one.type == MARKED
+        ):
+            lane.mark(mark, f"it follows run {run}, which has this mark")

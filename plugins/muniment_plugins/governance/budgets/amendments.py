@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, cast
 
 from muniment import Event, Run
 from muniment.encoding.canonical import JsonValue, canonical
-from muniment.errors import RefusedError, UsageError
+from muniment.errors import RefusedError, UsageError, WrongError
 from muniment.programs.stable_names import stable_name
 from muniment.runs.resume import verified_events
 from muniment_plugins.governance.documents.manifest import FlowManifest
@@ -40,6 +40,7 @@ __all__ = [
     "amended_by",
     "amendment_of",
     "answers_to",
+    "proven",
 ]
 
 Object = Mapping[str, JsonValue]
@@ -146,35 +147,52 @@ def amended_by(
     """Return what a run is governed by after the last amendment, and that amendment.
 
     None if nobody amended what it is governed by now, since the amendments *taken*.
-
-    Raises:
-        RefusedError: an amendment is not what people approved.
-        WrongError: the record of an amendment does not verify.
-
     """
     found: tuple[Governing, Event] | None = None
     for event in _amendments(ledger, str(started.run)):
         here = known if found is None else found[0]
         if event.hash in taken:
             continue
-        if event.raw.get("before") == here.policy.digest:
-            found = _approved(ledger, started, event, here), event
+        documents = _approved(ledger, started, event, here)
+        if documents is not None:
+            found = documents, event
     return found
+
+
+def proven(
+    ledger: OpenLedger, started: Event, leaf: object, known: Governing
+) -> Governing | None:
+    """Return what the amendment with this *leaf* hash made of *known*.
+
+    None if there is no such amendment, or the people of *known* did not approve it.
+    """
+    for event in _amendments(ledger, str(started.run)):
+        if event.hash == leaf:
+            return _approved(ledger, started, event, known)
+    return None
 
 
 def _amendments(ledger: OpenLedger, run: str) -> Iterator[Event]:
     for event in ledger.events(type=AMENDED):
-        if event.raw.get("of") == run:
+        if event.raw.get("of") == run and not event.fault:
             yield event
 
 
 def _approved(
     ledger: OpenLedger, started: Event, event: Event, known: Governing
-) -> Governing:
-    """Return what *event* amends *known* to, if the people of *known* approved it."""
+) -> Governing | None:
+    """Return what *event* amends *known* to; None if its people did not approve it.
+
+    What anybody else states amends nothing, and stands in nobody's way.
+    """
     told = cast("dict[str, JsonValue]", ledger.resolve(event))
+    if event.run is None or told["before"] != known.policy.digest:
+        return None
     whole = cast("Ledger", ledger)  # hooks get the open ledger itself
-    record = verified_events(whole, str(event.run))
+    try:
+        record = verified_events(whole, event.run)
+    except WrongError:
+        return None
     asked = _reached(record, event)
     fits = (
         asked is not None
@@ -183,14 +201,11 @@ def _approved(
         and asked.raw.get("quorum") == known.policy.approvers.quorum
         and asked.raw.get("of", []) == list(known.policy.approvers.keys)
     )
+    if not fits:
+        return None
     policy = GovernancePolicy.from_document(told["policy"], known.policy.place)
-    if not fits or policy.digest != told["after"]:
-        raise RefusedError(
-            "the amendment is not what the people of the policy approved",
-            rule="policy/unapproved",
-            place=f"run {event.run}, event {event.seq}",
-            remedy="`muniment verify` judges the ledger; ask for an amendment anew",
-        )
+    if policy.digest != told["after"]:
+        return None
     flow = known.flow
     if told.get("flow") is not None and flow is not None:
         flow = FlowManifest.from_document(told["flow"], flow.place)

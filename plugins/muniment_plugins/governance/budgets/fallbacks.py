@@ -10,7 +10,8 @@ Rules:
 
 - A fallback performs no effect. Its answer is recorded as that of a fallback, so that a
   replay repeats it, and never calls the function again.
-- A request that was never answered has no cached answer; the run halts there.
+- A request that was never answered has no cached answer; the run halts there. Answers to
+  other tenants are none.
 - A function is found before a run starts, or the run does not start.
 """
 
@@ -96,28 +97,36 @@ def answer_of(
     request: object,
     functions: Mapping[str, Function],
     ledger: OpenLedger,
-) -> object:
-    """Return the answer of *fallback* to *request*.
+    tenant: str,
+) -> tuple[object, str | None]:
+    """Return the answer of *fallback* to *request*, and the leaf hash of its origin.
+
+    A cached answer has one: of the outcome, in a run of the same *tenant*.
 
     Raises:
         NoCachedAnswer: there is none.
 
     """
     if isinstance(fallback, dict):
-        return fallback["answer"]
+        return fallback["answer"], None
     if fallback == "cached":
-        return _cached(kind, request, ledger)
+        return _cached(kind, request, ledger, tenant)
     if fallback == "skip":
-        return None
-    return request if fallback == "echo" else functions[str(fallback)](request)
+        return None, None
+    if fallback == "echo":
+        return request, None
+    return functions[str(fallback)](request), None
 
 
-def _cached(kind: EffectKind, request: object, ledger: OpenLedger) -> object:
+def _cached(
+    kind: EffectKind, request: object, ledger: OpenLedger, tenant: str
+) -> tuple[object, str]:
     """Return the last answer that a performer gave to an equal request."""
     wanted = canonical(encode(request))
     ended = ledger.events(type=f"{kind.name}.completed", limit=_EARLIER, order="desc")
     for outcome in ended:
-        if not was_performed(outcome) or outcome.run is None:
+        others = outcome.run is None or outcome.tenant != tenant
+        if others or not was_performed(outcome):
             continue
         asked = next(
             (
@@ -128,7 +137,7 @@ def _cached(kind: EffectKind, request: object, ledger: OpenLedger) -> object:
             None,
         )
         if asked is not None and _content(ledger, asked.data.get("request")) == wanted:
-            return ledger.resolve(outcome).get("value")
+            return ledger.resolve(outcome).get("value"), outcome.hash
     raise NoCachedAnswer
 
 

@@ -28,7 +28,11 @@ from muniment_plugins.governance.budgets.fallbacks import (
     answer_of,
     spelt,
 )
-from muniment_plugins.governance.budgets.limits import Exceeded, exceeded
+from muniment_plugins.governance.budgets.limits import (
+    Exceeded,
+    exceeded,
+    overspent,
+)
 from muniment_plugins.governance.budgets.spending import seconds_of
 from muniment_plugins.governance.documents.manifest import FlowManifest
 from muniment_plugins.governance.documents.policy import GovernancePolicy
@@ -92,9 +96,11 @@ class Governor:
 
     # -- what was recorded -----------------------------------------------------------
 
-    def recall(self, run: str, events: Iterable[Event]) -> None:
+    def recall(
+        self, run: str, events: Iterable[Event], until: int | None = None
+    ) -> None:
         """Count what the record of *run* says was spent, and by the runs it called."""
-        self.accounts.recall(run, events, self.ledger)
+        self.accounts.recall(run, events, self.ledger, until)
 
     def resumed(self, events: Iterable[Event]) -> None:
         """Count the time that the run has taken so far."""
@@ -102,9 +108,17 @@ class Governor:
 
     def observe(self, event: Event) -> None:
         """Count what *event*, which was just written, says was spent."""
-        if event.run is not None:
-            with self._lock:
-                self.accounts.observe(event.run, event, self.ledger)
+        if event.run is None:
+            return
+        with self._lock:
+            self.accounts.observe(event.run, event, self.ledger)
+            told = [one for each in self.accounts for one in overspent(each)]
+        kind = self.kinds.get(event.type.removesuffix(".completed"))
+        if kind is not None:
+            for one in told:
+                self._state(self.lane, one, kind, event.scope or "")
+        elif event.type == BYPASSED:
+            self._mark(self.lane, _BYPASS)
 
     # -- what is asked ---------------------------------------------------------------
 
@@ -125,7 +139,7 @@ class Governor:
             return _halting(kind, worst)
         if worst.action == "degrade":
             self._state(lane, worst, kind, scope)
-            return self._degraded(lane, worst, kind, request, scope)
+            return self._degraded(lane, worst, kind, request, scope, facts.tenant)
         for one in beyond:
             if self._state(lane, one, kind, scope):
                 self._mark(lane, one)
@@ -183,11 +197,17 @@ class Governor:
             self.lane.mark(MARK, f"in run {lane.id}, which it called: {reason}")
 
     def _degraded(
-        self, lane: Run, one: Exceeded, kind: EffectKind, request: object, scope: str
+        self,
+        lane: Run,
+        one: Exceeded,
+        kind: EffectKind,
+        request: object,
+        scope: str,
+        tenant: str,
     ) -> GateAnswer:
-        told = (one.fallback, kind, request, self.functions, self.ledger)
+        told = (one.fallback, kind, request, self.functions, self.ledger, tenant)
         try:
-            value = answer_of(*told)
+            value, origin = answer_of(*told)
         except NoCachedAnswer:
             detail = f"{one.detail}; no answer to such a request is cached"
             failed = Exceeded(one.budget, one.limit, detail, "halt")
@@ -196,12 +216,18 @@ class Governor:
             self._halt(lane, failed, kind, scope)
             return _halting(kind, failed)
         data = {"effect": kind.name, "scope": scope, "fallback": one.fallback}
-        lane.record(
-            "effect.degraded", {**data, "budget": one.budget, "limit": one.limit}
-        )
+        limit = {"budget": one.budget, "limit": one.limit, "origin": origin}
+        lane.record("effect.degraded", {**data, **limit})
         return GateAnswer(value, {"fallback": spelt(one.fallback)})
 
 
+BYPASSED = "recording.bypassed"
+_BYPASS = Exceeded(
+    "policy",
+    "recording",
+    "calls went past the recorder, and no budget counts them",
+    "halt",
+)
 MARK_ACTION = "mark_non_certifiable"
 _ORDER = {"halt": 0, "degrade": 1, MARK_ACTION: 2}
 

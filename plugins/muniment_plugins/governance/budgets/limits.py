@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from muniment import EffectKind
 from muniment.encoding.canonical import JsonValue
@@ -31,7 +31,10 @@ from muniment_plugins.governance.documents.budgets import (
 )
 from muniment_plugins.governance.documents.words import MAGNITUDES, Action, rank
 
-__all__ = ["Account", "Exceeded", "exceeded"]
+__all__ = ["OVERSPENT", "Account", "Exceeded", "exceeded", "overspent"]
+
+OVERSPENT: Literal["overspent"] = "overspent"
+"""The action of a limit that an answer went beyond: nothing was left to be done."""
 
 _Limit: TypeAlias = "tuple[str, float | None, float]"
 
@@ -45,7 +48,7 @@ class Exceeded:
     limit: str
     """Its name: ``max_count``, ``token_limit``, ``intent``."""
     detail: str
-    action: Action
+    action: Action | Literal["overspent"]
     fallback: JsonValue = None
     is_violation: bool = False
     """Whether it was never allowed, rather than used up."""
@@ -89,6 +92,24 @@ def _exceeded(account: Account, kind: EffectKind, seconds: float) -> Iterator[Ex
                 yield from _spent(account, one, kind)
     if account.execution is not None:
         yield from _used(account, account.execution, kind, seconds)
+
+
+def overspent(account: Account) -> list[Exceeded]:
+    """Return the limits that the effects performed so far have gone beyond.
+
+    An answer tells its tokens and its cost when it is too late to refuse it.
+    """
+    budget, spending = account.execution, account.spending
+    if budget is None:
+        return []
+    return [
+        Exceeded(account.name, name, f"{used:.12g} of {limit:.12g} is spent", OVERSPENT)
+        for name, limit, used in (
+            ("token_limit", budget.token_limit, spending.tokens),
+            ("cost_limit", budget.cost_limit, float(spending.cost)),
+        )
+        if limit is not None and used > limit
+    ]
 
 
 def _violated(account: Account, kind: EffectKind) -> Iterator[Exceeded]:

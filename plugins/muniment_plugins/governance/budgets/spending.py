@@ -40,6 +40,7 @@ UNCOUNTED = frozenset({"amendment", "child", "timer"})
 
 _MODEL = "llm"
 _TOKENS = ("input_tokens", "output_tokens")
+_CACHED = ("cache_read_tokens", "cache_write_tokens")
 
 
 class Spent(Protocol):
@@ -113,7 +114,8 @@ class Spending:
         told = about if isinstance(about, dict) else {}
         usage, cost = told.get("usage"), told.get("cost")
         counts = cast("dict[str, int]", usage if isinstance(usage, dict) else {})
-        tokens = [counts[name] for name in _TOKENS if name in counts]
+        names = (*_TOKENS, *_CACHED) if _beside(counts) else _TOKENS
+        tokens = [counts[name] for name in names if name in counts]
         if tokens and all(type(one) is int and one >= 0 for one in tokens):
             self.tokens += sum(tokens)
         else:
@@ -123,6 +125,15 @@ class Spending:
             self.unpriced += 1
         else:
             self.cost += amount
+
+
+def _beside(counts: Mapping[str, int]) -> bool:
+    """Tell whether cached tokens are counted beside the input, and not within it.
+
+    Those who count them so say how many were written, or more than the input.
+    """
+    read, given = counts.get("cache_read_tokens", 0), counts.get("input_tokens", 0)
+    return "cache_write_tokens" in counts or read > given
 
 
 def _amount(said: object) -> Decimal | None:

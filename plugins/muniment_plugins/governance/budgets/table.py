@@ -22,12 +22,12 @@ from muniment import EffectKind, Event, RunFacts
 from muniment.encoding.canonical import JsonValue
 from muniment.errors import MunimentError
 from muniment_plugins.governance.budgets.accounts import RunAccounts
-from muniment_plugins.governance.budgets.adoption import (
+from muniment_plugins.governance.budgets.adopted import (
     ADOPTED,
     Adopted,
     governing_of,
-    halted_by,
 )
+from muniment_plugins.governance.budgets.adoption import halted_by
 from muniment_plugins.governance.budgets.limits import Account
 from muniment_plugins.governance.budgets.spending import seconds_of
 from muniment_plugins.governance.documents.budgets import ExecutionBudget

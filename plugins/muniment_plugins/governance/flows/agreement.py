@@ -22,10 +22,23 @@ from muniment_plugins.governance.documents.policy import (
 )
 from muniment_plugins.governance.documents.words import LEVELS, MAGNITUDES, rank
 
-__all__ = ["STRICT_VARIABLE", "refuse_disagreement", "refuse_mode", "refuse_state"]
+__all__ = [
+    "STRICT_VARIABLE",
+    "is_strict",
+    "refuse_disagreement",
+    "refuse_mode",
+    "refuse_state",
+]
 
 STRICT_VARIABLE = "MUNIMENT_STRICT"
-"""Set to 1, it forbids dry runs and unsafe policies."""
+"""Set to 1, or to anything but 0, no, off and false, it forbids dry runs and unsafe
+policies."""
+_OFF = frozenset({"", "0", "no", "off", "false"})
+
+
+def is_strict() -> bool:
+    """Tell whether the environment forbids dry runs and unsafe policies."""
+    return os.environ.get(STRICT_VARIABLE, "").strip().lower() not in _OFF
 
 
 def refuse_mode(policy: GovernancePolicy, *, dry: bool) -> None:
@@ -35,7 +48,7 @@ def refuse_mode(policy: GovernancePolicy, *, dry: bool) -> None:
         RefusedError: it does.
 
     """
-    if os.environ.get(STRICT_VARIABLE) != "1":
+    if not is_strict():
         return
     if dry or policy.mode == "unsafe":
         raise RefusedError(

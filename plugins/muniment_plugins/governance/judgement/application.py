@@ -23,8 +23,7 @@ from muniment.encoding.canonical import JsonValue
 from muniment.replays.certainty import require_plugins
 from muniment.replays.replay import called_by, record_verdict, replay
 from muniment.replays.report import VERDICTS, ReplayReport
-from muniment.runs.resume import params_of
-from muniment_plugins.governance.budgets.adoption import ADOPTED, adopted_by
+from muniment_plugins.governance.budgets.adopted import in_force
 from muniment_plugins.governance.governed import PLUGIN
 from muniment_plugins.governance.judgement.judge import Judgement, judge
 from muniment_plugins.governance.judgement.record import (
@@ -74,15 +73,9 @@ def terms_of(ledger: Ledger, run: str) -> Terms | None:
         UsageError: this version cannot read them.
 
     """
-    adopted = [
-        event
-        for event in ledger.events(run=run, type=ADOPTED)
-        if event.scope == f"plugin/{PLUGIN}"
-    ]
-    if not adopted:
+    governing = in_force(ledger, run)
+    if governing is None:
         return None
-    (started,) = ledger.events(run=run, limit=1)
-    governing = adopted_by(adopted[-1], ledger, params_of(ledger, started))
     policy, flow, terms = governing.policy, governing.flow, Terms()
     if flow is not None:
         own = Terms(flow.replay_mode, flow.replay_acceptability)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, cast
 from muniment import EffectKind, Event
 from muniment.encoding.canonical import JsonValue
 from muniment.formats.lifecycle import UNFINISHED
-from muniment_plugins.governance.budgets.adoption import governing_of
+from muniment_plugins.governance.budgets.adopted import governing_of
 from muniment_plugins.governance.budgets.spending import UNCOUNTED, performed
 from muniment_plugins.governance.budgets.table import BudgetTable, budget_table
 from muniment_plugins.governance.documents.words import Level

@@ -29,7 +29,12 @@ from muniment.errors import CannotTellError
 from muniment.programs.references import Function
 from muniment.programs.stable_names import stable_name
 from muniment_plugins.governance.budgets.accounts import accounts_of, agent_of
-from muniment_plugins.governance.budgets.limits import Account, Exceeded, exceeded
+from muniment_plugins.governance.budgets.limits import (
+    Account,
+    Exceeded,
+    exceeded,
+    overspent,
+)
 from muniment_plugins.governance.budgets.spending import performed
 from muniment_plugins.governance.documents.manifest import FlowManifest
 from muniment_plugins.governance.documents.places import At
@@ -200,6 +205,10 @@ def _beyond(
                 account.spending.spend(kind, policy.weights)
         for account in charged:
             account.spending.take_in(event)
+    for account in accounts:
+        for one in overspent(account):
+            if (one.budget, one.limit) not in {key[:2] for key in found}:
+                found[one.budget, one.limit, ""] = events[-1].seq, one
     return sorted(found.values(), key=lambda one: one[0])
 
 

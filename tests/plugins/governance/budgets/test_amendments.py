@@ -16,7 +16,7 @@ from muniment.ledger import Ledger
 from muniment.replays.replay import replay
 from muniment.verification.verify import verify
 from muniment_plugins.governance import GovernancePolicy
-from muniment_plugins.governance.budgets.adoption import governing_of
+from muniment_plugins.governance.budgets.adopted import governing_of
 from muniment_plugins.governance.budgets.amendments import amend, amendment_of
 from muniment_plugins.governance.governed import governed
 
@@ -159,7 +159,7 @@ def test_a_writer_alone_amends_nothing(tmp_path: Path) -> None:
             if done.is_paused:
                 answer(ledger, key)
                 ledger.resume(done.run_id, program).raise_failure()
-            with pytest.raises(RefusedError, match="not what the people of the policy"):
+            with pytest.raises(RefusedError, match="nobody has amended its policy"):
                 ledger.resume(run, asking(provider))
             assert len(provider.calls) == 3
 
@@ -188,7 +188,7 @@ def test_the_quorum_is_that_of_the_policy(tmp_path: Path) -> None:
         done = ledger.execute(amend, params={**params, "quorum": 1})
         answer(ledger, one)
         ledger.resume(done.run_id).raise_failure()
-        with pytest.raises(RefusedError, match="not what the people of the policy"):
+        with pytest.raises(RefusedError, match="nobody has amended its policy"):
             ledger.resume(run, asking(provider))
 
 

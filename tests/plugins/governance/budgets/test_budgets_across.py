@@ -213,7 +213,7 @@ def test_child_runs_spend_what_their_parent_has(tmp_path: Path) -> None:
 
 
 def test_a_fork_is_held_to_the_policy_of_its_origin(tmp_path: Path) -> None:
-    """What the origin answers is not performed, and costs nothing; what follows does."""
+    """What its origin performed up to there is spent: a fork spends no budget again."""
     provider = Provider("yes")
     program = asking(provider, 3)
     with opened(tmp_path) as ledger:
@@ -224,7 +224,7 @@ def test_a_fork_is_held_to_the_policy_of_its_origin(tmp_path: Path) -> None:
         ][1]
         forked = ledger.fork(done.run_id, at=second, program=asking(provider, 6))
         assert forked.status == "failed"
-        assert len(provider.calls) == 3 + 3
+        assert len(provider.calls) == 3 + 1
         assert {one.labels["policy"] for one in ledger.runs()} == {THREE.digest}
 
 

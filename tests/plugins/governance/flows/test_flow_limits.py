@@ -16,7 +16,7 @@ from muniment.ledger import Ledger
 from muniment.replays.replay import replay
 from muniment.runs.execution import Done
 from muniment_plugins.governance import load_flow, load_policy, start_flow
-from muniment_plugins.governance.budgets.adoption import governing_of
+from muniment_plugins.governance.budgets.adopted import governing_of
 from muniment_plugins.governance.budgets.amendments import amend, amendment_of
 from muniment_plugins.governance.flows.failed import FlowFailed
 from muniment_plugins.governance.flows.steps.artifacts import (
