@@ -12,6 +12,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import cast
 
 from muniment.encoding.codec import settle
@@ -45,6 +46,7 @@ from muniment.trust.home import TrustHome
 
 __all__ = ["LedgerPort"]
 
+NONE: Mapping[str, str] = MappingProxyType({})
 _VERBS = ("requested", "streamed", "completed", "failed")
 _RESERVED = (
     *("blob.", "clock.", "key.", "ledger.", "pause.", "plugin.", "replay.", "run."),
@@ -222,11 +224,13 @@ class LedgerPort(HookCalls):
         of: Callable[[Recording, dict[str, object]], tuple[Subject, ...]] | None = None,
         parent: RunState | None = None,
         origin: str | None = None,
+        inherited: Mapping[str, str] = NONE,
     ) -> tuple[Mapping[str, object], Recording]:
         """Write ``run.started``; return the params as recorded, and the recording.
 
         *of* adds the origin of a run that comes from another, and returns its subjects.
-        *parent* calls the run; a fork follows the run *origin*.
+        *parent* calls the run; a fork follows the run *origin*, and has *inherited* its
+        labels from there.
         """
         refuse_importing()
         settled = cast("Mapping[str, object]", settle(dict(params or {}), self.values))
@@ -242,24 +246,37 @@ class LedgerPort(HookCalls):
         )
         told = recording.run_id, title, tenant, dict(labels or {}), settled
         facts = RunFacts(*told, origin=origin).below(parent)
+        labelled: dict[str, str] = {}
         if replay_of is None:
-            facts = replace(facts, labels=self.run_labels(facts))
+            labels, labelled = self.run_labels(facts)
+            facts = replace(facts, labels=labels)
             self.before_run(facts, ())
         recording.facts = facts
         if recording.mode.writes:
-            fields: dict[str, object] = {
-                "name": title,
-                "program": None if program is None else describe_program(program),
-                "params": dict(settled) or None,
-                "labels": dict(facts.labels),
-                "replay_of": replay_of,
-                "seed": recording.seed,
-                "plugins": self.plugins.versions,
-                "environment": environment(),
-                "owner": owner(),
-            }
+            fields = self._begun(recording, program, settled, replay_of)
+            fields["labelled"] = {**inherited, **labelled} or None
             series = of_run(program, settled, lambda: self.store.event_format)
             subjects = () if of is None else of(recording, fields)
             event = recording.write_lifecycle(STARTED, fields, series, subjects)
             recording.own(event.seq)
         return settled, recording
+
+    def _begun(
+        self,
+        recording: Recording,
+        program: Program | None,
+        params: Mapping[str, object],
+        replay_of: str | None,
+    ) -> dict[str, object]:
+        """Return what the start of a run says."""
+        return {
+            "name": recording.name,
+            "program": None if program is None else describe_program(program),
+            "params": dict(params) or None,
+            "labels": dict(recording.facts.labels),
+            "replay_of": replay_of,
+            "seed": recording.seed,
+            "plugins": self.plugins.versions,
+            "environment": environment(),
+            "owner": owner(),
+        }

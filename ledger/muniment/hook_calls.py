@@ -111,14 +111,16 @@ class HookCalls:
             if reason is not None:
                 raise _refused_run(plugin, reason)
 
-    def run_labels(self, run: RunFacts) -> dict[str, str]:
+    def run_labels(self, run: RunFacts) -> tuple[dict[str, str], dict[str, str]]:
         """Return the labels of a *run* that starts: its own, and those of plugins.
+
+        Beside them is which plugin gave it which.
 
         Raises:
             RefusedError: a plugin fails, or two differ about a label.
 
         """
-        labels = dict(run.labels)
+        labels, labelled = dict(run.labels), dict[str, str]()
         for plugin, hook in self.plugins.implementations("run_labels"):
             told = _asked(hook, {"run": run})
             if not isinstance(told, Mapping):
@@ -127,7 +129,8 @@ class HookCalls:
                 if labels.setdefault(name, value) != value:
                     reason = f"the label {name} is {labels[name]!r:.80} already"
                     raise _refused_run(plugin, reason)
-        return labels
+                labelled.setdefault(name, plugin)
+        return labels, labelled
 
     def at_start(
         self,

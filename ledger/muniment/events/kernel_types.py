@@ -189,6 +189,8 @@ class RunStarted(PlainData):
     program: Free | None = None
     params: Annotated[object, BLOB] = None
     labels: dict[str, str] = {}
+    labelled: Annotated[dict[str, str] | None, VOLATILE] = None
+    """Label → the plugin that gave it: without that, nobody resumes or forks the run."""
     replay_of: str | None = None
     seed: Annotated[str, VOLATILE]
     plugins: Annotated[dict[str, str], VOLATILE] = {}

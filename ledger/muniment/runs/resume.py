@@ -64,6 +64,7 @@ __all__ = [
     "program_of",
     "recorded_run",
     "refuse_final",
+    "require_labellers",
     "require_pinned",
     "require_types",
     "verified_events",
@@ -215,6 +216,7 @@ class Resumption:
         refuse_final(record.events, run)
         refuse_alive(ledger, record, run, take_over)
         require_types(ledger, record, run)
+        require_labellers(ledger, started)
         if parent is None:
             refuse_waiting(ledger, record, run)
         origin = _origin_of(ledger, started)
@@ -267,6 +269,24 @@ def require_types(ledger: LedgerReads, record: Recorded, run: str) -> None:
             remedy="install or activate the plugin that does; of those that the run "
             f"began with, these are missing: {gone or 'none'}",
         )
+
+
+def require_labellers(ledger: LedgerReads, started: Event) -> None:
+    """Refuse to go on with a run without the plugins that labelled it: they govern it.
+
+    Raises:
+        CannotTellError: one is not active.
+
+    """
+    labelled = started.raw.get("labelled")
+    for label, plugin in labelled.items() if isinstance(labelled, dict) else ():
+        if plugin not in ledger.plugins.versions:
+            raise CannotTellError(
+                f"the plugin {plugin} gave the run its label {label}, and is not active",
+                rule="run/labelled",
+                place=f"run {started.run}, event {started.seq}",
+                remedy="install or activate it",
+            )
 
 
 def _own(  # noqa: PLR0913, PLR0917 - what a resumption has settled by then

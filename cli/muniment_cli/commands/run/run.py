@@ -221,10 +221,26 @@ def _check_options(experiment: ExperimentLike, given: dict[str, object]) -> None
 def _executed(ledger: Ledger, program: Program, wanted: Wanted) -> Done:
     from muniment_cli.replay.targets import is_async
 
+    if wanted["mode"] == "dry":
+        _refuse_dry_where_strict()
     _check_params(program, wanted["params"])
     if is_async(program):
         return asyncio.run(ledger.aexecute(program, **wanted))
     return ledger.execute(program, **wanted)
+
+
+def _refuse_dry_where_strict() -> None:
+    """Refuse a dry run where the environment forbids them."""
+    from muniment.errors import RefusedError
+    from muniment_plugins.governance.flows.agreement import STRICT_VARIABLE, is_strict
+
+    if is_strict():
+        raise RefusedError(
+            f"{STRICT_VARIABLE} forbids dry runs",
+            rule="run/strict",
+            place="--dry",
+            remedy=f"unset {STRICT_VARIABLE}, or run it live",
+        )
 
 
 def _check_params(program: Program, params: dict[str, object]) -> None:

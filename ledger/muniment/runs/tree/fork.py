@@ -38,6 +38,7 @@ from muniment.runs.recording import Recording
 from muniment.runs.resume import (
     params_of,
     program_of,
+    require_labellers,
     require_pinned,
     require_types,
     verified_events,
@@ -79,6 +80,7 @@ class Forking:
         origin = Origin(events, told, values, port.types, ledger.get_blob)
         started = events[0]
         require_types(ledger, origin.record, run)
+        require_labellers(ledger, started)
         _require_changeable(ledger, origin)
         _require_answers(ledger, origin)
         chosen = program_of(ledger, run, started, program, act=f"fork --at {at}")
@@ -101,6 +103,7 @@ class Forking:
             cast("str", started.raw["seed"]),
             of=of,
             origin=run,
+            inherited=cast("Mapping[str, str]", started.raw.get("labelled") or {}),
         )
         return cls(recording, chosen, settled)
 

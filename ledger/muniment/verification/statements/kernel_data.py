@@ -124,6 +124,7 @@ KERNEL: Mapping[str, Fields] = {
             "program": _OBJECT,
             "params": _CONTENT,
             "labels": _NAMES,
+            "labelled": _NAMES,
             "replay_of": _TEXT,
             "plugins": _NAMES,
             "environment": _OBJECT,

@@ -158,7 +158,6 @@ decision_denied       flow/denied policy/denied
 decision_awaited      run/paused
 budget_exhausted      flow/budget
 policy_refused        flow/policy flow/state flow/strict policy/flow
-                      policy/unapproved run/plugin
 flow_step_broken      flow/agent flow/artifact flow/artifact-id flow/artifact-scope
                       flow/artifact-type flow/async flow/evidence flow/import
                       flow/lineage flow/reasoner flow/reasoning flow/retriever
