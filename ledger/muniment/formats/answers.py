@@ -17,6 +17,7 @@ from muniment.errors import UsageError
 __all__ = [
     "CLOCK",
     "FROM_RECORDS",
+    "PERFORMED",
     "is_answer",
     "is_leaf",
     "names_record",
@@ -29,6 +30,9 @@ CLOCK = "clock.read"
 
 FROM_RECORDS = ("record", "change")
 """Who answers by a record: the record, or a value that the fork declares instead."""
+
+PERFORMED = ("performer", "plugin")
+"""Who else answers in a fork: what performed the effect, or a plugin."""
 
 _MEMBERS = {"who": str, "run": str, "seq": int, "leaf": str}
 _LEAF = re.compile("[0-9a-f]{64}")

@@ -126,6 +126,10 @@ class Findings:
             remedy=error.remedy,
         )
 
+    def has(self, rule: str, seq: int | None) -> bool:
+        """Tell whether the event *seq* is known to break *rule*."""
+        return any(one.rule == rule and one.seq == seq for one in self._found)
+
     def take(self, others: Findings) -> None:
         """Add the findings of *others* that are not known here."""
         for found in others.sorted():

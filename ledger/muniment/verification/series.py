@@ -22,12 +22,46 @@ from typing import Any
 
 from muniment.errors import WrongError
 from muniment.formats.evidence import read_stated
-from muniment.formats.series import SeriesLink
-from muniment.verification.report import Findings
+from muniment.formats.series import SeriesLink, read_series
+from muniment.verification.report import MALFORMED, Findings
 
-__all__ = ["SeriesCheck"]
+__all__ = ["SeriesCheck", "SeriesInPart", "links_of"]
 
 _ASK = "a writer left events of the series out, or made them up; ask who wrote it"
+
+
+def links_of(chain: Any) -> tuple[SeriesLink, ...]:
+    """Return the places in series that an event says it has; none if it is malformed."""
+    try:
+        return read_series(chain["series"]) if "series" in chain else ()
+    except MALFORMED:
+        return ()  # a finding of the row says so
+
+
+class SeriesInPart:
+    """Follows series of which a bundle has some events, in the order of the log."""
+
+    __slots__ = ("_last",)
+
+    def __init__(self) -> None:
+        self._last: dict[str, tuple[int, str]] = {}
+        """Key → count and leaf hash of the last event that is here."""
+
+    def broken(self, link: SeriesLink, leaf: bytes) -> tuple[str, str] | None:
+        """Take the next place in a series; return the rule it breaks, and why."""
+        named, (count, last) = (
+            f"series {link.key!a:.80}",
+            self._last.get(link.key, (0, "")),
+        )
+        self._last[link.key] = link.count, leaf.hex()
+        if link.count <= count:
+            what = (
+                f"it says it is number {link.count} of {named}, and comes after number"
+            )
+            return "series/count", f"{what} {count}"
+        if link.count == count + 1 and (link.prev or "") != last:
+            return "series/prev", f"it does not name the event before it in {named}"
+        return None
 
 
 class SeriesCheck:

@@ -11,6 +11,7 @@ Rules:
 - A bundle should hold each run that its run called, and that from which it was forked: it
   lacks those that are named and not here. A call without a result names none: whether it
   began a run is then said by nobody.
+- What answered an event is of the one form, whether or not the run that it names is here.
 """
 
 from __future__ import annotations
@@ -18,14 +19,22 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, cast
 
-from muniment.formats.answers import CLOCK, FROM_RECORDS
+from muniment.formats.answers import (
+    CLOCK,
+    FROM_RECORDS,
+    PERFORMED,
+    is_answer,
+    names_record,
+)
 from muniment.formats.lifecycle import LIFE, STARTED
 from muniment.verification.counts import Count
 from muniment.verification.runs.descent import ASKED, CALLED, is_performed
+from muniment.verification.runs.places import KERNEL_ANSWERS
 
 __all__ = ["Elsewhere"]
 
 _NAME = {"facts of forks": "may repeat those of runs"}
+_ANSWERS = (".completed", ".failed")
 _CALL = ASKED.partition(".")[0] + "."
 
 
@@ -41,6 +50,8 @@ class Elsewhere:
         self._began: Counter[str] = Counter()
         """How many children of a run are here that no result names."""
         self._lacks: dict[str, None] = {}
+        self.odd: list[tuple[int, str]] = []
+        """The events whose ``answered_by`` is of a wrong form, and how."""
 
     @property
     def named(self) -> bool:
@@ -51,6 +62,8 @@ class Elsewhere:
         """Count the event of the one run that is here."""
         run = str(chain.get("run", ""))
         self.take_fork(run, kind, data, chain)
+        if "run" in chain and run not in self._forked:
+            self._take_answer(run, kind, data, chain)
         self.take_call(kind, data)
         self.follow(run, kind, data, chain)
 
@@ -73,9 +86,31 @@ class Elsewhere:
             self._lacks[f"origin {_named(data['fork']):.60}"] = None
         elif run in self._forked and "run" in chain and kind not in LIFE:
             place = (run, chain["scope"], chain["ordinal"])
-            if kind.endswith(".requested"):
-                self._asked.add(place)
+            self._take_answer(run, kind, data, chain)
             self._facts += kind != CLOCK and place not in self._asked
+
+    def _take_answer(
+        self, run: str, kind: str, data: dict[str, Any], chain: dict[str, Any]
+    ) -> None:
+        """Notice an ``answered_by`` that no event of such a run has."""
+        place = run, chain["scope"], chain["ordinal"]
+        if kind.endswith(".requested"):
+            self._asked.add(place)
+        if "answered_by" not in data:
+            return
+        by, forked = data["answered_by"], run in self._forked
+        asked = kind.endswith(_ANSWERS) and place in self._asked
+        if kind != CLOCK and not (asked or kind in KERNEL_ANSWERS or names_record(by)):
+            return  # a plugin says what it means by that
+        who = _who(data)
+        if not isinstance(by, dict):
+            self.odd.append((chain["seq"], f"{kind} says {by!r:.40} answered it"))
+        elif (who in FROM_RECORDS or kind == CLOCK) and not (forked and is_answer(by)):
+            what = "is answered from a record, and its run is no fork"
+            what = "does not say what answered it as it has to" if forked else what
+            self.odd.append((chain["seq"], f"{kind} {what}"))
+        elif forked and who not in (*FROM_RECORDS, *PERFORMED):
+            self.odd.append((chain["seq"], f"{kind} says {who!r:.40} answered it"))
 
     def take_call(self, kind: str, data: dict[str, Any]) -> None:
         """Count the event if it names a caller or a child that is not here."""

@@ -33,7 +33,7 @@ from muniment.formats.decisions import ASKED, GIVEN
 from muniment.formats.dsse import Envelope, decode_base64, entry_hash, spki_base64
 from muniment.formats.evidence import EVENTS, blob_name
 from muniment.formats.lifecycle import FAILURES
-from muniment.formats.series import SeriesLink, read_series
+from muniment.formats.series import SeriesLink
 from muniment.keys.ed25519 import PublicKey
 from muniment.keys.keyring import Keyring
 from muniment.verification.bundle.blobs import BundleBlobs
@@ -48,6 +48,7 @@ from muniment.verification.public_digests import FIELDS as PUBLIC
 from muniment.verification.public_digests import misstated
 from muniment.verification.report import MALFORMED, Findings
 from muniment.verification.runs.run_record import KEY_TYPES, RunRecord
+from muniment.verification.series import links_of
 from muniment.verification.signatures import SignatureCheck
 from muniment.verification.statements.blob_references import SALT, blob_tag
 from muniment.verification.statements.kernel_data import described, fault
@@ -73,6 +74,8 @@ class BundledEvent:
     run: str | None
     leaf: bytes
     signer: PublicKey
+    time: str
+    """When, as it says; "" if that cannot be read, which its row is told."""
     prev: str | None
     """The leaf hash that it names as that of the event before."""
     links: tuple[SeriesLink, ...]
@@ -90,14 +93,6 @@ class BundledEvent:
         """Return the event as a row of a ledger."""
         signed = (envelope.payload, envelope.signature, self.signer.raw)
         return (self.seq, self.kind, self.run, *signed, self.leaf)
-
-
-def links_of(chain: Any) -> tuple[SeriesLink, ...]:
-    """Return the places in series that an event says it has."""
-    try:
-        return read_series(chain["series"]) if "series" in chain else ()
-    except MALFORMED:
-        return ()  # a finding of the row says so
 
 
 class BundleRecord:
@@ -269,6 +264,7 @@ class BundleRecord:
             run,
             leaf,
             signer,
+            stamp if isinstance(stamp := chain.get("time"), str) else "",
             prev,
             links_of(chain),
             became if isinstance(became, str) and became in FAILURES else None,

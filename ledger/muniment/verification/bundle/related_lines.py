@@ -30,7 +30,7 @@ from muniment.verification.bundle.record import (
     BundledEvent,
     BundleRecord,
 )
-from muniment.verification.report import MALFORMED, Findings
+from muniment.verification.report import MALFORMED, Finding, Findings
 from muniment.verification.runs.run_record import RunRecord
 from muniment.verification.statements.blob_references import blob_tag
 
@@ -74,6 +74,8 @@ class RelatedLines:
         """One for each line; None if it could not be read."""
         self.whole: set[str] = set()
         """The runs of which every event should be here, that of the bundle too."""
+        self.strays: list[Finding] = []
+        """What was found of events that are in another file."""
         self.sound = self.signatures = 0
         self.ends = self.decisions = (0, 0)
         """How many were compared, and how many there are."""
@@ -182,6 +184,8 @@ class RelatedLines:
                     bad.add(found.seq)
                     place = places[found.seq or 0]
                     self._add(found.kind, found.rule, found.message, place, found.seq)
+                else:
+                    self.strays.append(found)
         self.sound = len(places.keys() - bad)
 
     def _compare_reach(self) -> None:

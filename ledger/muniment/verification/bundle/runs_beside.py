@@ -5,9 +5,14 @@ Rules:
 - Related runs come first: what is related is judged whole, and is not in the file of the
   series again.
 - The closing event comes after all of them.
+- Neighbours in the log follow each other whichever files they are in, by hash and time.
+- Of each series, the events that are here have rising numbers, and each names the one
+  before it if that is here.
 """
 
 from __future__ import annotations
+
+from itertools import pairwise
 
 from muniment.formats.evidence import CLOSING, EVENTS, RELATED, SERIES
 from muniment.verification.bundle.comparison import RunComparison
@@ -18,9 +23,11 @@ from muniment.verification.bundle.related_lines import RelatedLines
 from muniment.verification.bundle.shown_series import ShownSeries
 from muniment.verification.counts import Count
 from muniment.verification.report import Findings
+from muniment.verification.series import SeriesInPart
 
 __all__ = ["RunsBeside"]
 
+_EARLIER = "earlier than the event before"
 _ASK = "ask its sender for the bundle as `muniment bundle` wrote it"
 
 
@@ -105,6 +112,52 @@ class RunsBeside:
                 what = "prev is not the hash of the event before"
                 self._add("event/prev", what, closing)
         self.series.compare(closing)
+
+    def finish(self, closing: BundledEvent | None) -> None:
+        """Compare all events in the order of the log, the *closing* one last.
+
+        What each file alone shows was found before, and is not found a second time.
+        """
+        placed = self.series.placed()
+        self._compare_neighbours([*placed, *([(closing, CLOSING)] if closing else [])])
+        places = {one.seq: place for one, place in placed}
+        for seq, what in self.elsewhere.odd:
+            place = places.get(seq, EVENTS)
+            self._findings.add(
+                "run", "fork/answer", what, seq=seq, place=place, remedy=_ASK
+            )
+        parts = SeriesInPart()
+        for one, place in placed:
+            for link in one.links:
+                broken = parts.broken(link, one.leaf)
+                if broken is not None and link.key not in self.series.shown:
+                    self._found("series", *broken, one, place)
+        for stray in (*self.related.strays, *self.series.strays):
+            if not self._findings.has(stray.rule, stray.seq):
+                place = places.get(-1 if stray.seq is None else stray.seq, EVENTS)
+                found = stray.kind, stray.rule, stray.message
+                self._findings.add(*found, seq=stray.seq, place=place, remedy=_ASK)
+
+    def _compare_neighbours(self, placed: list[tuple[BundledEvent, str]]) -> None:
+        """Require that events follow each other whichever files they are in."""
+        for (before, at), (one, place) in pairwise(placed):
+            if one.time < before.time and not self._findings.has("event/time", one.seq):
+                self._found("edited", "event/time", _EARLIER, one, place)
+            own = at.partition(":")[0] == place.partition(":")[0] == EVENTS
+            if own or place == CLOSING:
+                continue  # the rest is compared there
+            if before.seq == one.seq:
+                what = f"event {one.seq} is here twice"
+                self._found("series", "bundle/series", what, one, place)
+                continue
+            if before.seq + 1 == one.seq and one.prev != before.leaf.hex():
+                what = "prev is not the hash of the event before"
+                self._found("edited", "event/prev", what, one, place)
+
+    def _found(
+        self, kind: str, rule: str, message: str, one: BundledEvent, place: str
+    ) -> None:
+        self._findings.add(kind, rule, message, seq=one.seq, place=place, remedy=_ASK)
 
     def _add(self, rule: str, message: str, closing: BundledEvent) -> None:
         self._findings.add(

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from muniment.errors import WrongError
@@ -49,7 +48,7 @@ from muniment.verification.bundle.record import (
     BundleRecord,
 )
 from muniment.verification.bundle.related_lines import RelatedLines, judge_lines
-from muniment.verification.report import Findings
+from muniment.verification.report import Finding, Findings
 from muniment.verification.runs.run_record import KEY_TYPES, RunRecord
 from muniment.verification.series import SeriesCheck
 from muniment.verification.statements.kernel_data import described, fault
@@ -81,6 +80,8 @@ class ShownSeries:
         self._rows: list[Row] = []
         self.events: list[BundledEvent | None] = []
         """One for each line; None if it could not be read."""
+        self.strays: list[Finding] = []
+        """What was found of events that are in another file."""
         self.sound = self.signatures = 0
         self.compared = self.total = 0
         """How many places in series were compared, and how many there should be."""
@@ -101,7 +102,6 @@ class ShownSeries:
         if not self.events:
             self._add("series", "bundle/series", "the file has no events", SERIES)
         self._judge_rows()
-        self._compare_neighbours()
 
     def compare(self, closing: BundledEvent) -> None:
         """Compare the series of the run with what the closing event counts.
@@ -124,7 +124,7 @@ class ShownSeries:
             what = f"the closing event {which} the series {key!a:.80}"
             self._add("series", "bundle/series", what, CLOSING, closing.seq)
         series: dict[str, list[_InSeries]] = {}
-        for event, place in self._placed():
+        for event, place in self.placed():
             for link in event.links:
                 series.setdefault(link.key, []).append((event, place, link))
         shown = [one for key, one in stated.items() if one.shown and key in wanted]
@@ -135,6 +135,13 @@ class ShownSeries:
         for one in counted:
             self._compare_counted(one, series.get(one.key, []))
         self._compare_runs([series[one.key] for one in shown])
+
+    def placed(self) -> list[_Placed]:
+        """Return all events of the bundle, in the order of the log."""
+        lines = enumerate(self._record.events, 1)
+        of_run = [(one, f"{EVENTS}:{number}") for number, one in lines if one]
+        all_of_them = [*of_run, *self._related.placed(), *self._own()]
+        return sorted(all_of_them, key=lambda placed: placed[0].seq)
 
     # -- lines -----------------------------------------------------------------------
 
@@ -176,20 +183,8 @@ class ShownSeries:
         for one in findings:
             if one.seq in numbers:
                 self._add(one.kind, one.rule, one.message, places[one.seq], one.seq)
-
-    def _compare_neighbours(self) -> None:
-        """Require that neighbours of which one is of another run follow each other."""
-        numbers = {row[0] for row in self._rows}
-        numbers |= {one.seq for one, _ in self._related.placed()}
-        for (before, _), (one, place) in pairwise(self._placed()):
-            if before.seq == one.seq:
-                what = f"event {one.seq} is here twice"
-                self._add("series", "bundle/series", what, place, one.seq)
-                continue
-            follows = before.seq + 1 == one.seq and numbers & {one.seq, before.seq}
-            if follows and one.prev != before.leaf.hex():
-                what = "prev is not the hash of the event before"
-                self._add("edited", "event/prev", what, place, one.seq)
+            else:
+                self.strays.append(one)
 
     # -- series ----------------------------------------------------------------------
 
@@ -249,7 +244,7 @@ class ShownSeries:
     def _became(self, runs: Collection[str]) -> str:
         """Say how many of *runs* ended how."""
         status = dict.fromkeys(runs, OPEN)
-        for event, _ in self._placed():
+        for event, _ in self.placed():
             if event.run in status and event.kind in LIFE:
                 status[event.run] = event.became or ENDS.get(event.kind, OPEN)
         tally = Counter(status.values())
@@ -259,13 +254,6 @@ class ShownSeries:
         """Return the events of the file, with their places."""
         lines = enumerate(self.events, 1)
         return [(one, f"{SERIES}:{number}") for number, one in lines if one is not None]
-
-    def _placed(self) -> list[_Placed]:
-        """Return all events of the bundle, in the order of the log."""
-        lines = enumerate(self._record.events, 1)
-        of_run = [(one, f"{EVENTS}:{number}") for number, one in lines if one]
-        all_of_them = [*of_run, *self._related.placed(), *self._own()]
-        return sorted(all_of_them, key=lambda placed: placed[0].seq)
 
     def _add(
         self, kind: str, rule: str, message: str, place: str, seq: int | None = None

@@ -26,7 +26,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from muniment.errors import MunimentError, WorkerDied, WrongError
+from muniment.errors import CannotTellError, MunimentError, WorkerDied, WrongError
 from muniment.formats.checkpoint import Checkpoint
 from muniment.formats.evidence import (
     CHECKPOINT,
@@ -199,7 +199,13 @@ class _State:
         record = self.record = BundleRecord(members, self.findings, signatures)
         beside = self.beside = RunsBeside(members, record, self.findings)
         with self.tried():
-            record.read(self.progress)
+            try:
+                record.read(self.progress)
+            except CannotTellError as error:
+                if error.rule != "key/formats":
+                    raise
+                self.findings.add_error("edited", error)
+                return  # nothing of a version that is not known here is judged
         with self.tried():
             beside.read()
         with self.tried():
@@ -211,6 +217,7 @@ class _State:
         if self.closing is not None:  # which says what series are shown
             record.compare_page(self.heads[0].checkpoint, beside.series.shown)
         record.finish()
+        beside.finish(self.closing)
         with self.tried():
             self._compare_given(members, record)
         if record.ledger:

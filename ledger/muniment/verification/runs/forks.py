@@ -34,6 +34,7 @@ from muniment.errors import MunimentError
 from muniment.formats.answers import (
     CLOCK,
     FROM_RECORDS,
+    PERFORMED,
     is_answer,
     is_leaf,
     names_record,
@@ -60,7 +61,6 @@ IsAsked: TypeAlias = Callable[[str, tuple[str, int], str], bool]
 """Tells whether an effect of a run and kind was requested at a place."""
 
 _KEPT = 4
-_HERE = ("performer", "plugin")
 _OWN = ("answered_by", "duration_us")
 _FIRST = ("attempt", "doubt")
 _FORM = "it is not of the form that it has to be"
@@ -186,7 +186,9 @@ class Forks:
         if type(by) is not dict:
             return True
         who = cast("dict[str, Any]", by).get("who")
-        return who in FROM_RECORDS or (fork is not None and asked and who not in _HERE)
+        return who in FROM_RECORDS or (
+            fork is not None and asked and who not in PERFORMED
+        )
 
     def _guarded(self, event: EventCopy, rule: str, check: Any, *what: Any) -> None:
         """Call *check*; data of the wrong form is a finding."""

@@ -17,8 +17,8 @@ Rules:
   begins with ``$``.
 - Events about keys concern the whole ledger, and are in no run.
 - An event that may follow an end is in the run's own scope, at a new ordinal: it
-  answers nothing, and changes nothing in the record. So is ``run.canceled``, which
-  comes from outside, wherever it is.
+  answers nothing, and changes nothing in the record; a resumption, too. So is
+  ``run.canceled``, which comes from outside, wherever it is.
 - A completed effect is not requested again: readers of the first answer and readers of
   the last would tell two stories. An effect that failed, or has no outcome, may be; and
   so may, after a resumption, one whose answer had secrets, which no record holds.
@@ -147,6 +147,9 @@ class Places:
         judged = outside and version >= OWN_PLACES
         if judged and (wrong := self._following(scope, chain["ordinal"], kind)):
             return [wrong]
+        if self._ended and kind == RESUMED and scope and version >= OWN_PLACES:
+            what = f"{kind} follows an end, in the scope {scope!r:.80}"
+            found.append(("run/scope", what))
         if kind in ENDS or kind == RESUMED:
             self._ended = kind in ENDS
         if version >= OWN_PLACES and scope not in self._next:

@@ -9,6 +9,7 @@ Rules:
   2 of the events on; of decisions, from version 4 on.
 - A required field is there, and each known field has its type. An unknown field may
   come from a later edition, and is not a fault.
+- A number that JSON lacks is spelled as values are. Nothing else in data is decoded.
 - The keyring checks the types about keys.
 """
 
@@ -18,7 +19,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
+from muniment.encoding.codec import decode
+from muniment.errors import WrongError
 from muniment.format_versions import DECISIONS, KERNEL_DATA
+from muniment.verification.report import MALFORMED
 
 __all__ = ["KERNEL", "FieldCheck", "Fields", "described", "fault"]
 
@@ -47,7 +51,16 @@ def _check(*types: type, others: Callable[[Any], bool] = lambda _: False) -> Fie
 
 
 def _tagged(tag: str) -> Callable[[Any], bool]:
-    return lambda value: type(value) is dict and value.keys() == {tag}
+    def checked(value: Any) -> bool:
+        if type(value) is not dict or value.keys() != {tag}:
+            return False
+        try:
+            decode(value)
+        except (WrongError, *MALFORMED):
+            return False  # not as `encode` writes it
+        return True
+
+    return checked
 
 
 def _is_content(value: Any) -> bool:

@@ -26,6 +26,7 @@ const BLOB = /^blobs\/sha256-[0-9a-f]{64}$/, TAG = /^sha256:[0-9a-f]{64}$/;
 const KEY_TYPES = ["ledger.opened", "key.enrolled", "key.revoked", "key.rotated"];
 const ENDS = ["completed", "failed", "interrupted", "paused", "canceled"];
 const AFTER_END = ["decision.", "policy.amended", "replay.judged"];
+const VERSIONS = { checkpoint: 1, event: 4, layout: 1 };
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;
 const FOREVER = Number.MAX_SAFE_INTEGER, LONGEST = 100_000, EMPTY = new Uint8Array(0);
 
@@ -249,6 +250,16 @@ async function signed(raw, signature, message) {
   return crypto.subtle.verify("Ed25519", key, signature, message);
 }
 
+function knownFormats(formats, place) {
+  const good = hasExactly(formats, Object.keys(VERSIONS))
+    && Object.values(formats).every((one) => Number.isSafeInteger(one) && one > 0);
+  require(good, place, "not the versions of three formats");
+  for (const [name, version] of Object.entries(formats))
+    if (version > VERSIONS[name])
+      throw new Unchecked(`version ${version} of the ${name} format is not known here`);
+  return formats.event;
+}
+
 class Keys {
   ledger = ""; nextRoot = ""; format = 1; byId = new Map();
 
@@ -277,7 +288,7 @@ class Keys {
     let newRoot = null;
     if (kind === "ledger.opened") {
       require(seq === 0, place, "a ledger is opened once");
-      [this.nextRoot, this.format] = [data.next_root, data.formats.event];
+      [this.nextRoot, this.format] = [data.next_root, knownFormats(data.formats, place)];
       for (const entry of data.keys) await this.enrol(entry, `nonce:${data.nonce}`, 0, place);
       const roots = [...this.byId].filter(([, one]) => one.roles.includes("root"));
       require(roots.length === 1 && roots[0][0] === signer, place, "not signed by its one root");
@@ -890,7 +901,22 @@ class OtherRuns {
     others.events = found;
     others.all = [...run.events, ...related, ...found].sort((one, other) => one.seq - other.seq);
     others.all.slice(1).forEach((event, at) => checkNext(others.all[at], event));
+    others.followParts();
     return others;
+  }
+
+  followParts() { // in each series numbers rise, and neighbours follow each other
+    const last = new Map();
+    for (const event of this.all) {
+      for (const [key, { count, prev }] of Object.entries(seriesOf(event))) {
+        const before = last.get(key) ?? { count: 0, leaf: undefined };
+        const rises = Number.isSafeInteger(count) && count > before.count;
+        require(rises, event.place, `${key}: its number does not rise`);
+        const good = prev === before.leaf || count > before.count + 1;
+        require(good && (count === 1) === (prev === undefined), event.place, `${key}: another prev`);
+        last.set(key, { count, leaf: hex(event.leaf) });
+      }
+    }
   }
 
   compare(closing, run) {

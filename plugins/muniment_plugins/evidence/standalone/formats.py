@@ -48,6 +48,8 @@ ORDER_8 = 0x05FC536D880238B13933C6D305ACDFD5F098EFF289F4C345B027B2C28F95E826
 LOW_ORDER = {0, 1, P - 1, ORDER_8, P - ORDER_8}
 N = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
 """The order of P-256."""
+VERSIONS = {"checkpoint": 1, "event": 4, "layout": 1}
+"""The newest version of each format that is known here."""
 FAULTS = (AttributeError, LookupError, OverflowError, RecursionError, TypeError)
 
 
@@ -193,6 +195,18 @@ def signed(raw: bytes, signature: bytes, message: bytes) -> bool:
     return True
 
 
+def event_version(formats: Any) -> int:
+    """Return the version of the events, if that of each format is known here."""
+    told = {name: formats[name] for name in VERSIONS}
+    good = formats.keys() == told.keys()
+    good = good and all(type(one) is int and one > 0 for one in told.values())
+    require(good, "formats", "not the versions of three formats")
+    for name, version in told.items():
+        if version > VERSIONS[name]:
+            raise Unchecked(f"version {version} of the {name} format is not known here")
+    return int(told["event"])
+
+
 class LedgerKeys:
     """The keys of the ledger, from its events about keys."""
 
@@ -237,7 +251,10 @@ class LedgerKeys:
         new_root = None
         if kind == "ledger.opened":
             require(seq == 0, place, "a ledger is opened once")
-            self.next_root, self.format = data["next_root"], data["formats"]["event"]
+            self.next_root, self.format = (
+                data["next_root"],
+                event_version(data["formats"]),
+            )
             for entry in data["keys"]:
                 self.enrol(entry, f"nonce:{data['nonce']}", 0, place)
             roots = [raw for raw, e in self.entries.items() if "root" in e["roles"]]

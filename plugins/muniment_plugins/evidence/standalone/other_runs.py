@@ -50,6 +50,22 @@ class OtherRuns:
             chained = event.seq > before.seq + 1
             chained = chained or event.chain["prev"] == before.leaf.hex()
             require(chained, event.place, "another prev")
+        self.follow_parts()
+
+    def follow_parts(self) -> None:
+        """Require rising numbers in each series, and that neighbours in it follow."""
+        last: dict[str, tuple[int, str]] = {}
+        for event in self.all:
+            for key, link in series_of(event).items():
+                (count, leaf), number = last.get(key, (0, "")), link["count"]
+                rises = type(number) is int and number > count
+                require(rises, event.place, f"{key}: its number does not rise")
+                told = link.get("prev", "")
+                good = told == leaf or number > count + 1
+                require(
+                    good and (told or number == 1), event.place, f"{key}: another prev"
+                )
+                last[key] = number, event.leaf.hex()
 
     def compare(self, closing: EnvelopedEvent, name: str) -> None:
         """Require every series of the run to be counted, and shown if that is said."""
