@@ -53,6 +53,27 @@ def a_field_of_another_type(world: World, wrong: bool) -> None:
 
 @breaks(
     "event",
+    "An integer or a number with a tag MUST have the one spelling",
+    rule="event/data",
+)
+def a_number_that_is_none(world: World, wrong: bool) -> None:
+    """Have something else in the tag of a number."""
+    tested = {"name": "x", "transform": "y", "passed": True}
+    difference = {"$float": True if wrong else "3.0"}
+    world.forge.append("property.tested", tested | {"difference": difference})
+
+
+@breaks("event", "says who answered it. It MUST be an object", rule="fork/answer")
+def an_answer_of_nobody(world: World, wrong: bool) -> None:
+    """Say that nothing answered."""
+    world.start()
+    world.forge.append("tool.requested", {}, run=RUN, ordinal=1)
+    by = None if wrong else {"who": "performer"}
+    world.forge.append("tool.completed", {"answered_by": by}, run=RUN, ordinal=1)
+
+
+@breaks(
+    "event",
     "A reader MUST keep events of types and versions that it does not know, and MUST "
     "judge them like all others",
     rule="event/subject",

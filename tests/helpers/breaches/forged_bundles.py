@@ -48,6 +48,8 @@ class Bundled:
     raw: bool = False
     spoil: Callable[[_Files], _Files] = _unchanged
     """Changes the files before MANIFEST is written and the bundle is closed."""
+    related: list[Row] = field(default_factory=list[Row])
+    """Events of the runs upon which the run rests."""
     others: list[Row] = field(default_factory=list[Row])
     """Events of other runs."""
     series: list[Any] = field(default_factory=list[Any])
@@ -76,15 +78,18 @@ class Bundled:
         files = {
             "events.intoto.jsonl": b"".join(lines),
             "checkpoint": forge.note(),
-            "proofs.jsonl": b"".join(map(self._proof, [*self.rows, *self.others])),
+            "proofs.jsonl": b"".join(
+                map(self._proof, [*self.rows, *self.related, *self.others])
+            ),
             "ledger.pub": signer.pem.encode(),
             "ledger.vkey": vkey(name, log).encode() + b"\n",
             "policy": policy_text(vkey(name, log)),
             "trusted_root.json": trusted_root(name, log),
             **{f"blobs/sha256-{one.hex()}": kept for one, kept in known.items()},
         }
-        others = b"".join(_envelope(row).to_json() + b"\n" for row in self.others)
-        files |= {"series.intoto.jsonl": others} if others else {}
+        for part, rows in (("related", self.related), ("series", self.others)):
+            told = b"".join(_envelope(row).to_json() + b"\n" for row in rows)
+            files |= {f"{part}.intoto.jsonl": told} if told else {}
         files |= {} if self.raw else {"run.json": b"{}\n"}
         files = dict(sealed(self.spoil(files)))
         return files if self.raw else files | self._closed(files, signer, log)
