@@ -96,6 +96,7 @@ docs: $(VENV)/.dev
 	$(PYTHON) tools/api.py
 	$(PYTHON) tools/ledger_attacks.py
 	$(PYTHON) tools/move_table.py
+	$(PYTHON) tools/kernel_table.py
 
 pictures: $(VENV)/.dev
 	$(PYTHON) tools/pictures.py

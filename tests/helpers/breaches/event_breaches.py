@@ -63,6 +63,15 @@ def a_number_that_is_none(world: World, wrong: bool) -> None:
     world.forge.append("property.tested", tested | {"difference": difference})
 
 
+@breaks("event", "what may follow an end MUST stand in the scope", rule="run/scope")
+def a_resumption_in_a_lane(world: World, wrong: bool) -> None:
+    """Resume a run elsewhere than in its own scope."""
+    world.start()
+    world.forge.append("run.interrupted", {"reason": "x"}, run=RUN)
+    resumed = {"generation": 1}
+    world.forge.append("run.resumed", resumed, run=RUN, scope="a" if wrong else "")
+
+
 @breaks("event", "says who answered it. It MUST be an object", rule="fork/answer")
 def an_answer_of_nobody(world: World, wrong: bool) -> None:
     """Say that nothing answered."""

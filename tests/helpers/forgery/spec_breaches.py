@@ -215,7 +215,6 @@ OUTSIDE = "`run.canceled` MUST stand there wherever it comes"
 CANCELED_LANE = in_run("run.started", "run.canceled", scope="a")
 FINAL = "no event of the run's life (its start, a `run.resumed`, an end) MUST follow"
 LANE = in_run("run.started", "run.interrupted", "decision.made", scope="a")
-RESUMED_LANE = in_run("run.started", "run.interrupted", "run.resumed", scope="a")
 BELOW = "MUST NOT stand in the scope of an effect, or below it, before"
 AGAIN = "an effect that completed MUST NOT be requested"
 SUPERSEDED = (
@@ -309,7 +308,6 @@ CASES = {
     "erase all": Case("event", LISTED, erase_all, "blob/erased"),
     "erase no tag": Case("event", LISTED, erase_what_is_none, "blob/erased"),
     "a lane after an end": Case("event", FOLLOWING, LANE, "run/scope"),
-    "resumed in a lane": Case("event", FOLLOWING, RESUMED_LANE, "run/scope"),
     "canceled in a lane": Case("event", OUTSIDE, CANCELED_LANE, "run/scope"),
     **{
         f"{kind} after a cancellation": Case(

@@ -31,6 +31,8 @@ __all__ = ["KERNEL", "FieldCheck", "Fields", "described", "fault"]
 class FieldCheck:
     """Tells whether a value is valid for a field."""
 
+    name: str
+    """What the specification calls such a field."""
     types: frozenset[type]
     """All values of these types are valid: this is checked first, for every event."""
     others: Callable[[Any], bool] = lambda _: False
@@ -46,8 +48,10 @@ Fields: TypeAlias = Mapping[str, tuple[FieldCheck, bool]]
 _ABSENT = object()
 
 
-def _check(*types: type, others: Callable[[Any], bool] = lambda _: False) -> FieldCheck:
-    return FieldCheck(frozenset(types), others)
+def _check(
+    name: str, *types: type, others: Callable[[Any], bool] = lambda _: False
+) -> FieldCheck:
+    return FieldCheck(name, frozenset(types), others)
 
 
 def _tagged(tag: str) -> Callable[[Any], bool]:
@@ -69,7 +73,9 @@ def _is_content(value: Any) -> bool:
 
 def _or_content(check: FieldCheck) -> FieldCheck:
     return FieldCheck(
-        check.types, lambda value: check.others(value) or _is_content(value)
+        f"{check.name} or reference",
+        check.types,
+        lambda value: check.others(value) or _is_content(value),
     )
 
 
@@ -77,7 +83,7 @@ def _list_of(check: FieldCheck) -> FieldCheck:
     def checked(value: Any) -> bool:
         return type(value) is list and all(map(check, cast("Iterable[Any]", value)))
 
-    return _check(others=checked)
+    return _check(f"list of {check.name}", others=checked)
 
 
 def _by_name(check: FieldCheck) -> FieldCheck:
@@ -85,17 +91,17 @@ def _by_name(check: FieldCheck) -> FieldCheck:
         named = cast("dict[str, Any]", value)
         return type(value) is dict and all(map(check, named.values()))
 
-    return _check(others=checked)
+    return _check(f"object of {check.name}", others=checked)
 
 
-_TEXT = _check(str)
-_FLAG = _check(bool)
-_INTEGER = _check(int, others=_tagged("$int"))
-_NUMBER = _check(int, float, others=_tagged("$float"))
-_CONTENT = _check(others=_is_content)
-_OBJECT = _check(dict)
-_LIST = _check(list)
-_ANYTHING = _check(bool, dict, float, int, list, str, type(None))
+_TEXT = _check("text", str)
+_FLAG = _check("boolean", bool)
+_INTEGER = _check("integer", int, others=_tagged("$int"))
+_NUMBER = _check("number", int, float, others=_tagged("$float"))
+_CONTENT = _check("reference", others=_is_content)
+_OBJECT = _check("object", dict)
+_LIST = _check("list", list)
+_ANYTHING = _check("anything", bool, dict, float, int, list, str, type(None))
 _TEXTS = _list_of(_TEXT)
 _LONG = _or_content(_TEXT)
 _OBJECTS = _or_content(_LIST)

@@ -188,7 +188,9 @@ def test_who_answered_in_a_run_alone(kind: str, forked: bool, tmp_path: Path) ->
         said = {"time": "x", "answered_by": by}
         world.forge.append(kind, said, run=RUN, **place)
         bundle = Bundled(world, raw=True)
-        found = {(one.rule, one.seq) for one in bundle.verified(bundle.files()).findings}
+        found = {
+            (one.rule, one.seq) for one in bundle.verified(bundle.files()).findings
+        }
         ledger = {(one.rule, one.seq) for one in world.verified().findings}
         answered = {one for one in ledger if one[1] == 3}
         if forked and isinstance(by, dict) and by.get("who") in ("record", "change"):
