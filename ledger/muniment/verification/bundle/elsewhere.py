@@ -103,7 +103,11 @@ class Elsewhere:
         if kind != CLOCK and not (asked or kind in KERNEL_ANSWERS or names_record(by)):
             return  # a plugin says what it means by that
         who = _who(data)
-        if not isinstance(by, dict):
+        if kind != CLOCK and not kind.endswith(_ANSWERS) and names_record(by):
+            self.odd.append(
+                (chain["seq"], f"{kind} is no outcome, and no record answers it")
+            )
+        elif not isinstance(by, dict):
             self.odd.append((chain["seq"], f"{kind} says {by!r:.40} answered it"))
         elif (who in FROM_RECORDS or kind == CLOCK) and not (forked and is_answer(by)):
             what = "is answered from a record, and its run is no fork"
