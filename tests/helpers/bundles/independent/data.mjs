@@ -1,6 +1,6 @@
 // Part of an independent verifier of evidence bundles: a witness for the tests. It was written from
 // docs/spec by somebody who had not read the code. It is kept apart: it shares nothing with the other
-// verifiers, and changes only when the specification does.
+// verifiers, and changes where the specification does, or where it fell short of that.
 // The fields of the kernel's types, version 1: event.md, Data. Those that begin with decision. are
 // compared from version 4 of the events on.
 import { isInt, isObject, isText, must } from './core.mjs';

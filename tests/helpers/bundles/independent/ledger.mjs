@@ -1,6 +1,6 @@
 // Part of an independent verifier of evidence bundles: a witness for the tests. It was written from
 // docs/spec by somebody who had not read the code. It is kept apart: it shares nothing with the other
-// verifiers, and changes only when the specification does.
+// verifiers, and changes where the specification does, or where it fell short of that.
 // The events of a ledger, judged one after the other as rows: event.md.
 import { Unknown, bytes, canonical, entry, envelope, exact, hex, isHex, isInt,
   isObject, isTag, isText, must, parse, publicKey, same, sha256, signed, tag, treeRoot, unbase64,

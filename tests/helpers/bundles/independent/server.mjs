@@ -1,6 +1,6 @@
 // Part of an independent verifier of evidence bundles: a witness for the tests. It was written from
 // docs/spec by somebody who had not read the code. It is kept apart: it shares nothing with the other
-// verifiers, and changes only when the specification does.
+// verifiers, and changes where the specification does, or where it fell short of that.
 //   node server.mjs    a path and a key on each line, with a tab between → {"exit": …, "what": …}
 import * as fs from 'node:fs/promises';
 import { createInterface } from 'node:readline';

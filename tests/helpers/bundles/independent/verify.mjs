@@ -1,6 +1,6 @@
 // Part of an independent verifier of evidence bundles: a witness for the tests. It was written from
 // docs/spec by somebody who had not read the code. It is kept apart: it shares nothing with the other
-// verifiers, and changes only when the specification does.
+// verifiers, and changes where the specification does, or where it fell short of that.
 // An independent verifier of muniment evidence bundles, for Node 20 and browsers (WebCrypto).
 //   node verify.mjs BUNDLE --key FINGERPRINT_OR_FILE [--json]
 // Exit codes: 0 holds, 1 wrong, 2 usage, 3 could not be checked.

@@ -6,14 +6,19 @@ import re
 from itertools import islice
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
+from all_breaches import BREACHES
 from bundled import Bundles, bundle_on_p256, evidence_plugins
 from every_kind import make
+from forge import keyid
+from forged_bundles import Bundled
 from independent_verifier import FOLDER, witness
 from muniment import verify_bundle
 from muniment.ledger import Ledger
+from muniment.verification.report import Report
 from muniment_plugins.evidence import write_bundle
 from mutations import mutations
 from relatives import KINDS, Relatives
@@ -76,6 +81,31 @@ def judge_changes(
 def test_some_changes(kind: str, bundles: Bundles, tmp_path: Path) -> None:
     """What the three verifiers refuse (`test_three_verifiers`), it refuses."""
     judge_changes(kind, bundles, tmp_path, CHANGES, 5)
+
+
+OF_BUNDLES = [name for name, one in BREACHES.items() if one.page == "evidence"]
+
+
+@pytest.mark.parametrize("name", OF_BUNDLES)
+def test_each_sentence_about_bundles_that_is_broken(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It finds what breaks a sentence of `evidence.md` alone, and nothing without that."""
+    verified, told = Bundled.verified, list[tuple[bool, bool, str]]()
+
+    def compared(self: Bundled, files: Any, **options: Any) -> Report:
+        report = verified(self, files, **options)
+        if options.keys() <= {"home"}:  # it is given a key, and no more
+            with witness(keyid(self.world.forge.key("root"))) as asked:
+                code, said = asked(self.world.folder / "bundle")
+            told.append((code == 1, report.exit_code == 1, said))
+        return report
+
+    monkeypatch.setattr(Bundled, "verified", compared)
+    for wrong in (False, True):
+        BREACHES[name].judged(tmp_path / f"{wrong}", wrong=wrong)
+    for ours, theirs, said in told:
+        assert ours == theirs, said
 
 
 @pytest.mark.slow

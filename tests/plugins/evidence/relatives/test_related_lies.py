@@ -17,6 +17,7 @@ from copy_lies import LIES
 from families import CHILD, OTHER, Data, Family
 from forge import RUN, Forge, keyid
 from forged_copies import Entry, ForkedRuns, forked_runs
+from independent_verifier import witness
 from muniment import verify_bundle
 from muniment.ledger import Ledger
 from muniment.verification.report import Report
@@ -64,9 +65,12 @@ def judged(place: Path, run: str) -> tuple[Report, tuple[int, int, int], str]:
     with Ledger.open(place) as ledger:
         written = write_bundle(ledger, run, place.with_suffix(".zip"), raw=True)
     home = place.parent / "nobody"
-    with verifiers(ROOT, home) as three:
+    with verifiers(ROOT, home) as three, witness(ROOT) as asked:
         codes, said = three.codes(written.path)
-    return verify_bundle(written.path, keys=[ROOT], home=home), codes, said
+        code, what = asked(written.path)
+    report = verify_bundle(written.path, keys=[ROOT], home=home)
+    assert code == report.exit_code, (what, str(report))
+    return report, codes, said
 
 
 def found(report: Report) -> set[tuple[str, int | None]]:
