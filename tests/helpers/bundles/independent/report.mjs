@@ -5,7 +5,8 @@
 import { Unknown, Wrong, base64, bytes, canonical, hex, isObject, isText, must, parse, sha256, text,
   within } from './core.mjs';
 
-const STYLE = 'F1kEJt+o2bRiCH9mYU8yOdNkN0CfImlcOMtqfupNLUM=';
+const STYLES = ['F1kEJt+o2bRiCH9mYU8yOdNkN0CfImlcOMtqfupNLUM=',
+  'MFvoB0ZZ/Y1ubgwDkFpKe7LreXC8JDymRP4UVk4CwRM='];
 // The SHA-256 of the head without its style sheet and the digest of that.
 const HEAD = '389e17477d1ff34b57a5c3119178798f3919e6c379e8f4341399bb0fe63ab07e';
 const TABLE = '<div class="wide" role="group" aria-label="Table" tabindex="0">';
@@ -60,9 +61,9 @@ async function page(context) {
   const sheet = base64(await sha256(bytes(style)));
   const rest = source.slice(0, at).replace(style, () => '').replace(sheet, '');
   must(hex(await sha256(bytes(rest))) === HEAD, 'report/frame');
-  if (sheet !== STYLE) throw new Unknown('report.html has a style sheet that is not known here');
+  if (!STYLES.includes(sheet)) throw new Unknown('report.html has a style sheet that is not known here');
   must(source.startsWith(start, at) && source.endsWith(end), 'report/frame');
-  const state = { context, count: 0, cited: new Set(), figure: null };
+  const state = { context, count: 0, cited: new Set(), figure: null, order: [] };
   const body = source.slice(at + start.length, -end.length);
   must(body.startsWith('<h1>Evidence report</h1>\n<section>'), 'report/frame');
   const tokens = body.match(/<[^>]*>|[^<]+|</g);
@@ -114,7 +115,24 @@ async function page(context) {
   if (withheld.events.length || withheld.blobs.size) {
     must(['events', 'blobs'].every(of => state.cited.has(`withheld ${of}`)), 'report/withheld');
   }
+  checkMarks(state);
   return state.count;
+}
+/** The first values are the marks of the run, with their reasons. */
+function checkMarks({ context: { ledger, runId }, order }) {
+  const first = new Map();  // mark → the first event that gives it
+  for (const e of ledger.events) {
+    const { mark } = e.data;
+    if (e.type === 'run.marked' && e.run === runId && !first.has(mark)) first.set(mark, e.seq);
+  }
+  const others = [...first].filter(([mark]) => mark !== 'non_certifiable').slice(0, 20);
+  const due = new Set([...others, ...[...first].filter(([mark]) => mark === 'non_certifiable')]
+    .flatMap(([, seq]) => [`${seq}/mark`, `${seq}/reason`]));
+  for (const { event, path, rule, head, as } of order.slice(0, due.size)) {
+    const plain = rule === undefined && head === undefined && !['name', 'path'].includes(as);
+    must(plain && due.delete(`${event}${path}`), 'report/marks');
+  }
+  must(!due.size, 'report/marks');
 }
 function checkText(words, before, value) {
   const plain = words.replaceAll('SHA-256', 'SHA-').replace(/(?<![\w])[0-9a-f]{64}(?![\w])/g, '');
@@ -159,6 +177,7 @@ async function checkValue(state, tag, shown, kind) {
     must(unescape(shown) === shownAs(found, cite), 'report/shown');
   }
   state.count += 1;
+  state.order.push(cite);
   if (cite.rule) state.cited.add(`${cite.rule} ${cite.of}`);
   return { found, cite, cx: attributes.cx };
 }

@@ -201,7 +201,7 @@ async function checkSeries({ ledger, closing, runId, files }, [own, others, extr
   }
   within(EVENTS[2], null, () => must(files.has(EVENTS[2]) === extra.length > 0, 'series/file'));
   const shown = stated.filter(s => s.shown).map(s => s.key);
-  const life = ['run.started', 'run.resumed', ...ENDS, 'verdict.reached'];
+  const life = ['run.started', 'run.resumed', ...ENDS, 'run.marked', 'verdict.reached'];
   for (const e of extra) {
     within(e.file, e.seq, () => {
       const inSeries = shown.some(key => e.m.series?.[key]);
