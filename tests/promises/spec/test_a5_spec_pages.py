@@ -152,6 +152,13 @@ _LIES = "plugins/evidence/bundles/test_bundle_withheld_forged::test_each_lie"
 _RELATED = "plugins/evidence/relatives/test_related_forged::test_"
 _LIES_OF_RUNS = "plugins/evidence/relatives/test_related_lies::test_each_lie_of_a_"
 
+_MARKED = (
+    "plugins/evidence/marks/test_marks_on_pages"
+    "::test_a_page_that_does_not_say_the_mark_first"
+)
+_MARK_SAID = (
+    "plugins/evidence/marks/test_marks_in_bundles::test_two_verifiers_say_the_mark"
+)
 EVIDENCE = {
     "and MUST say how many it": (
         "plugins/evidence/pages/test_page_in_bundle::test_every_value_is_compared"
@@ -191,6 +198,7 @@ EVIDENCE = {
     "A writer MUST NOT append a second closing event": (
         "plugins/evidence/bundles/test_bundle_written::test_the_same_run_gives_the_same_bytes"
     ),
+    "MUST say of each run in the bundle what it is [marked]": _MARK_SAID,
     "A verifier MUST say of each series that is shown how many runs": (
         "plugins/evidence/bundles/test_bundle_series::test_one_of_twenty"
     ),
@@ -232,7 +240,10 @@ REPORT = {
         "::test_json_that_is_not_canonical_leads_nowhere"
     ),
     "they MUST name the run of": _FORGED,
-    "a page MUST cite": _FORGED,
+    "a page MUST cite both numbers": _FORGED,
+    "a page MUST cite `/mark` and `/reason`": _MARKED,
+    "these MUST be the first values on the page": _MARKED,
+    "A verifier MUST say which runs of the bundle have which mark": _MARK_SAID,
     "The same mark MUST NOT be": _FORGED,
     "they MUST be two": _FORGED,
     "The attribute MUST be the canonical JSON": _FORGED,

@@ -98,7 +98,8 @@ class Elsewhere:
             self._asked.add(place)
         if "answered_by" not in data:
             return
-        by, forked = data["answered_by"], run in self._forked
+        by: object = data["answered_by"]
+        forked = run in self._forked
         asked = kind.endswith(_ANSWERS) and place in self._asked
         if kind != CLOCK and not (asked or kind in KERNEL_ANSWERS or names_record(by)):
             return  # a plugin says what it means by that
@@ -109,7 +110,9 @@ class Elsewhere:
             )
         elif not isinstance(by, dict):
             self.odd.append((chain["seq"], f"{kind} says {by!r:.40} answered it"))
-        elif (who in FROM_RECORDS or kind == CLOCK) and not (forked and is_answer(by)):
+        elif (who in FROM_RECORDS or kind == CLOCK) and not (
+            forked and is_answer(cast("object", by))
+        ):
             what = "is answered from a record, and its run is no fork"
             what = "does not say what answered it as it has to" if forked else what
             self.odd.append((chain["seq"], f"{kind} {what}"))

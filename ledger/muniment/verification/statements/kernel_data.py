@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
+from muniment.encoding.canonical import JsonValue
 from muniment.encoding.codec import decode
 from muniment.errors import WrongError
 from muniment.format_versions import DECISIONS, KERNEL_DATA
@@ -59,7 +60,7 @@ def _tagged(tag: str) -> Callable[[Any], bool]:
         if type(value) is not dict or value.keys() != {tag}:
             return False
         try:
-            decode(value)
+            decode(cast("JsonValue", value))
         except (WrongError, *MALFORMED):
             return False  # not as `encode` writes it
         return True

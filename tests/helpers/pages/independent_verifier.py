@@ -19,7 +19,7 @@ from three_verifiers import NODE
 
 __all__ = ["FOLDER", "Witness", "witness"]
 
-FOLDER = Path(__file__).parent / "independent"
+FOLDER = Path(__file__).parents[1] / "bundles" / "independent"
 Witness = Callable[[Path], tuple[int, str]]
 
 
