@@ -136,6 +136,7 @@ ownership_lost        run/canceled run/complete run/ended run/fenced run/owned
 program_changed       plugin/stable-name replay/program run/import harness/function
                       harness/import flow/functions flow/function
 plugin_missing        record/plugin replay/plugin policy/plugin judgement/plugin
+                      run/labelled
                       flow/plugin
 package_missing       executor/package export/package provider/missing value/package
                       value/unregistered
@@ -158,6 +159,7 @@ decision_denied       flow/denied policy/denied
 decision_awaited      run/paused
 budget_exhausted      flow/budget
 policy_refused        flow/policy flow/state flow/strict policy/flow
+                      policy/forged run/plugin run/strict
 flow_step_broken      flow/agent flow/artifact flow/artifact-id flow/artifact-scope
                       flow/artifact-type flow/async flow/evidence flow/import
                       flow/lineage flow/reasoner flow/reasoning flow/retriever
