@@ -144,6 +144,18 @@ class DatasetPinned(PlainData):
     uri: Annotated[str, BLOB]
 
 
+class DatasetChecked(PlainData):
+    """The data of the flow was hashed again, while the flow ran or as it ended."""
+
+    dataset_id: str
+    version: str
+    state: str
+    pinned: str
+    """The digest with which the flow began."""
+    sha256: str
+    """The digest now."""
+
+
 class FlowStepStarted(PlainData):
     """A step begins."""
 
@@ -258,6 +270,7 @@ TYPES: tuple[EventType, ...] = (
     EventType("flow.planned", FlowPlanned),
     EventType("environment.fingerprinted", EnvironmentFingerprinted),
     EventType("dataset.pinned", DatasetPinned),
+    EventType("dataset.checked", DatasetChecked),
     EventType("flow.step.started", FlowStepStarted),
     EventType("flow.step.completed", FlowStepCompleted),
     EventType("flow.step.skipped", FlowStepSkipped),
@@ -271,5 +284,6 @@ TYPES: tuple[EventType, ...] = (
 
 KINDS = (
     EffectKind("amendment", source="data", magnitude="low", on_doubt="repeat"),
+    EffectKind("dataset_check", source="data", magnitude="low", on_doubt="repeat"),
     EffectKind("retrieval", source="data", magnitude="medium", on_doubt="repeat"),
 )

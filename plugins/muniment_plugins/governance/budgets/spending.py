@@ -35,8 +35,10 @@ __all__ = [
     "was_performed",
 ]
 
-UNCOUNTED = frozenset({"amendment", "child", "timer"})
+UNCOUNTED = frozenset({"amendment", "child", "dataset_check", "timer"})
 """Kinds that no budget counts: nothing of the world is asked."""
+_UNSEEN = ("dataset_check.", "dataset.checked")
+"""How events begin that no budget counts: a flow looks after its data in any case."""
 
 _MODEL = "llm"
 _TOKENS = ("input_tokens", "output_tokens")
@@ -106,7 +108,7 @@ class Spending:
 
     def take_in(self, event: Spent) -> None:
         """Count what *event* says of itself: that it is one, tokens, and cost."""
-        self.events += 1
+        self.events += not event.type.startswith(_UNSEEN)
         stem, _, verb = event.type.rpartition(".")
         if stem != _MODEL or verb != "completed" or not was_performed(event):
             return

@@ -25,12 +25,17 @@ from typing import cast
 
 from muniment.encoding.canonical import MAX_INTEGER, JsonValue
 from muniment.files.folder import read_given
+from muniment_plugins.governance.documents.nesting import (
+    DEEPEST,
+    refuse_deep_json,
+    refuse_deep_toml,
+    too_deep,
+)
 from muniment_plugins.governance.documents.places import At, WrittenObject
 
 __all__ = ["SUFFIXES", "read_document"]
 
 _MOST = 1 << 20
-_DEEPEST = 32
 
 
 def read_document(path: Path, family: str) -> dict[str, JsonValue]:
@@ -56,7 +61,7 @@ def read_document(path: Path, family: str) -> dict[str, JsonValue]:
     try:
         value = _plain(parse(text, at), at, 0)
     except RecursionError:
-        raise _too_deep(at) from None
+        raise too_deep(at) from None
     if not isinstance(value, dict):
         raise at.wrong(
             "its top is not an object", "type", "write keys and values at the top"
@@ -91,6 +96,7 @@ def _json(text: str, at: At) -> object:
             f"{constant} is no number of JSON", "number", "write a finite number"
         )
 
+    refuse_deep_json(text, at)
     try:
         return cast(
             "object",
@@ -107,6 +113,7 @@ def _members(pairs: list[tuple[str, object]]) -> WrittenObject:
 
 
 def _toml(text: str, at: At) -> object:
+    refuse_deep_toml(text, at)
     try:
         return cast("object", tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:
@@ -149,8 +156,8 @@ def _plain(value: object, at: At, depth: int) -> JsonValue:
         return value
     if isinstance(value, int | float):
         return _number(value, at)
-    if depth >= _DEEPEST:
-        raise _too_deep(at)
+    if depth >= DEEPEST:
+        raise too_deep(at)
     if isinstance(value, list):
         items = cast("list[object]", value)
         return [_plain(one, at.item(n), depth + 1) for n, one in enumerate(items)]
@@ -194,7 +201,3 @@ def _number(value: float, at: At) -> float:
     if abs(value) > MAX_INTEGER:
         raise at.wrong("the number is beyond 2^53 - 1", "number", "write it as a text")
     return value
-
-
-def _too_deep(at: At) -> Exception:
-    return at.wrong(f"it nests deeper than {_DEEPEST}", "depth", "make it flatter")

@@ -6,6 +6,9 @@
 
 PyYAML makes the nodes, and reads plain words as YAML 1.1 does; here they are read as in the
 core schema of YAML 1.2. A word that the two do not read alike has to be quoted.
+
+Rule: what nests too deep is refused as soon as that is read. PyYAML takes time for each
+level at each further word, so reading on would take minutes.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import cast
 
+from muniment_plugins.governance.documents.nesting import DEEPEST, too_deep
 from muniment_plugins.governance.documents.places import At, WrittenObject
 
 __all__ = ["parse_yaml"]
@@ -54,8 +58,13 @@ def parse_yaml(text: str, at: At) -> object:
     parse = cast("Callable[..., Iterable[object]]", yaml.parse)  # pyright: ignore[reportUnknownMemberType] - its stubs
     compose = cast("Callable[..., object]", yaml.compose)  # pyright: ignore[reportUnknownMemberType] - the same
     try:
+        depth = 0
         for event in parse(text, Loader=yaml.SafeLoader):
             _refuse_event(event, at)
+            depth += isinstance(event, yaml.CollectionStartEvent)
+            depth -= isinstance(event, yaml.CollectionEndEvent)
+            if depth > DEEPEST:
+                raise too_deep(at)
         node = compose(text, Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
         where = error.problem_mark

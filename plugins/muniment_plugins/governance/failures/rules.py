@@ -152,7 +152,7 @@ experiment_incomplete harness/failed harness/replicates
 hypothesis_unjudged   harness/verifier harness/vacuous
 provider_failed       harness/llm provider/answer provider/failed flow/llm
 provider_refused      provider/no-key
-dataset_changed       harness/data
+dataset_changed       harness/data flow/dataset
 environment_changed   flow/environment
 verification_failed   flow/verification
 decision_denied       flow/denied policy/denied

@@ -40,6 +40,7 @@ from muniment_plugins.governance.flows.pins.comparison import (
     folder_from_here,
 )
 from muniment_plugins.governance.flows.pins.environment import environment_of
+from muniment_plugins.governance.flows.pins.loose_modules import modules_beside
 from muniment_plugins.governance.flows.plan import planned
 from muniment_plugins.governance.flows.program import AsyncFlowProgram, FlowProgram
 from muniment_plugins.governance.flows.steps.box_agents import BOX
@@ -211,9 +212,12 @@ def _named(functions: Iterable[tuple[str, Function]]) -> dict[str, JsonValue]:
 def _pins(made: FlowProgram) -> dict[str, JsonValue]:
     """Return all pins except the data, which is read when the flow is started."""
     flow = made.plan.flow
-    level = flow.determinism_level
+    functions = made.functions()
+    beside = modules_beside(functions, flow.folder)
     return {
-        "environment": environment_of(level, described(made.functions())),
+        "environment": environment_of(
+            flow.determinism_level, described(functions), beside
+        ),
         "dataset": None,
         "folder": folder_from_here(flow.folder),
         "parts": {

@@ -13,6 +13,8 @@ Rules:
   replay compares them.
 - Each step is judged before the next one begins; the flow is judged at its end, by every
   bundle. No verdict takes the place of another.
+- Data that a step overwrites fails the flow, which would else name a digest that the
+  later steps did not read (`flows.pins.rechecks`).
 - A dry run calls no function of the flow: it states the steps that would be taken.
 """
 
@@ -36,6 +38,8 @@ from muniment_plugins.governance.flows.pins.comparison import (
 )
 from muniment_plugins.governance.flows.pins.datasets import place_of, stated_dataset
 from muniment_plugins.governance.flows.pins.environment import stated_environment
+from muniment_plugins.governance.flows.pins.loose_modules import described_modules
+from muniment_plugins.governance.flows.pins.rechecks import DataWatch
 from muniment_plugins.governance.flows.plan import FlowPlan, PlannedStep
 from muniment_plugins.governance.flows.steps.artifacts import ArtifactStore
 from muniment_plugins.governance.flows.steps.awaiting import driven
@@ -79,8 +83,13 @@ class FlowProgram:
         }
 
     def functions_given(self) -> list[Function]:
-        """Return the functions that are called, which the start of a run describes."""
-        return [*self.functions()]
+        """Return the functions that are called, which the start of a run describes.
+
+        And stand-ins for the modules that theirs import from beside them.
+        """
+        functions = self.functions()
+        environment = cast("Mapping[str, Params]", self.pins["environment"])
+        return [*functions, *described_modules(functions, environment["modules"])]
 
     def functions(self) -> list[FlowFunction]:
         """Return all functions: of steps, rules, engines and fallbacks, and children's."""
@@ -154,9 +163,12 @@ class FlowProgram:
     async def _conduct(self, run: Run) -> object:
         self._begin(run)
         state, verdicts = self._state(run), FlowVerdicts(self.policy, self.book)
+        data = DataWatch.of(self.plan.flow.dataset, self.pins)
         for step in self.plan.steps:
-            await self._take(run.scope(step.scope), step, state, verdicts)
+            await self._take(run.scope(step.scope), step, state, verdicts, data)
         verdicts.judge_flow(run, state)
+        if data is not None:
+            data.at_end(run)
         verdicts.raise_failure()
         return _result(state, verdicts)
 
@@ -181,10 +193,17 @@ class FlowProgram:
         )
 
     async def _take(
-        self, lane: Run, step: PlannedStep, state: FlowState, verdicts: FlowVerdicts
+        self,
+        lane: Run,
+        step: PlannedStep,
+        state: FlowState,
+        verdicts: FlowVerdicts,
+        data: DataWatch | None,
     ) -> None:
         """Take a step, judge it, and state that it is complete."""
         with lane:
+            if data is not None and step.child is None:
+                data.before_step(lane)
             outcome = await take_step(lane, step, state, self._child(step))
             verdicts.judge_step(lane, step, outcome)
             digests: list[JsonValue] = [one.digest for one in outcome.artifacts]

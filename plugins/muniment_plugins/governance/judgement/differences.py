@@ -41,6 +41,7 @@ LOOSE = "surroundings"
 _ABOUT = {
     "artifact.produced": "artifact",
     "claim.stated": "claim",
+    "dataset.checked": "dataset",
     "dataset.pinned": "dataset",
     "evidence.collected": "evidence",
     "flow.planned": "plan",

@@ -63,6 +63,7 @@ _TAGS: Mapping[str, CausalityTag] = {
     "command": "tool",
     "data": "dataset",
     "dataset": "dataset",
+    "dataset_check": "dataset",
     "decision": "human",
     "evidence": "dataset",
     "execution": "tool",

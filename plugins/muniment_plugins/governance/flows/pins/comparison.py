@@ -20,8 +20,7 @@ from typing import cast
 
 from muniment.encoding.canonical import JsonValue, canonical
 from muniment.errors import RefusedError
-from muniment.programs.functions import describe
-from muniment.programs.references import plain
+from muniment.programs.references import named, plain
 from muniment.runs.run import Run
 from muniment_plugins.governance.documents.manifest import FlowManifest
 from muniment_plugins.governance.documents.policy import GovernancePolicy
@@ -34,6 +33,7 @@ from muniment_plugins.governance.flows.pins.environment import (
     differences,
     environment_of,
 )
+from muniment_plugins.governance.flows.pins.loose_modules import modules_beside
 
 __all__ = [
     "compare_pins",
@@ -92,7 +92,7 @@ def refuse_other_pins(
         CannotTellError: a function or the data is not here.
 
     """
-    present = [describe(plain(one)) for one in functions]
+    present = [named(plain(one)) for one in functions]
     for name in _NAMED:
         if recorded.get(name) != ours.get(name):
             raise RefusedError(
@@ -119,14 +119,16 @@ def refuse_other_pins(
 def _refuse_environment(
     flow: FlowManifest,
     policy: GovernancePolicy,
-    present: list[dict[str, object]],
+    present: list[FlowFunction],
     recorded: Pins,
 ) -> None:
     if policy.allow_environment_change:
         return
     level = flow.determinism_level
     was = cast("Pins", recorded["environment"])
-    changed = [*differences(was, environment_of(level, present), level)]
+    beside = modules_beside(present, flow.folder)
+    now = environment_of(level, described(present), beside)
+    changed = [*differences(was, now, level)]
     if not changed:
         return
     told = "; ".join(f"{path} was {a}, is {b}" for path, a, b in changed[:_SHOWN])

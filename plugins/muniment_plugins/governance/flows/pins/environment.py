@@ -9,7 +9,8 @@ Rules:
 - Distributions are the declared closure: muniment, those that the flow's functions come
   from, and what these declare to need. What happens to be imported or installed beside
   them is not among them, so a script and the command line have the same environment.
-- A module that no distribution has is known by the digest of its source.
+- A module that no distribution has is known by the digest of its source; so are those
+  that it imports from beside it (`flows.pins.loose_modules`).
 - What has to be equal follows from the level: *strict* everything; *bounded* Python,
   distributions and modules; *probabilistic* the modules; *unconstrained* nothing.
 """
@@ -26,6 +27,7 @@ from importlib.metadata import (
     distribution,
     packages_distributions,
 )
+from types import MappingProxyType
 from typing import cast
 
 from muniment.encoding.canonical import JsonValue, canonical, sha256_tag
@@ -48,16 +50,19 @@ _SEEDED: tuple[Level, ...] = ("strict", "bounded")
 
 
 def environment_of(
-    level: Level, described: Iterable[Mapping[str, object]]
+    level: Level,
+    described: Iterable[Mapping[str, object]],
+    beside: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, JsonValue]:
     """Return the environment for a flow of that *level*.
 
     Args:
         level: the level of determinism.
         described: the flow's functions, as records describe them.
+        beside: path → digest of what their modules import from beside them.
 
     """
-    modules: dict[str, JsonValue] = {}
+    modules: dict[str, JsonValue] = {**beside}
     roots = {_ROOT}
     for one in described:
         files = one.get("files")
