@@ -222,6 +222,13 @@ def _offers(place: object) -> list[str]:
     ]
 
 
+def _what(refusal: RefusedError) -> str:
+    """Return what changed: the file of a function, or one that it imports."""
+    return (
+        "its file" if refusal.message.startswith("the program ") else "what it imports"
+    )
+
+
 def _broken(error: Exception, name: str, at: At) -> CannotTellError:
     return CannotTellError(
         f"importing {name} fails: {type(error).__name__}: {error}",
@@ -265,7 +272,7 @@ class RecordedFunctions:
             if refusal.rule != CHANGED:
                 raise
             raise RefusedError(
-                f"{path_of(described)} is not the function that ran: its file changed",
+                f"{path_of(described)} is not the function that ran: {_what(refusal)} changed",
                 rule=CHANGED,
                 place=refusal.place,
                 remedy="restore the file; or name the flow as it is now, with --program",

@@ -4,6 +4,8 @@ Rules:
 
 - Of the level *none*, only what policy and flow name is asked; *baseline* adds its eight
   rules, and *strict* that each step reasons about what it made.
+- A bundle without a claim passes nothing: the engine abstains, unless a rule is broken or
+  the policy has a rule of its own about it. Where each step must reason, it breaks that.
 - Rules are asked in their order as long as ``max_rule_cost`` lasts; the first that is too
   much breaks ``verification_cost_budget``. One that needs more randomness than is
   tolerated is not asked, and breaks ``rule_randomness_exceeds_policy``.
@@ -21,7 +23,7 @@ from muniment_plugins.governance.documents.policy_verification import (
     BASELINE,
     RuleSpec,
 )
-from muniment_plugins.governance.verification.baseline import BASELINE_CHECKS
+from muniment_plugins.governance.verification.baseline import BASELINE_CHECKS, claims_of
 from muniment_plugins.governance.verification.rulebook import Rulebook, asked
 from muniment_plugins.governance.verification.subjects import (
     EngineVerdict,
@@ -31,6 +33,9 @@ from muniment_plugins.governance.verification.subjects import (
 )
 
 __all__ = ["judge_content"]
+
+_OF_EVIDENCE = "bundle_evidence_ids_match_inputs"
+"""The rule of the baseline that is about more than claims."""
 
 
 def judge_content(
@@ -56,7 +61,7 @@ def judge_content(
             book.violation(rule.rule_id, one) for one in _said(rule, subject, book)
         ]
     found += _computed(subject, book, values)
-    if not names and not found:
+    if not found and not _has_judged(names, subject):
         return EngineVerdict("content", "abstain")
     violations = tuple(found)
     return EngineVerdict("content", worst(violations), tuple(names), cost, violations)
@@ -65,11 +70,18 @@ def judge_content(
 def _rules(subject: VerificationSubject, book: Rulebook) -> Iterator[RuleSpec]:
     if subject.bundle is not None:
         for name in BASELINE:
-            if book.policy.verification_level != "none" or book.wants(name):
+            asks = book.policy.verification_level != "none" or book.wants(name)
+            if asks and (name == _OF_EVIDENCE or claims_of(subject.bundle)):
                 yield book.rule(name)
     for rule in book.own_rules():
         if _is_about(rule, subject):
             yield rule
+
+
+def _has_judged(names: list[str], subject: VerificationSubject) -> bool:
+    """Tell whether rules that hold say something: of no claim, the baseline does not."""
+    claims = claims_of(subject.bundle)
+    return any(claims or one not in BASELINE for one in names)
 
 
 def _is_about(rule: RuleSpec, subject: VerificationSubject) -> bool:
@@ -107,7 +119,7 @@ def _computed(
         for name in book.policy.required_evidence:
             if name not in there:
                 yield book.violation("required_evidence", f"{name:.80} is missing")
-    elif subject.bundle is None and _must_reason(book):
+    elif not claims_of(subject.bundle) and _must_reason(book):
         yield book.violation("missing_bundle", "the step reasoned about nothing")
 
 

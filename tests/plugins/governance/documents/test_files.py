@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from muniment.errors import UsageError
 from muniment_plugins.governance.documents.reading import read_document
@@ -64,3 +67,87 @@ def test_a_folder_is_no_document(tmp_path: Path) -> None:
     folder.mkdir()
     with pytest.raises(UsageError, match="cannot be read"):
         read_document(folder, "flow")
+
+
+MOST = 1 << 20
+OPENINGS = {
+    ".json": ["[", "{", '{"a":', '["[",', '[{"a":[', "[[],"],
+    ".yaml": ["[", "{", "[ ", "{a: ", "['[', ", '["{", {', "- ", "? ", "[\n", "[[], "],
+    ".toml": ["[", "{", "{a=", "['[',", "a.", "'a' . ", "[a.", "[[],"],
+}
+"""Ending → what leads deeper, as often as it is written."""
+
+
+@given(st.data())
+@settings(max_examples=40, deadline=None)
+def test_deep_nesting_is_refused_at_once(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    """A file of 1 MiB that nests ever deeper is refused within a second, in each format."""
+    suffix = data.draw(st.sampled_from(sorted(OPENINGS)))
+    opening = st.lists(st.sampled_from(OPENINGS[suffix]), min_size=1, max_size=4)
+    text = "".join(data.draw(opening))
+    file = tmp_path_factory.mktemp("deep") / f"a{suffix}"
+    file.write_text((text * (MOST // len(text) + 1))[:MOST])
+    began = time.process_time()
+    with pytest.raises(UsageError):
+        read_document(file, "flow")
+    assert time.process_time() - began < 1
+
+
+@pytest.mark.parametrize("suffix", sorted(OPENINGS))
+@pytest.mark.parametrize("opening", ["[", "{"])
+def test_each_opening_alone(tmp_path: Path, suffix: str, opening: str) -> None:
+    """What is wrong with it is how deep it nests, and the refusal says so."""
+    file = tmp_path / f"a{suffix}"
+    file.write_text(opening * MOST)
+    with pytest.raises(UsageError, match="deeper than 32") as caught:
+        read_document(file, "flow")
+    assert caught.value.rule == "flow/depth"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.json", '{"a": "%s\\"[["}'),
+        ("a.yaml", "a: '%s'"),
+        ("a.yaml", 'a: "%s"'),
+        ("a.yaml", "a: 1 # %s"),
+        ("a.yaml", "a: b%s"),
+        ("a.yaml", "a: |\n  %s"),
+        ("a.toml", 'a = "%s\\"[["'),
+        ("a.toml", "a = '%s'"),
+        ("a.toml", 'a = """\n"%s""""'),
+        ("a.toml", "a = '''\n'%s''''"),
+        ("a.toml", "a = 1 # %s"),
+    ],
+)
+@pytest.mark.parametrize("word", ["[", "{", "[{", "{[", "a.b."])
+def test_brackets_in_texts_do_not_nest(
+    tmp_path: Path, name: str, text: str, word: str
+) -> None:
+    """A bracket in a text or in a comment is none."""
+    file = tmp_path / name
+    file.write_text(text % (word * 50))
+    assert [*read_document(file, "flow")] == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("name", "opening", "value", "closing"),
+    [
+        ("a.json", '{"a":', "1", "}"),
+        ("a.yaml", "{a: ", "1", "}"),
+        ("a.toml", "a.", "a=1", ""),
+    ],
+)
+def test_how_deep_a_document_may_nest(
+    tmp_path: Path, name: str, opening: str, value: str, closing: str
+) -> None:
+    """Thirty-two levels are read, and not one more; in each format alike."""
+    file, most = tmp_path / name, 32 - (not closing)
+    file.write_text(opening * most + value + closing * most)
+    assert read_document(file, "flow")
+    most += 1
+    file.write_text(opening * most + value + closing * most)
+    with pytest.raises(UsageError, match="deeper than 32"):
+        read_document(file, "flow")

@@ -312,3 +312,41 @@ def test_signatures_that_are_asked_for() -> None:
     """A policy that names the rule lets no unsigned bundle pass."""
     verdict = judged_signature(BUNDLE, fail_on=["signed_bundle"])
     assert [one.detail for one in verdict.violations] == ["the bundle is not signed"]
+
+
+@pytest.mark.parametrize(
+    ("members", "content", "step"),
+    [
+        ({}, "abstain", "abstain"),
+        ({"verification_level": "none"}, "abstain", "abstain"),
+        ({"fail_on": ["claim_requires_evidence"]}, "abstain", "abstain"),
+        ({"verification_level": "strict"}, "fail", "fail"),
+        ({"fail_on": ["missing_bundle"]}, "fail", "fail"),
+        ({"escalate_on": ["missing_bundle"]}, "escalate", "escalate"),
+    ],
+)
+@pytest.mark.parametrize("evidence", [(EVIDENCE,), ()])
+def test_a_bundle_without_a_claim(
+    members: dict[str, Any], content: str, step: str, evidence: tuple[Any, ...]
+) -> None:
+    """Who judged nothing passes nothing; a rule that wants reasoning is broken by it."""
+    rules = book(**members)
+    named = [one["evidence_id"] for one in evidence]
+    empty = subject({**BUNDLE, "claims": [], "evidence_ids": named}, evidence=evidence)
+    verdicts = [
+        judged_by(one, empty, rules, VALUES)
+        for one in ("content", "signature", "contradiction")
+    ]
+    assert [one.status for one in verdicts] == [content, "abstain", "abstain"]
+    assert arbitrate("step", verdicts, rules.policy, []).status == step
+
+
+def test_a_bundle_without_a_claim_and_its_evidence() -> None:
+    """Evidence that was collected, and that such a bundle does not name, is a violation."""
+    verdict = judged_by(
+        "content", subject({**BUNDLE, "claims": [], "evidence_ids": []}), book(), VALUES
+    )
+    assert verdict.status == "fail"
+    assert [one.rule for one in verdict.violations] == [
+        "bundle_evidence_ids_match_inputs"
+    ]

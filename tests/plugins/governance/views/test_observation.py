@@ -60,8 +60,21 @@ def test_a_run_within_its_policy_is_within(tmp_path: Path) -> None:
     assert (said["within"], said["noted"], said["events"]) == (True, [], len(before))
 
 
-def test_what_was_reasoned_is_judged(tmp_path: Path) -> None:
-    """Claims without evidence fail by the rules in the box, and the run is not within."""
+CLAIM = {
+    "claim_id": "c1",
+    "statement": "it is so",
+    "confidence": 2.0,
+    "supported_by": [],
+}
+
+
+@pytest.mark.parametrize(
+    ("claims", "verdict"), [([CLAIM], "fail"), ([], "abstain")], ids=["one", "none"]
+)
+def test_what_was_reasoned_is_judged(
+    tmp_path: Path, claims: list[dict[str, object]], verdict: str
+) -> None:
+    """Claims without evidence fail by the rules in the box; no claim passes nothing."""
 
     def program(run: Run) -> None:
         run.record(
@@ -69,17 +82,10 @@ def test_what_was_reasoned_is_judged(tmp_path: Path) -> None:
             {
                 "bundle_id": "b1",
                 "producer": "writer",
-                "claim_ids": ["c1"],
+                "claim_ids": [one["claim_id"] for one in claims],
                 "evidence_ids": [],
                 "digest": "sha256:" + "0" * 64,
-                "claims": [
-                    {
-                        "claim_id": "c1",
-                        "statement": "it is so",
-                        "confidence": 2.0,
-                        "supported_by": [],
-                    }
-                ],
+                "claims": claims,
                 "steps": [],
             },
         )
@@ -88,8 +94,9 @@ def test_what_was_reasoned_is_judged(tmp_path: Path) -> None:
         done = ledger.execute(program)
         done.raise_failure()
         said = seen(ledger, done.run_id, policy())
-    assert said["within"] is False
-    assert said["verdicts"]["event 2"] == "fail"
+    assert said["within"] is (verdict == "abstain")
+    assert said["verdicts"]["event 2"] == verdict
+    assert ("pass" in said["verdicts"].values()) is bool(claims)
 
 
 def test_an_edited_record_is_not_judged(tmp_path: Path) -> None:

@@ -160,7 +160,9 @@ def _described(path: str, modules: Mapping[str, JsonValue]) -> dict[str, object]
     place = PurePosixPath(path)
     above = [(one / _PACKAGE).as_posix() for one in place.parents if one.name]
     names = sorted({path, *(one for one in above if one in modules)})
-    parts = place.parent.parts if place.name == _PACKAGE else place.with_suffix("").parts
+    parts = (
+        place.parent.parts if place.name == _PACKAGE else place.with_suffix("").parts
+    )
     return {
         "import": f"{'.'.join(parts)}:module",
         "file": path,

@@ -45,7 +45,9 @@ class DataWatch:
     bytes: int
 
     @classmethod
-    def of(cls, dataset: DatasetPin | None, pins: Mapping[str, JsonValue]) -> Self | None:
+    def of(
+        cls, dataset: DatasetPin | None, pins: Mapping[str, JsonValue]
+    ) -> Self | None:
         """Return the watch over the data of *pins*; None if there is none."""
         data = pins.get("dataset")
         if dataset is None or not isinstance(data, dict):
