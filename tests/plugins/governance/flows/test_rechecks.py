@@ -102,13 +102,12 @@ def test_whatever_steps_do_to_frozen_data(
     if not often:
         monkeypatch.setattr(rechecks, "_LITTLE", 0)
     done = start_flow(book, load_flow(acting(place, acts, "frozen")))
-    where = found(acts, often=often)
+    where, said = found(acts, often=often), str(done.error)
     if where is None:
         assert done.ok, done.error
         assert checked(book, done) == [(digest(GOOD), digest(GOOD))]
     else:
         assert done.status == "failed"
-        said = str(done.error)
         assert f"{where}, its data: the frozen data changed while the flow ran" in said
         assert checked(book, done) == [(digest(GOOD), digest(BAD))]
     (place / "corpus.txt").write_text(GOOD)

@@ -44,14 +44,18 @@ def modules_beside(functions: Iterable[Function], folder: Path) -> dict[str, str
     """
     found: dict[str, str] = {}
     for one in functions:
-        known = getattr(one, "described", {})
-        if isinstance(known, Mapping) and "files" in known:
+        known = _description(one)
+        if "files" in known:
             module = str(known["import"]).partition(":")[0]
             file = _file(plain(one), module)
             if file is not None:
                 roots = (_root(file, module), folder.absolute())
                 _Search(roots, found).add(file, module)
     return dict(sorted(found.items()))
+
+
+def _description(function: Function) -> Mapping[str, object]:
+    return cast("Mapping[str, object]", getattr(function, "described", {}))
 
 
 def _file(function: Function, module: str) -> Path | None:
@@ -148,8 +152,7 @@ def described_modules(
     """
     known: set[str] = set()
     for one in functions:
-        files = getattr(one, "described", {}).get("files")
-        known.update(cast("Mapping[str, str]", files or {}))
+        known.update(cast("Mapping[str, str]", _description(one).get("files") or {}))
     return [
         Named(_never_called, _described(path, modules))
         for path in sorted(modules.keys() - known)
