@@ -67,6 +67,7 @@ export class Ledger {
       this.time = event.time;
       if (this.format >= 4) must(!isKeyEvent(type) || event.run === undefined, 'key/run');
       await this.#sign(event);
+      if (this.unknown) throw new Unknown(this.unknown);  // its genesis is signed
       event.leaf = await sha256(Uint8Array.of(0, ...bytes(await entry(event.key, sealed))));
       event.leafHex = hex(event.leaf);
       await this.#keys(event);
@@ -110,7 +111,7 @@ export class Ledger {
     const { event, checkpoint, layout } = exact(data.formats, ['event', 'checkpoint', 'layout']);
     must([event, checkpoint, layout].every(v => isInt(v, 1)), 'genesis/formats');
     if (event > 4 || checkpoint > 1 || layout > 1) {
-      throw new Unknown('a ledger of a version that is not known here');
+      this.unknown = 'a ledger of a version that is not known here';
     }
     this.format = event;
     this.id = await tag(sealed.payload);
