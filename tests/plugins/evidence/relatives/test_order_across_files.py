@@ -34,7 +34,9 @@ class LyingForge(Forge):
 
     lies: Callable[[LyingForge, int], Chain] = lambda _, __: {}
 
-    def statement(self, kind: str, data: dict[str, Any], **rest: Any) -> dict[str, Any]:
+    def statement(  # type: ignore[override]  # whatever the parent takes is passed on
+        self, kind: str, data: dict[str, Any], **rest: Any
+    ) -> dict[str, Any]:
         """Return the next statement, with the lie about it."""
         told = self.lies(self, len(self.rows)) if self.rows else {}
         return super().statement(kind, data, **rest | told)
@@ -187,7 +189,7 @@ def test_who_answered_in_a_run_alone(kind: str, forked: bool, tmp_path: Path) ->
         started |= {"fork": fork} if forked else {}
         world.forge.append("run.started", started, run=RUN)
         world.forge.append("tool.requested", {}, run=RUN)
-        place = {"ordinal": 1} if kind == "tool.completed" else {}
+        place: dict[str, Any] = {"ordinal": 1} if kind == "tool.completed" else {}
         said = {"time": "x", "answered_by": by}
         world.forge.append(kind, said, run=RUN, **place)
         bundle = Bundled(world, raw=True)
