@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from muniment_plugins.governance.judgement.judge import Judgement
 
 __all__ = [
+    "counted",
     "delta_rows",
     "hint_at_mode",
     "judgement_rows",
@@ -60,15 +61,21 @@ def delta_rows(told: Told) -> list[tuple[str, Cell]]:
     """Return what a judgement says of two runs: its verdict first."""
     verdict = str(told.get("verdict"))
     said = (verdict.replace("_", " "), VERDICT_COLOURS.get(verdict, "yellow"))
-    compared = [
-        count(cast("int", number), what.removesuffix("s"))
-        for what, number in _mapping(told.get("compared")).items()
-    ]
+    compared = cast("Mapping[str, int]", _mapping(told.get("compared")))
     return [
         ("verdict", said),
-        ("compared", ", ".join(compared)),
+        ("compared", counted(compared)),
         *judgement_rows(told),
     ]
+
+
+def counted(compared: Mapping[str, int]) -> str:
+    """Return how much was compared; child runs are named if there were any."""
+    return ", ".join(
+        count(number, what.removesuffix("s").replace("_", " "))
+        for what, number in compared.items()
+        if number or what != "child_runs"
+    )
 
 
 def hint_at_mode(judgement: Judgement) -> None:
@@ -124,6 +131,7 @@ def _differs(told: Told) -> list[tuple[str, Cell]]:
         return []
     what, about = str(one.get("what")), str(one.get("about"))
     where = [what if about in (what, "event") else f"{what} ({about})"]
+    where += [f"run {one.get('run')}"] if one.get("run") else []
     where += [f'scope "{one.get("scope")}"'] if one.get("scope") else []
     where += [] if one.get("seq") is None else [f"event {one.get('seq')}"]
     listed = told.get("differences")

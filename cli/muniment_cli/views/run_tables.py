@@ -13,7 +13,6 @@ from muniment_cli.shell.filter_options import run_filters
 from muniment_cli.shell.options import examples, json_option
 from muniment_cli.terminal.output import (
     Cell,
-    count,
     fields,
     hint,
     say,
@@ -21,7 +20,7 @@ from muniment_cli.terminal.output import (
     table,
 )
 from muniment_cli.views.event_view import milliseconds, short
-from muniment_cli.views.judgements import delta_rows, hint_at_mode
+from muniment_cli.views.judgements import counted, delta_rows, hint_at_mode
 
 if TYPE_CHECKING:
     from muniment import RunFilters
@@ -90,11 +89,11 @@ def diff_runs(
 def _show_contrast(found: Contrast) -> None:
     pairs: list[tuple[str, Cell]] = [("A", found.one), ("B", found.other)]
     if found.equal:
-        said = [count(number, what[:-1]) for what, number in found.compared.items()]
-        fields([*pairs, ("equal", (", ".join(said), "green"))])
+        fields([*pairs, ("equal", (counted(found.compared), "green"))])
         return
     first = found.differences[0]
     where = [first.what]
+    where += [f"run {first.run}"] if first.run else []
     where += [f'scope "{first.scope}"'] if first.scope else []
     where += [] if first.seq is None else [f"event {first.seq} of A"]
     pairs += [

@@ -35,6 +35,8 @@ class Divergence:
     got: JsonValue
     after: int = 0
     """The recorded event that an unrecorded one followed; 0 for the record's start."""
+    run: str = ""
+    """The child run whose record it is in; empty for the run itself."""
 
     @property
     def position(self) -> int:
@@ -48,7 +50,8 @@ class Divergence:
 
     def __str__(self) -> str:
         """Return one line."""
-        where = f' in scope "{self.scope}"' if self.scope else ""
+        where = f" in run {self.run}" if self.run else ""
+        where += f' in scope "{self.scope}"' if self.scope else ""
         at = "" if self.seq is None else f" at event {self.seq}"
         return f"{self.what}{where}{at}: {self.difference}"
 
@@ -82,6 +85,7 @@ class Divergence:
             "field": self.field,
             "expected": self.expected,
             "got": self.got,
+            **({"run": self.run} if self.run else {}),
         }
 
     @classmethod

@@ -301,10 +301,13 @@ class Recorded:
             here.facts.remove(item)
             return
         here.effects[item.key].remove(item)
-        inside = effect_scope(item.scope, item.kind, item.ordinal)
-        for other in self._inside.get(inside, ()):
+        for other in self.inside(item):
             for one in other.items:
                 one.used = True
+
+    def inside(self, item: Item) -> Iterable[Scope]:
+        """Return the scopes in which the performer of the effect *item* recorded."""
+        return self._inside.get(effect_scope(item.scope, item.kind, item.ordinal), ())
 
     def reached(self, scope: str) -> int:
         """Return the latest event of *scope* that was used up; 0 for none."""

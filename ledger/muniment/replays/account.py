@@ -7,7 +7,8 @@
 Rules:
 
 - Data is as it is compared: without volatile fields, with contents in place of their
-  commitments. Facts of plugins' hooks, and what performers stated, are not in it.
+  commitments. Facts of plugins' hooks, and what performers stated, are not in it; the
+  effects that performers asked for are in the effect, of a record alone.
 - Entries are in the order of the log, or of what the program did.
 - In what was observed, an entry names the recorded event that it equals, or that
   answered it; what the record lacks names none.
@@ -18,7 +19,7 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, cast
 
 from muniment.encoding.canonical import JsonValue
@@ -29,6 +30,7 @@ from muniment.recorded.divergence import Divergence
 from muniment.recorded.items import Item
 from muniment.recorded.refusals import REFUSED
 from muniment.recorded.run import Recorded
+from muniment.replays.nested import child_called, lanes_of
 from muniment.runs.resume import recorded_run
 
 if TYPE_CHECKING:
@@ -69,6 +71,13 @@ class AccountEntry:
     """The recorded event that is the outcome."""
     optional: bool = False
     """Whether the program need not come to it: a resume superseded it."""
+    inside: Mapping[str, tuple[AccountEntry, ...]] | None = field(
+        default=None, compare=False
+    )
+    """The effects that its performer asked for, by its lane inside; None where that is
+    not known: a replay answers an effect as a whole, and so does a fork."""
+    called: str | None = field(default=None, compare=False)
+    """The child run that was called; None where that is not known, as in a replay."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,12 +182,15 @@ def account_of(ledger: Ledger, run: str) -> RunAccount:
 
     """
     run = ledger.run_id(run)
-    return _recorded(recorded_run(ledger, run), run)
+    return _recorded(recorded_run(ledger, run), run, ledger)
 
 
-def _recorded(record: Recorded, run: str) -> RunAccount:
+def _recorded(
+    record: Recorded, run: str, ledger: Ledger | None = None
+) -> RunAccount:
+    """Return the account in *record*; with what effects hold, if there is a *ledger*."""
     entries = [
-        _of_item(record, item)
+        _of_item(record, item) if ledger is None else _whole(ledger, record, item)
         for name, scope in record.scopes.items()
         if is_compared(name)
         for item in scope.items
@@ -195,6 +207,19 @@ def _recorded(record: Recorded, run: str) -> RunAccount:
         _end(record),
         undeclared=tuple(_undeclared(record)),
     )
+
+
+def _whole(ledger: Ledger, record: Recorded, item: Item) -> AccountEntry:
+    """Return a fact; or an effect, with the effects inside and the run that it called."""
+    entry = _of_item(record, item)
+    lanes = lanes_of(record, item) if item.kind else None
+    if lanes is None:
+        return entry
+    inside = {
+        lane: tuple(_whole(ledger, record, one) for one in items)
+        for lane, items in lanes.items()
+    }
+    return replace(entry, inside=inside, called=child_called(ledger, record, item))
 
 
 def _of_item(record: Recorded, item: Item) -> AccountEntry:

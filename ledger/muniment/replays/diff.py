@@ -10,15 +10,19 @@ Rules:
   effects by scope, kind and request. Times, positions and salts are not compared.
 - An item without a match is paired with the next of its type in the same scope, so that
   the difference can be named by field.
+- Effects that the performers of two equal requests asked for are compared in the same
+  way, lane by lane, and so are the runs that two equal calls came to, with all that is
+  below. An effect that somebody else than its performer answered holds nothing to compare.
 - Differences come in the order of the first run's log; items that only the second run
   has follow, and the result comes last.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
 
 from muniment.encoding.canonical import JsonValue
@@ -27,6 +31,7 @@ from muniment.recorded.compare import differences, first_difference, is_compared
 from muniment.recorded.divergence import Divergence
 from muniment.recorded.items import Item
 from muniment.recorded.run import Recorded
+from muniment.replays.nested import child_called, lanes_of
 from muniment.runs.resume import recorded_run
 
 if TYPE_CHECKING:
@@ -46,7 +51,8 @@ class Contrast:
     structure: dict[str, tuple[int, int]]
     """Event type → how many in each run, if that differs."""
     compared: dict[str, int]
-    """How many facts, effects, outcomes and results were compared."""
+    """How many facts, effects, outcomes, results and child runs were compared, with what
+    is in effects and child runs."""
 
     @property
     def equal(self) -> bool:
@@ -75,27 +81,26 @@ def contrast(ledger: Ledger, one: str, other: str) -> Contrast:
     first = recorded_run(ledger, ledger.run_id(one))
     second = recorded_run(ledger, ledger.run_id(other))
     ids = (str(first.events[0].run), str(second.events[0].run))
-    compared = _compared(first, second)
-    found = [
-        *_params(first, second),
-        *sorted(_unmatched(first, second), key=lambda one: one.seq or 0),
-        *_extra(second),
-        *_ends(first, second),
-    ]
-    return Contrast(*ids, tuple(found), _structure(first, second), compared)
+    work = _Work(ledger, first, second, {ids}, _compared(first, second))
+    found = [*_params(first, second), *work.differences()]
+    return Contrast(*ids, tuple(found), _structure(first, second), dict(work.compared))
 
 
-def _compared(first: Recorded, second: Recorded) -> dict[str, int]:
-    """Return how much of *first* is compared; a run without an end has no result."""
+def _compared(first: Recorded, second: Recorded) -> Counter[str]:
+    """Return how much of *first* is compared; a run without an end has no result.
+
+    What its effects hold is counted where they are compared.
+    """
     items = _items(first)
     effects = [one for one in items if one.kind]
     ended = [one for one in (first, second) if _end(one) != {"status": "open"}]
-    return {
-        "facts": len(items) - len(effects),
-        "effects": len(effects),
-        "outcomes": sum(one.outcome is not None for one in effects),
-        "results": len(ended) // 2,
-    }
+    return Counter(
+        facts=len(items) - len(effects),
+        effects=len(effects),
+        outcomes=sum(one.outcome is not None for one in effects),
+        results=len(ended) // 2,
+        child_runs=0,
+    )
 
 
 def _params(first: Recorded, second: Recorded) -> Iterator[Divergence]:
@@ -117,29 +122,102 @@ def _items(record: Recorded) -> list[Item]:
     return sorted(items, key=lambda item: item.event.seq)
 
 
-def _unmatched(first: Recorded, second: Recorded) -> Iterator[Divergence]:
-    """Yield items of *first* without an equal in *second*; use up the others."""
-    lonely: list[Item] = []
-    for item in _items(first):
-        partner = (
-            second.find_effect(item.scope, item.key)
-            if item.kind
-            else second.find_fact(item.scope, item.event.type, first.data(item.event))
-        )
-        if partner is None:
-            lonely.append(item)
-            continue
-        second.use(partner)
-        if item.kind:
-            yield from _outcomes(first, item, second, partner)
-    for item in lonely:
-        near = second.next_in(item.scope, effect=bool(item.kind))
-        what = "effect" if item.kind else "fact"
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """The comparison of two records."""
+
+    ledger: Ledger
+    first: Recorded
+    second: Recorded
+    runs: set[tuple[str, str]]
+    """The pairs of runs that were compared."""
+    compared: Counter[str]
+
+    def differences(self) -> list[Divergence]:
+        """Return what differs, but for what the runs were given."""
+        return [
+            *sorted(self._unmatched(), key=lambda one: one.position),
+            *_extra(self.second),
+            *_ends(self.first, self.second),
+        ]
+
+    def _unmatched(self) -> Iterator[Divergence]:
+        """Yield items of the first without an equal in the second; use up the others."""
+        first, second = self.first, self.second
+        lonely: list[Item] = []
+        for item in _items(first):
+            partner = (
+                second.find_effect(item.scope, item.key)
+                if item.kind
+                else second.find_fact(item.scope, item.event.type, first.data(item.event))
+            )
+            if partner is None:
+                lonely.append(item)
+                continue
+            second.use(partner)
+            if item.kind:
+                yield from self._effects(item, partner)
+        for item in lonely:
+            near = second.next_in(item.scope, effect=bool(item.kind))
+            if near is not None:
+                near.used = True
+            yield from self._lonely(item, near)
+
+    def _lonely(self, item: Item, near: Item | None) -> Iterator[Divergence]:
+        """Yield how *item*, which has no equal, differs from what stands there."""
         if near is None:
             yield item.missing
-            continue
-        near.used = True
-        yield from _pair(what, first, item, second, near)
+        else:
+            what = "effect" if item.kind else "fact"
+            yield from _pair(what, self.first, item, self.second, near)
+
+    def _effects(self, item: Item, partner: Item) -> Iterator[Divergence]:
+        """Compare two effects that asked for the same."""
+        yield from _outcomes(self.first, item, self.second, partner)
+        mine, theirs = lanes_of(self.first, item), lanes_of(self.second, partner)
+        if mine is None or theirs is None:
+            return
+        for lane in {**mine, **theirs}:
+            yield from self._inside(item, mine.get(lane, []), theirs.get(lane, []))
+        yield from self._called(item, partner)
+
+    def _inside(
+        self, item: Item, mine: list[Item], theirs: list[Item]
+    ) -> Iterator[Divergence]:
+        """Compare the effects of one lane inside *item*."""
+        self.compared["effects"] += len(mine)
+        self.compared["outcomes"] += sum(one.outcome is not None for one in mine)
+        waiting: dict[str, deque[Item]] = {}
+        for one in theirs:
+            waiting.setdefault(one.key, deque()).append(one)
+        lonely: list[Item] = []
+        for one in mine:
+            if alike := waiting.get(one.key):
+                yield from self._effects(one, alike.popleft())
+            else:
+                lonely.append(one)
+        left = sorted(chain(*waiting.values()), key=lambda one: one.event.seq)
+        for one, near in zip_longest(lonely, left):
+            if one is not None:
+                yield from self._lonely(one, near)
+            elif near is not None:
+                kind, after = near.event.type, item.event.seq
+                yield Divergence("extra", near.scope, None, "type", None, kind, after)
+
+    def _called(self, item: Item, partner: Item) -> Iterator[Divergence]:
+        """Compare the child runs that both called, whose parameters were asked for."""
+        one = child_called(self.ledger, self.first, item)
+        other = child_called(self.ledger, self.second, partner)
+        if one is None or other is None or (one, other) in self.runs:
+            return
+        self.runs.add((one, other))
+        mine, theirs = recorded_run(self.ledger, one), recorded_run(self.ledger, other)
+        self.compared.update(_compared(mine, theirs))
+        self.compared["child_runs"] += 1
+        work = _Work(self.ledger, mine, theirs, self.runs, self.compared)
+        for found in work.differences():
+            after = item.event.seq if found.seq is None else found.after
+            yield replace(found, run=found.run or one, after=after)
 
 
 def _pair(

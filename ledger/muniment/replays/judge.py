@@ -15,6 +15,8 @@ Rules:
 - *strict* rejects any difference in what was stated, asked or returned; facts of one
   scope in another order are a finding of their own, which warns. *bounded* rejects only
   different requests, outcomes and results; *observational* reports and rejects nothing.
+- A run that was marked *non_certifiable* is never accepted, in no mode: if nothing
+  rejects its replay, that mark is the verdict.
 - A strict replay stops at the first difference; the others continue and find them all.
   Findings are in the order of the record: a dropped item comes before what follows it.
 """
@@ -22,7 +24,7 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from muniment.encoding.canonical import JsonValue, canonical
 from muniment.errors import (
@@ -31,7 +33,14 @@ from muniment.errors import (
     ReplayDiverged,
     UsageError,
 )
-from muniment.formats.lifecycle import CANCELED, COMPLETED, CONCLUDED, FAILED, LIFE
+from muniment.formats.lifecycle import (
+    CANCELED,
+    COMPLETED,
+    CONCLUDED,
+    FAILED,
+    LIFE,
+    MARKED,
+)
 from muniment.formats.statement import Event
 from muniment.recorded.compare import comparable_event, first_difference
 from muniment.recorded.divergence import Divergence
@@ -65,6 +74,10 @@ _BLOCKING = {
     "bounded": frozenset({"effect", "outcome", "result", "guard"}),
     "observational": frozenset[str](),
 }
+
+
+CERTIFIED_BY_NOBODY: Final = "non_certifiable"
+"""The mark of a run on which no verdict may be relied upon, and the verdict on it."""
 
 
 class Judge:
@@ -248,13 +261,11 @@ class Judge:
         )
         if blocking:
             require_plugins(self.ledger, self.record, findings, self.recording.run_id)
-        verdict: Verdict = (
-            "unacceptable"
-            if blocking
-            else "acceptable_with_warnings"
-            if findings
-            else "acceptable"
-        )
+        verdict: Verdict = "acceptable_with_warnings" if findings else "acceptable"
+        if blocking:
+            verdict = "unacceptable"
+        elif _is_certified_by_nobody(self.record):
+            verdict = CERTIFIED_BY_NOBODY
         return ReplayReport(
             self.recording.run_id,
             mode,
@@ -323,6 +334,13 @@ def end_of(record: Recorded, run: str) -> Event:
         rule="replay/open",
         place=f"run {run}",
         remedy=f"`muniment runs explain {run}` says how it went",
+    )
+
+
+def _is_certified_by_nobody(record: Recorded) -> bool:
+    return any(
+        event.type == MARKED and event.raw.get("mark") == CERTIFIED_BY_NOBODY
+        for event in record.events
     )
 
 

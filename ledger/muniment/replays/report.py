@@ -30,7 +30,7 @@ VERDICTS = (
     *("acceptable", "acceptable_with_warnings"),
     *("unacceptable", "non_certifiable"),
 )
-"""From the best to the worst. The last is that of plugins: the run was marked."""
+"""From the best to the worst. The last says that the run was marked so."""
 
 
 @dataclass(frozen=True, slots=True)
