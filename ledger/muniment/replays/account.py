@@ -185,9 +185,7 @@ def account_of(ledger: Ledger, run: str) -> RunAccount:
     return _recorded(recorded_run(ledger, run), run, ledger)
 
 
-def _recorded(
-    record: Recorded, run: str, ledger: Ledger | None = None
-) -> RunAccount:
+def _recorded(record: Recorded, run: str, ledger: Ledger | None = None) -> RunAccount:
     """Return the account in *record*; with what effects hold, if there is a *ledger*."""
     entries = [
         _of_item(record, item) if ledger is None else _whole(ledger, record, item)

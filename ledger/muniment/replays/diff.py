@@ -149,7 +149,9 @@ class _Work:
             partner = (
                 second.find_effect(item.scope, item.key)
                 if item.kind
-                else second.find_fact(item.scope, item.event.type, first.data(item.event))
+                else second.find_fact(
+                    item.scope, item.event.type, first.data(item.event)
+                )
             )
             if partner is None:
                 lonely.append(item)

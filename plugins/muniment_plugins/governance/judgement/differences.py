@@ -10,6 +10,9 @@ Rules:
   both have.
 - What is optional may be missing: a resume had superseded it. So may everything that a
   stopped program had not come to.
+- Effects that the performers of two effects asked for are compared in the same way, lane
+  by lane, unless a replay or somebody else than a performer answered one of the two.
+- Another failure of a run, by its type or its message, is another status.
 - Two runs of which neither states a fingerprint are compared by what their start says of
   the environment.
 """
@@ -28,44 +31,21 @@ from muniment_plugins.governance.judgement.pairing import (
     pair_effects,
     pair_facts,
 )
+from muniment_plugins.governance.judgement.subjects import (
+    FINGERPRINT,
+    FREE,
+    LOOSE,
+    about_of,
+    about_start,
+    fixed_members,
+    root_of,
+)
 
 if TYPE_CHECKING:
     from muniment.recorded.divergence import Divergence
     from muniment_plugins.governance.judgement.record import ComparedRun
 
 __all__ = ["JudgedDifference", "Looked", "differences_of"]
-
-FINGERPRINT = "environment.fingerprinted"
-LOOSE = "surroundings"
-"""What a fingerprint says, and its level of determinism does not compare."""
-_ABOUT = {
-    "artifact.produced": "artifact",
-    "claim.stated": "claim",
-    "dataset.checked": "dataset",
-    "dataset.pinned": "dataset",
-    "evidence.collected": "evidence",
-    "flow.planned": "plan",
-    "metrics.measured": "metric",
-    "plugin.refused": "refusal",
-    "reasoning.recorded": "claim",
-    "retrieval.requested": "evidence",
-    "verification.arbitrated": "arbitration",
-    "verification.judged": "verification",
-    FINGERPRINT: "environment",
-}
-"""Type of an event → what a difference in it is about; of others, an event or effect."""
-_PINNED = "params.pins.environment."
-_PARAMS = {
-    "params.pins.environment": "environment",
-    "params.pins.folder": LOOSE,
-    "params.pins.dataset": "dataset",
-    "params.pins": "plan",
-    "params.flow": "plan",
-    "params.policy": "policy",
-}
-"""Path of a flow's parameters → what a difference there is about."""
-_FREE = frozenset({"artifact", "evidence"})
-"""What is no part of the structure of a scope."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +70,8 @@ class JudgedDifference:
     """Where it comes in the record."""
     structural: bool = True
     """Whether the types of the scope's facts, in their order, are others, too."""
+    run: str = ""
+    """The child run in whose record it is; empty for the run itself."""
 
     @property
     def warns(self) -> bool:
@@ -106,6 +88,7 @@ class JudgedDifference:
             "field": self.field,
             "expected": self.expected,
             "got": self.got,
+            **({"run": self.run} if self.run else {}),
         }
 
 
@@ -116,9 +99,11 @@ class Looked:
     found: list[JudgedDifference] = field(default_factory=list["JudgedDifference"])
     compared: dict[str, int] = field(
         default_factory=lambda: dict.fromkeys(
-            ("facts", "effects", "outcomes", "results"), 0
+            ("facts", "effects", "outcomes", "results", "child_runs"), 0
         )
     )
+    called: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    """The child runs that an expected call and the observed one came to."""
 
 
 def differences_of(expected: ComparedRun, observed: ComparedRun) -> Looked:
@@ -152,10 +137,10 @@ class _Comparison:
         if not any(one.type == FINGERPRINT for one in (*mine.entries, *theirs.entries)):
             began["environment"] = mine.environment
             begun["environment"] = theirs.environment
-        stated = (_fixed(one) for one in mine.entries)
+        stated = (fixed_members(one) for one in mine.entries)
         fixed = next((one for one in stated if one is not None), None)
         for path, was, now in differences(began, begun):
-            about = _about_start(path, fixed)
+            about = about_start(path, fixed)
             loose = about == LOOSE
             found = (path, was, now)
             self._note("start", about, mine.start, found, structural=not loose)
@@ -184,26 +169,26 @@ class _Comparison:
             self._matched[id(theirs)] = mine.seq or 0
             self._count(mine)
             if at in paired.moved:
-                about = _about(mine)
+                about = about_of(mine)
                 self._note(
                     "order",
                     about,
                     mine.seq,
                     ("position", None, None),
                     mine.scope,
-                    structural=structural and about not in _FREE,
+                    structural=structural and about not in FREE,
                 )
             self._pair(mine, theirs)
 
     def _pair(self, mine: AccountEntry, theirs: AccountEntry) -> None:
-        about, scope = _about(mine), mine.scope
-        fixed = _fixed(mine)
+        about, scope = about_of(mine), mine.scope
+        fixed = fixed_members(mine)
         if mine.type != theirs.type:
             self._note("type", about, mine.seq, ("type", mine.type, theirs.type), scope)
             return
         what = "effect" if mine.kind else "fact"
         for found in differences(dict(mine.data), dict(theirs.data)):
-            member = about if fixed is None or _root(found[0]) in fixed else LOOSE
+            member = about if fixed is None or root_of(found[0]) in fixed else LOOSE
             self._note(what, member, mine.seq, found, scope, structural=False)
         if mine.outcome != theirs.outcome:
             found = ("outcome", mine.outcome, theirs.outcome)
@@ -212,6 +197,20 @@ class _Comparison:
             for found in differences(dict(mine.answer), dict(theirs.answer)):
                 seq = mine.answered or mine.seq
                 self._note("outcome", about, seq, found, scope, structural=False)
+        self._inside(mine, theirs)
+
+    def _inside(self, mine: AccountEntry, theirs: AccountEntry) -> None:
+        """Compare what the performers of two effects asked for, where both are known."""
+        if mine.called and theirs.called:
+            self._looked.called.append((mine.called, theirs.called))
+        if mine.inside is None or theirs.inside is None:
+            return
+        for lane in {**mine.inside, **theirs.inside}:
+            asked = pair_effects(mine.inside.get(lane, ()), theirs.inside.get(lane, ()))
+            self._pairs(asked, structural=False)
+            self._missing(asked.missing, 0)
+            for one in asked.extra:
+                self._note_extra(one, mine.seq or 0)
 
     def _missing(self, missing: Iterable[AccountEntry], reached: int) -> None:
         for one in missing:
@@ -219,25 +218,22 @@ class _Comparison:
             if not (one.optional or late):
                 self._count(one)
                 found = ("type", one.type, None)
-                self._note("missing", _about(one), one.seq, found, one.scope)
+                self._note("missing", about_of(one), one.seq, found, one.scope)
 
     def _extra(self, extra: Iterable[AccountEntry]) -> None:
         left, after = {id(one) for one in extra}, self._expected.start or 0
         for one in self._seen:
             after = self._matched.get(id(one), after)
             if id(one) in left:
-                self._looked.found.append(
-                    JudgedDifference(
-                        "extra",
-                        _about(one),
-                        one.scope,
-                        None,
-                        "type",
-                        None,
-                        one.type,
-                        (after, 1),
-                    )
-                )
+                self._note_extra(one, after)
+
+    def _note_extra(self, one: AccountEntry, after: int) -> None:
+        self._looked.found.append(
+            JudgedDifference(
+                *("extra", about_of(one), one.scope, None, "type", None, one.type),
+                position=(after, 1),
+            )
+        )
 
     def end(self) -> None:
         """Compare status, and result or failure."""
@@ -255,7 +251,7 @@ class _Comparison:
             self._note("end", "status", seq, found)
             return
         for path, one, other in differences(was, now):
-            about = "status" if path == "error_type" else "result"
+            about = "status" if path in ("error_type", "message") else "result"
             self._note("end", about, seq, (path, one, other), structural=False)
 
     def told(self) -> None:
@@ -311,8 +307,8 @@ _PINS = ("dataset", "environment")
 
 def _told(one: Divergence) -> JudgedDifference:
     what, about = _TOLD.get(one.what, ("outcome", "effect"))
-    if one.what == "params" and _root(one.field) in _PINS:
-        about = _root(one.field)
+    if one.what == "params" and root_of(one.field) in _PINS:
+        about = root_of(one.field)
     return JudgedDifference(
         *(what, about, one.scope, one.seq, one.field, one.expected, one.got),
         position=(one.position, 0),
@@ -346,31 +342,4 @@ def _passed(mine: AccountEntry, theirs: AccountEntry) -> bool:
 
 
 def _structure(entries: Iterable[AccountEntry]) -> list[str]:
-    return [one.type for one in entries if _about(one) not in _FREE]
-
-
-def _fixed(entry: AccountEntry) -> frozenset[str] | None:
-    """Return the members of a fingerprint that must not differ, if it says which."""
-    named = entry.data.get("compared")
-    if entry.type != FINGERPRINT or not isinstance(named, list):
-        return None
-    return frozenset(["compared", "level", *map(str, named)])
-
-
-def _root(path: str) -> str:
-    return path.partition(".")[0].partition("[")[0]
-
-
-def _about(entry: AccountEntry) -> str:
-    return _ABOUT.get(entry.type, "effect" if entry.kind else "event")
-
-
-def _about_start(path: str, fixed: frozenset[str] | None) -> str:
-    """Return what a difference at *path* is about; *fixed* are members that must stay."""
-    if fixed is not None and path.startswith(_PINNED):
-        member = _root(path.removeprefix(_PINNED))
-        return "environment" if member in fixed else LOOSE
-    for prefix, about in _PARAMS.items():
-        if path == prefix or path.startswith((f"{prefix}.", f"{prefix}[")):
-            return about
-    return _root(path)
+    return [one.type for one in entries if about_of(one) not in FREE]

@@ -8,8 +8,10 @@ Rules:
 
 - It is a function of two records and the terms, whatever they come from: a replay, two
   runs, a fork, a trace from elsewhere.
+- Child runs of two recorded runs are compared with them, call by call, and their
+  differences weigh what they would in runs of their own.
 - The verdict is ``unacceptable`` if a difference blocks, else ``acceptable``, with
-  warnings if anything differs. If either run was marked, it is ``non_certifiable``,
+  warnings if anything differs. If a run that was compared was marked, it is ``non_certifiable``,
   whatever the mode: the record itself says that no verdict on it may be relied upon.
 - The *confidence* is the first acceptability that accepts all differences; None if none
   does, or if the program was stopped.
@@ -20,10 +22,11 @@ Rules:
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from muniment.encoding.canonical import JsonValue
 from muniment.errors import CannotTellError
@@ -49,7 +52,7 @@ __all__ = ["CERTIFIED_BY_NOBODY", "Judgement", "judge"]
 Claims: TypeAlias = AbstractSet[tuple[str, str]]
 """Claims or pieces of evidence: each an id with what it is."""
 
-CERTIFIED_BY_NOBODY = "non_certifiable"
+CERTIFIED_BY_NOBODY: Final = "non_certifiable"
 """The mark of a run on which no verdict may be relied upon."""
 
 
@@ -65,7 +68,8 @@ class Judgement:
     verdict: Verdict
     confidence: Acceptability | None
     compared: Mapping[str, int]
-    """How many facts, effects, outcomes and results were looked for."""
+    """How many facts, effects, outcomes and results were looked for, with those inside of
+    effects and of child runs; and in how many child runs."""
     claim_overlap: float
     """The share of the expected claims that were observed, 1 if none was expected."""
     evidence_overlap: float
@@ -133,26 +137,23 @@ def judge(expected: ComparedRun, observed: ComparedRun, terms: Terms) -> Judgeme
             what differs cannot be told from what is never compared.
 
     """
-    looked = differences_of(expected, observed)
-    overlap = _share(expected.claims.keys(), observed.claims.keys())
-    delta = observed.contradictions - expected.contradictions
+    pairs = list(_pairs(expected, observed))
     found = sorted(
-        [
-            *_decided(looked, observed, terms),
-            *_measures(looked, overlap, expected, delta),
-        ],
+        (one for pair in pairs for one in _found(pair, terms)),
         key=lambda one: one.position,
     )
-    _require_compared(looked, expected)
+    compared = _summed(pairs)
+    _require_compared(compared, expected)
     blocking = tuple(one for one in found if blocks(one, terms))
+    runs = [run for pair in pairs for run in (pair.expected, pair.observed)]
     if blocking:
-        _require_declared(expected, observed)
-    marks = tuple(dict.fromkeys((*expected.marks, *observed.marks)))
+        _require_declared(runs)
+    marks = tuple(dict.fromkeys(mark for run in runs for mark in run.marks))
     verdict: Verdict = "acceptable_with_warnings" if found else "acceptable"
     if blocking:
         verdict = "unacceptable"
     if any(mark == CERTIFIED_BY_NOBODY for mark, _ in marks):
-        verdict = "non_certifiable"
+        verdict = CERTIFIED_BY_NOBODY
     weights = [weight(one, terms) for one in found]
     return Judgement(
         expected.run,
@@ -160,14 +161,66 @@ def judge(expected: ComparedRun, observed: ComparedRun, terms: Terms) -> Judgeme
         terms,
         verdict,
         None if observed.stopped else accepted_by(weights),
-        looked.compared,
-        overlap,
+        compared,
+        pairs[0].overlap,
         _share(expected.evidence, observed.evidence),
-        delta,
+        pairs[0].delta,
         tuple(found),
         blocking,
         marks,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """Two runs that were compared: those that are judged, or two that these called."""
+
+    expected: ComparedRun
+    observed: ComparedRun
+    looked: Looked
+    below: bool = False
+
+    @property
+    def overlap(self) -> float:
+        """The share of the expected claims that were observed."""
+        return _share(self.expected.claims.keys(), self.observed.claims.keys())
+
+    @property
+    def delta(self) -> int:
+        """How many more contradictions were observed than expected."""
+        return self.observed.contradictions - self.expected.contradictions
+
+
+def _pairs(
+    expected: ComparedRun, observed: ComparedRun, *, below: bool = False
+) -> Iterator[_Pair]:
+    """Compare the two runs, and those that two calls came to which belong together."""
+    looked = differences_of(expected, observed)
+    yield _Pair(expected, observed, looked, below)
+    for one, other in looked.called:
+        mine, theirs = expected.children.get(one), observed.children.get(other)
+        if mine is not None and theirs is not None:
+            yield from _pairs(mine, theirs, below=True)
+
+
+def _found(pair: _Pair, terms: Terms) -> Iterator[JudgedDifference]:
+    """Yield what differs; the parameters of a child run were those of its call."""
+    overlap, delta = pair.overlap, pair.delta
+    for one in (
+        *_decided(pair.looked, pair.observed, terms),
+        *_measures(pair.looked, overlap, pair.expected, delta),
+    ):
+        if not pair.below:
+            yield one
+        elif one.about != "params":
+            yield replace(one, run=pair.expected.run)
+
+
+def _summed(pairs: list[_Pair]) -> dict[str, int]:
+    total: Counter[str] = Counter()
+    for pair in pairs:
+        total.update(pair.looked.compared)
+    return {**total, "child_runs": len(pairs) - 1}
 
 
 def _decided(
@@ -215,8 +268,8 @@ def _after(found: JudgedDifference, looked: Looked, about: str) -> JudgedDiffere
     return replace(found, seq=caused.seq, scope=caused.scope, position=(seq, rank + 1))
 
 
-def _require_compared(looked: Looked, expected: ComparedRun) -> None:
-    if any(looked.compared.values()):
+def _require_compared(compared: Mapping[str, int], expected: ComparedRun) -> None:
+    if any(compared.values()):
         return
     raise CannotTellError(
         "the record holds nothing that could be compared",
@@ -226,8 +279,8 @@ def _require_compared(looked: Looked, expected: ComparedRun) -> None:
     )
 
 
-def _require_declared(expected: ComparedRun, observed: ComparedRun) -> None:
-    for one in (expected, observed):
+def _require_declared(runs: list[ComparedRun]) -> None:
+    for one in runs:
         for seq, kind in one.undeclared:
             raise CannotTellError(
                 f"the record has {kind} events, which no active plugin declares",

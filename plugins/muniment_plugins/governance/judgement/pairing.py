@@ -11,6 +11,7 @@ Rules:
 - What is equal belongs together wherever it stands.
 - Facts outside the longest series that kept its order were *moved*. Of effects the order
   is not compared, since calls that were made at once are recorded as they come.
+- Equal effects of which others were asked inside belong to those with the same inside.
 - What has no equal belongs to what is alike between the same neighbours, else anywhere:
   an effect with the same request, a fact or an effect of the same type.
 - What is left is paired with one of another type between the same neighbours: its type
@@ -67,8 +68,9 @@ def pair_effects(
     """Pair the effects of one scope, whose order is not compared."""
     work = _Pairing(expected, observed)
     work.trim(_whole)
-    for key in (_whole, _request):
-        work.take(key)
+    work.take(_whole)
+    work.align(_whole, _deep)
+    work.take(_request)
     equal = work.in_order()
     work.take(_kind, between=equal)
     work.take(_kind)
@@ -79,6 +81,14 @@ def pair_effects(
 def _whole(entry: AccountEntry) -> Hashable:
     answer = None if entry.answer is None else _parts(entry.answer)
     return (*_request(entry), entry.outcome, answer)
+
+
+def _deep(entry: AccountEntry) -> Hashable:
+    """Return what *entry* is with the effects inside, if they are known."""
+    lanes = entry.inside
+    return _whole(entry), None if lanes is None else tuple(
+        (lane, tuple(map(_deep, lanes[lane]))) for lane in sorted(lanes)
+    )
 
 
 def _request(entry: AccountEntry) -> tuple[Hashable, ...]:
@@ -146,6 +156,28 @@ class _Pairing:
                 left.append(one)
         self._left = left
         self._right = sorted(one for many in waiting.values() for one in many)
+
+    def align(self, alike: Key, same: Key) -> None:
+        """Pair again what is *alike*: first what is the *same*, then in order."""
+        groups: dict[Hashable, list[int]] = {}
+        for one in sorted(self.found):
+            if alike(self._mine[one]) == alike(self._theirs[self.found[one]]):
+                groups.setdefault(alike(self._mine[one]), []).append(one)
+        for many in groups.values():
+            left = sorted(self.found[one] for one in many)
+            if len(many) == 1:
+                continue
+            equal: dict[Hashable, deque[int]] = {}
+            for one in left:
+                equal.setdefault(same(self._theirs[one]), deque()).append(one)
+            others: list[int] = []
+            for one in many:
+                if queue := equal.get(same(self._mine[one])):
+                    self.found[one] = queue.popleft()
+                else:
+                    others.append(one)
+            rest = sorted(one for queue in equal.values() for one in queue)
+            self.found |= zip(others, rest, strict=True)
 
     def in_order(self) -> list[int]:
         """Return the observed positions of as many pairs as kept their order."""

@@ -9,14 +9,15 @@ Rules:
 - It is a value: it reads nothing, and two that are equal are judged equally.
 - Claims, contradictions and evidence follow from the entries. A claim is an id with a
   statement: the same id that says something else is another claim.
+- The runs that a recorded run called belong to it, each a record of its own.
 - A replay is told the parameters, the policy and the environment of its record, so they
   are equal there; what a program states of its environment is compared like any fact.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
@@ -67,6 +68,10 @@ class ComparedRun:
     """Forbidden attempts: the guard that saw it, and what was attempted."""
     undeclared: tuple[tuple[int, str], ...] = ()
     """Events of types that no active plugin declares."""
+    children: Mapping[str, ComparedRun] = field(
+        default_factory=dict[str, "ComparedRun"], compare=False
+    )
+    """The child runs that it called, by id; none of a replay, which calls none."""
 
     @cached_property
     def claims(self) -> Mapping[tuple[str, str], int | None]:
@@ -111,13 +116,31 @@ def _claims(entry: AccountEntry) -> Iterator[tuple[str, str]]:
 
 
 def record_of(ledger: Ledger, run: str) -> ComparedRun:
-    """Return the recorded *run* as the judge compares it.
+    """Return the recorded *run* as the judge compares it, with the runs that it called.
 
     Raises:
         ErasedError: content that is needed was erased.
 
     """
-    return recorded_of(ledger, account_of(ledger, run))
+    return _with_children(ledger, ledger.run_id(run), frozenset())
+
+
+def _with_children(ledger: Ledger, run: str, above: frozenset[str]) -> ComparedRun:
+    found, above = recorded_of(ledger, account_of(ledger, run)), above | {run}
+    children = {
+        child: _with_children(ledger, child, above)
+        for child in _called(found.entries)
+        if child not in above
+    }
+    return replace(found, children=children)
+
+
+def _called(entries: Iterable[AccountEntry]) -> Iterator[str]:
+    for one in entries:
+        if one.called is not None:
+            yield one.called
+        for lane in (one.inside or {}).values():
+            yield from _called(lane)
 
 
 def recorded_of(ledger: Ledger, account: RunAccount) -> ComparedRun:
