@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -35,11 +36,12 @@ def ledger(tmp_path: Path) -> Iterator[Ledger]:
 
 def _judged(ledger: Ledger, one: Program, other: Program) -> list[Judgement]:
     """Judge one program by another: exactly, by contents, within the envelope."""
-    runs = [
+    mine, theirs = (
         ledger.execute(nest_program(nest), name="x").run_id for nest in (one, other)
-    ]
+    )
     return [
-        judge_runs(ledger, *runs, terms) for terms in (Terms(), INVARIANT, MEASURED)
+        judge_runs(ledger, mine, theirs, terms)
+        for terms in (Terms(), INVARIANT, MEASURED)
     ]
 
 
@@ -92,18 +94,18 @@ def test_equal_effects_belong_to_those_with_the_same_inside(ledger: Ledger) -> N
 
     def program(run: Run, order: list[int]) -> object:
         for one in order:
-            run.effect("tool", "q", lambda _, one=one: _ask(run, one))
+            run.effect("tool", "q", partial(_ask, run, one))
         return None
 
-    runs = [
-        ledger.execute(lambda run, order=order: program(run, order), name="x").run_id
+    one, same, other = (
+        ledger.execute(partial(program, order=order), name="x").run_id
         for order in ([1, 2, 3], [3, 1, 2], [3, 1, 1])
-    ]
-    assert judge_runs(ledger, runs[0], runs[1], Terms()).verdict == "acceptable"
-    assert not judge_runs(ledger, runs[0], runs[2], Terms()).ok
+    )
+    assert judge_runs(ledger, one, same, Terms()).verdict == "acceptable"
+    assert not judge_runs(ledger, one, other, Terms()).ok
 
 
-def _ask(run: Run, one: int) -> str:
+def _ask(run: Run, one: int, _: object) -> str:
     run.effect("data", one, lambda asked: asked)
     return "done"
 
@@ -176,10 +178,10 @@ def test_a_marked_child_makes_the_comparison_uncertain(ledger: Ledger) -> None:
         run.mark("non_certifiable", "beyond its budget")
         return 1
 
-    runs = [
+    one, other = (
         ledger.execute(lambda run: run.call(child), name="x").run_id for _ in range(2)
-    ]
-    said = judge_runs(ledger, *runs, Terms())
+    )
+    said = judge_runs(ledger, one, other, Terms())
     assert (said.verdict, said.differences) == ("non_certifiable", ())
     assert said.marks == (("non_certifiable", "beyond its budget"),)
 
