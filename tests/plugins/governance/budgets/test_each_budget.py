@@ -132,7 +132,8 @@ def test_a_mark_goes_on_and_stays(tmp_path: Path, name: str) -> None:
         summary = ledger.project(RunSummaries, run=done.run_id)
         assert summary.marks == ["non_certifiable"]
         assert facts_of(ledger, done.run_id).count("run.marked") == 1
-        assert replay(ledger, done.run_id, asking(provider)).verdict == "acceptable"
+        again = replay(ledger, done.run_id, asking(provider))
+        assert (again.verdict, again.findings) == ("non_certifiable", ())
 
 
 @pytest.mark.parametrize("action", ACTIONS)
@@ -153,7 +154,9 @@ def test_time_is_a_budget(tmp_path: Path, action: str) -> None:
         calls = {"halt": 1, "degrade": 1, "mark_non_certifiable": 2}
         assert len(provider.calls) == calls[action]
         assert done.ok is (action != "halt")
-        assert replay(ledger, done.run_id, program).verdict == "acceptable"
+        marked = action == "mark_non_certifiable"
+        expected = "non_certifiable" if marked else "acceptable"
+        assert replay(ledger, done.run_id, program).verdict == expected
 
 
 def test_what_was_never_allowed_halts_whatever_the_action(tmp_path: Path) -> None:
