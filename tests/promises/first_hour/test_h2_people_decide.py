@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from approvers import enrolled
 from first_hour import Newcomer, Said
 
 PROGRAM = """
@@ -27,21 +27,8 @@ def said(done: Said, code: int = 0) -> Any:
 @pytest.fixture
 def people(newcomer: Newcomer, tmp_path: Path) -> list[Newcomer]:
     """Give two approvers, enrolled, each with a home; and a run that waits for both."""
-    newcomer.muniment("init")
-    shutil.move(next(newcomer.home.rglob("recovery/root.pem")), newcomer.folder)
+    found = enrolled(newcomer, tmp_path, "ann", "bob")
     (newcomer.folder / "release.py").write_text(PROGRAM)
-    ledger = newcomer.folder / ".muniment" / "ledger.db"
-    found: list[Newcomer] = []
-    for name in ("ann", "bob"):
-        (folder := tmp_path / name).mkdir()
-        person = Newcomer(
-            folder, tmp_path / f"{name}-home", {"MUNIMENT_LEDGER": str(ledger)}
-        )
-        request = ("keys", "request", "--role", "approver", "--name", name)
-        assert person.muniment(*request, "-o", "request.json").code == 0
-        enrol = ("keys", "enrol", folder / "request.json", "--root", "root.pem")
-        assert newcomer.muniment(*enrol).code == 0
-        found.append(person)
     assert newcomer.muniment("run", "release.py").code == 5
     return found
 
