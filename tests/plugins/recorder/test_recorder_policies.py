@@ -124,3 +124,30 @@ def test_without_the_plugin_nothing_is_recorded_under_a_policy(
     done = desk.muniment("record", "--policy", "policy.json", "--", PYTHON, "agent.py")
     assert (done.code, desk.server.calls) == (3, [])
     assert "the plugin that governs runs may not load" in done.err
+
+
+PAST = """
+import os, socket
+from urllib.parse import urlsplit
+
+place = urlsplit(os.environ["BASE"])
+with socket.create_connection((place.hostname, place.port)) as line:
+    line.sendall(b"GET /nothing HTTP/1.0\\r\\n\\r\\n")
+    line.recv(100)
+"""
+
+
+@pytest.mark.parametrize("governed", [True, False])
+def test_calls_past_the_recorder_mark_a_governed_run(
+    desk: Desk, governed: bool
+) -> None:
+    """No budget counts them, so the run can certify nothing; the record says why."""
+    desk.write("past.py", PAST)
+    policy(desk, effect_limits={"llm": 5})
+    under = ["--policy", "policy.json"] if governed else []
+    done = desk.muniment("record", *under, "--", PYTHON, "past.py")
+    assert done.code == 0, done.err
+    marks = desk.data(done.run, "run.marked")
+    assert [one["mark"] for one in marks] == ["non_certifiable"] * governed
+    if governed:
+        assert "went past the recorder" in marks[0]["reason"]
