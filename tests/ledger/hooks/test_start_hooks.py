@@ -255,7 +255,7 @@ def test_a_mark_is_in_the_summary_and_replays(tmp_path: Path) -> None:
         assert ledger.project(RunSummaries, run=done.run_id).marks == [
             "non_certifiable"
         ]
-        assert replay(ledger, done.run_id, marked).verdict == "acceptable"
+        assert replay(ledger, done.run_id, marked).verdict == "non_certifiable"
         assert verify(ledger.path, home=ledger.home).ok
 
 

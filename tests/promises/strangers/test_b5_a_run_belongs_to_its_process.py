@@ -74,6 +74,7 @@ ON_A_RUN: dict[str, Callable[[Run], object]] = {
     "lacks": lambda run: run.lacks("note.added", "all"),
     "now": lambda run: run.now(),
     "open": lambda run: run.open("asked", {"a": 1}),
+    "mark": lambda run: run.mark("odd", "x"),
     "pause": lambda run: run.pause("x"),
     "random": lambda run: run.random(),
     "record": lambda run: run.record("note.added", NOTE),
@@ -117,7 +118,7 @@ ON_A_LEDGER: dict[str, Callable[[Ledger], object]] = {
 
 OTHERS = {
     *("aresume", "cache", "cancel", "check_proof", "checkpointed", "create", "digest"),
-    *("effect_kinds", "erase", "event", "event_types", "events", "export"),
+    *("children", "effect_kinds", "erase", "event", "event_types", "events", "export"),
     *("afork", "answer", "cose_receipt", "fork", "pending"),
     *("checkpoint_signer", "committed", "first_checkpoint_over", "prove_growth"),
     *("get_blob", "head", "holds", "home", "id", "keys", "last_checkpoint", "open"),

@@ -85,10 +85,10 @@ def sign(
     from muniment_cli.shell.new_places import write_or_refuse
     from muniment_plugins.governance.documents.signed_policy import sealed
 
-    policy = read_policy(file)
-    if policy is None:
-        raise AssertionError("click requires the file")
     with session.open() as ledger:
+        policy = read_policy(file)
+        if policy is None:
+            raise AssertionError("click requires the file")
         signer = approver_key(ledger, key)
     envelope = sealed(policy.document, signer)
     write_or_refuse(output, canonical(dict(envelope)) + b"\n")

@@ -57,12 +57,12 @@ def command(
     from muniment_plugins.governance.governed import require_plugin
     from muniment_plugins.governance.views.observation import observe
 
-    terms = read_policy(policy)
-    if terms is None:
-        raise AssertionError("click requires --policy")
-    manifest = None if flow is None else load_flow(flow)
     with session.open(write=True) as ledger:
         require_plugin(ledger)
+        terms = read_policy(policy)
+        if terms is None:
+            raise AssertionError("click requires --policy")
+        manifest = None if flow is None else load_flow(flow)
         done = observe(ledger, run, terms, manifest)
         done.raise_failure()
         return _show(ledger, done, as_json=as_json)

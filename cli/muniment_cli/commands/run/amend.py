@@ -59,13 +59,13 @@ def command(
     from muniment_cli.shell.process_end import ended_by_signals
     from muniment_cli.views.verdicts import recorded, show_outcomes
 
-    if policy is None and flow is None:
-        raise click.UsageError("give a policy, or --flow FILE")
-    terms = read_policy(policy)
     aside = (
         contextlib.redirect_stdout(sys.stderr) if as_json else contextlib.nullcontext()
     )
     with ended_by_signals(), session.open(write=True) as ledger:
+        if policy is None and flow is None:
+            raise click.UsageError("give a policy, or --flow FILE")
+        terms = read_policy(policy)
         with aside:
             asked = _ask(ledger, ledger.run_id(run), terms, flow, reason)
         return show_outcomes([recorded(ledger, asked)], as_json=as_json)

@@ -126,7 +126,7 @@ def test_mark(book: Ledger, place: Path) -> None:
     marks = {one.raw["mark"] for one in book.events(run=done.run_id, type="run.marked")}
     assert marks == {"non_certifiable"}
     assert len([*book.events(run=done.run_id, type="budget.exhausted")]) == 1
-    assert replay(book, done.run_id).ok
+    assert replay(book, done.run_id).verdict == "non_certifiable"
 
 
 @pytest.mark.parametrize("owner", ["flow", "policy"])
@@ -165,7 +165,7 @@ def test_unsafe_limits(book: Ledger, place: Path) -> None:
     assert done.ok, done.error
     (noted,) = book.events(run=done.run_id, type="violation.noted")
     assert noted.raw["rule"] == "step_limit"
-    assert replay(book, done.run_id).ok
+    assert replay(book, done.run_id).verdict == "non_certifiable"
 
 
 # -- artifacts -------------------------------------------------------------------
