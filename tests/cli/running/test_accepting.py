@@ -44,7 +44,7 @@ def main(run):
 def forgetful() -> Iterator[None]:
     """Let programs be imported anew, as in a process of their own."""
     yield
-    for name in ("survey", "otherwise", "thief", "forked"):
+    for name in ("survey", "otherwise", "thief", "branching"):
         sys.modules.pop(name, None)
 
 
@@ -232,8 +232,8 @@ def test_two_runs(shell: Any, run: str) -> None:
 
 def test_child_runs_are_judged_with_it(shell: Any, work: Path) -> None:
     """Each by its own record; the recorded judgement has them beside the run's own."""
-    (work / "forked.py").write_text(CALLING)
-    shell("run", "forked.py:main")
+    (work / "branching.py").write_text(CALLING)
+    shell("run", "branching.py:main")
     (parent,) = shell("runs", "--name", "main", "--json").json
     done = shell("replay", parent["id"], "--deep", "--accept", "exact_match", "--json")
     assert (done.code, done.json["children"]) == (0, 1), done.err
@@ -297,8 +297,8 @@ def test_a_fork_of_a_governed_run_says_its_delta(
 
 def test_a_fork_is_followed_by_its_delta(shell: Any, work: Path) -> None:
     """On request; the exit code stays that of the fork."""
-    (work / "forked.py").write_text(FORKED)
-    origin = shell("run", "forked.py", "--json").json["run"]
+    (work / "branching.py").write_text(FORKED)
+    origin = shell("run", "branching.py", "--json").json["run"]
     (work / "answer.json").write_text(json.dumps("another"))
     with muniment.open(readonly=True) as ledger:
         first = next(ledger.events(run=origin, type="llm.completed"))
