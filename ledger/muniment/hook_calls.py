@@ -123,8 +123,11 @@ class HookCalls:
         labels, labelled = dict(run.labels), dict[str, str]()
         for plugin, hook in self.plugins.implementations("run_labels"):
             told = _asked(hook, {"run": run})
-            if not isinstance(told, Mapping):
+            if isinstance(told, str):
                 raise _refused_run(plugin, told)
+            if not isinstance(told, Mapping):
+                reason = f"its labels are no mapping: {type(told).__name__}"
+                raise _refused_run(plugin, reason)
             for name, value in cast("Mapping[str, str]", told).items():
                 if labels.setdefault(name, value) != value:
                     reason = f"the label {name} is {labels[name]!r:.80} already"

@@ -117,6 +117,11 @@ class FlowArtifact:
         """A copy of the content."""
         return decode(parse(self.encoded), self.values)
 
+    @property
+    def kept(self) -> object:
+        """The content as the record has it: nothing of what is ephemeral."""
+        return None if self.scope == "ephemeral" else self.content
+
 
 @dataclass(frozen=True, slots=True)
 class FlowEvidence:

@@ -262,7 +262,6 @@ def _produce(
             one.parents,
             place,
         )
-        kept = None if artifact.scope == "ephemeral" else artifact.content
         lane.record(
             "artifact.produced",
             {
@@ -272,7 +271,7 @@ def _produce(
                 "scope": artifact.scope,
                 "parents": [*artifact.parents],
                 "digest": artifact.digest,
-                "content": kept,
+                "content": artifact.kept,
             },
         )
         made.append(artifact)

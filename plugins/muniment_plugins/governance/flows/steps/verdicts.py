@@ -21,8 +21,9 @@ from muniment.runs.run import Run
 from muniment_plugins.governance.documents.policy import GovernancePolicy
 from muniment_plugins.governance.flows.failed import FlowFailed
 from muniment_plugins.governance.flows.plan import PlannedStep
-from muniment_plugins.governance.flows.steps.artifacts import FlowArtifact, FlowEvidence
+from muniment_plugins.governance.flows.steps.artifacts import FlowArtifact
 from muniment_plugins.governance.flows.steps.reasoning import ReasoningBundle
+from muniment_plugins.governance.flows.steps.retrieval import stated
 from muniment_plugins.governance.flows.steps.step import FlowState, StepOutcome
 from muniment_plugins.governance.verification.arbitration import (
     ArbitratedVerdict,
@@ -65,7 +66,7 @@ class FlowVerdicts:
             target=step.scope,
             agent=step.agent,
             bundle=_bundle(outcome.bundle),
-            evidence=tuple(map(_evidence, outcome.evidence)),
+            evidence=tuple(map(stated, outcome.evidence)),
             artifacts=tuple(map(_artifact, outcome.artifacts)),
         )
         self._judge(lane, subject)
@@ -80,7 +81,7 @@ class FlowVerdicts:
         """
         subject = VerificationSubject(
             target="flow",
-            evidence=tuple(map(_evidence, state.evidence.values())),
+            evidence=tuple(map(stated, state.evidence.values())),
             artifacts=tuple(map(_artifact, state.store.made)),
             bundles=tuple(
                 row for one in state.bundles if (row := _bundle(one)) is not None
@@ -190,18 +191,6 @@ def _failure(verdict: ArbitratedVerdict, violations: list[Violation]) -> FlowFai
     )
 
 
-def _evidence(one: FlowEvidence) -> dict[str, object]:
-    return {
-        "evidence_id": one.evidence_id,
-        "determinism": one.determinism,
-        "source_uri": one.source_uri,
-        "contract": one.contract,
-        "score": one.score,
-        "digest": one.digest,
-        "content": one.content,
-    }
-
-
 def _artifact(one: FlowArtifact) -> dict[str, object]:
     return {
         "artifact_id": one.artifact_id,
@@ -209,7 +198,7 @@ def _artifact(one: FlowArtifact) -> dict[str, object]:
         "scope": one.scope,
         "parents": [*one.parents],
         "digest": one.digest,
-        "content": None if one.scope == "ephemeral" else one.content,
+        "content": one.kept,
     }
 
 
