@@ -20,13 +20,13 @@ from __future__ import annotations
 
 import importlib
 import io
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final, cast
 
 from muniment.errors import CannotTellError
+from muniment.lazy import loaded
 
 __all__ = ["ARRAYS_BY_TAG", "ArrayForm", "array_form"]
 
@@ -48,10 +48,9 @@ class ArrayForm:
 def array_form(value: object) -> ArrayForm | None:
     """Return the form of *value*, if it is an array or a table."""
     for form in _FORMS:
-        package = sys.modules.get(form.package)
-        if package is None:
+        cls = loaded(form.package, form.cls)
+        if cls is None:
             continue
-        cls = getattr(package, form.cls)
         exact = type(value) is cls
         if exact or (form.tag == "$npscalar" and _is_scalar(value, cls)):
             return form

@@ -77,7 +77,7 @@ def plainly(value: object) -> bytes | None:
     million measurements a few are small: only those are formatted one by one.
     """
     spelled: object
-    if _is_plain(value, 0):
+    if type(value) is str or _is_plain(value, 0):
         spelled = value
     elif fits([value], MAX_DEPTH, _are_ascii, are_fractions):
         spelled = _spelled(value)
@@ -137,17 +137,24 @@ def _is_plain(value: object, depth: int) -> bool:
     kind: type[object] = type(value)
     if kind is str or kind is int or kind is bool or value is None:
         return True
+    known: Any = value  # of one of these types
     if kind is float:
-        return _is_decimal(cast("float", value))
+        return _is_decimal(known)
     if depth < MAX_DEPTH:
         if kind is dict:
-            return _is_plain_object(cast("dict[object, object]", value), depth + 1)
+            return _is_plain_object(known, depth + 1)
         if kind is list:
-            items = cast("list[Any]", value)
-            if len(items) >= MANY:
-                return fits(items, MAX_DEPTH - depth - 1, _are_ascii, _are_decimal)
-            return all(_is_plain(item, depth + 1) for item in items)
+            if len(known) >= MANY:
+                return fits(known, MAX_DEPTH - depth - 1, _are_ascii, _are_decimal)
+            return _are_plain(known, depth + 1)
     return False
+
+
+def _are_plain(items: list[Any], depth: int) -> bool:
+    for item in items:
+        if type(item) is not str and not _is_plain(item, depth):
+            return False
+    return True
 
 
 def _is_plain_object(value: dict[object, object], depth: int) -> bool:

@@ -13,13 +13,13 @@ Rules:
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 from muniment.encoding.codec import settle
 from muniment.encoding.registry import ValueTypes
 from muniment.encoding.scalars import SCALARS_BY_CLASS
+from muniment.lazy import loaded
 
 __all__ = ["duplicate"]
 
@@ -42,12 +42,7 @@ def duplicate(value: object, types: ValueTypes = _NO_TYPES) -> object:
     copier = _COPIERS.get(kind)
     if copier is not None:
         return copier(value, types)
-    numpy = sys.modules.get("numpy")
-    if (
-        numpy is not None
-        and kind is numpy.ndarray
-        and not cast("Any", value).dtype.hasobject
-    ):
+    if kind is loaded("numpy", "ndarray") and not cast("Any", value).dtype.hasobject:
         return _array(value)
     return settle(value, types)
 

@@ -20,7 +20,6 @@ import enum
 import functools
 import inspect
 import re
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -28,6 +27,7 @@ from typing import Any, NoReturn, cast
 
 from muniment.encoding.scalars import SCALARS_BY_CLASS
 from muniment.errors import UsageError
+from muniment.lazy import loaded
 
 __all__ = ["ValueType", "ValueTypes"]
 
@@ -138,8 +138,8 @@ def _is_named_tuple(cls: type) -> bool:
 
 
 def _is_model(cls: type) -> bool:
-    pydantic = sys.modules.get("pydantic")
-    return pydantic is not None and issubclass(cls, pydantic.BaseModel)
+    model = loaded("pydantic", "BaseModel")
+    return model is not None and issubclass(cls, model)
 
 
 def _enumeration(cls: Any, name: str) -> ValueType:

@@ -19,7 +19,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from math import isfinite
-from operator import methodcaller
 from typing import Any, TypeAlias
 
 __all__ = ["MANY", "are_fractions", "fits"]
@@ -35,6 +34,7 @@ _COPIES = 1 << 28
 
 _SCALARS: frozenset[type[object]] = frozenset({bool, float, int, str, type(None)})
 _KNOWN = _SCALARS | {dict, list}
+_VALUES: Callable[[dict[Any, Any]], Iterable[Any]] = dict[Any, Any].values
 
 
 def fits(values: list[Any], room: int, names: Names, floats: Floats) -> bool:
@@ -62,7 +62,7 @@ def fits(values: list[Any], room: int, names: Names, floats: Floats) -> bool:
         if not objects and len(lists) == 1:
             values = lists[0]  # it may be long
             continue
-        values = [*chain.from_iterable(map(methodcaller("values"), objects))]
+        values = [*chain.from_iterable(map(_VALUES, objects))]
         values += chain.from_iterable(lists)
 
 
@@ -82,9 +82,15 @@ def _of(kind: type[object], values: list[Any], kinds: set[type[object]]) -> list
 
 
 def _once(containers: list[Any]) -> list[Any]:
-    return [*dict(zip(map(id, containers), containers, strict=True)).values()]
+    if len({*map(id, containers)}) == len(containers):
+        return containers
+    return [*{id(one): one for one in containers}.values()]
 
 
 def _are_named(objects: list[dict[Any, Any]], names: Names) -> bool:
-    kinds = set(map(type, chain.from_iterable(objects)))
-    return kinds <= {str} and names(set(chain.from_iterable(objects)))
+    """Tell whether all names are texts that *names* lets pass, each looked at once.
+
+    One that only equals a text may go unseen here: orjson refuses it as a name.
+    """
+    found = set[Any]().union(*objects)
+    return set(map(type, found)) <= {str} and names(found)

@@ -19,10 +19,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import cast
 
-from muniment.encoding.canonical import JsonValue
-from muniment.events.effect_kinds import Magnitude, Source
-from muniment_plugins.governance.documents.places import At
-from muniment_plugins.governance.documents.shapes import (
+from muniment.documents.places import At
+from muniment.documents.shapes import (
     Anything,
     Choice,
     Entries,
@@ -34,6 +32,8 @@ from muniment_plugins.governance.documents.shapes import (
     Text,
     Whole,
 )
+from muniment.encoding.canonical import JsonValue
+from muniment.events.effect_kinds import Magnitude, Source
 from muniment_plugins.governance.documents.words import (
     ACTIONS,
     AGENT_PATH,
@@ -281,7 +281,8 @@ def _action(
 ) -> tuple[Action, JsonValue]:
     """Return what happens at exhaustion, and what instead of an effect."""
     action = cast("Action", said.get("exhaustion_action") or outer or "halt")
-    instead = said.get("fallback", fallback)
+    own = said.get("fallback")
+    instead = fallback if own is None else own
     if action == "degrade" and instead is None:
         raise at.key("fallback").wrong(
             "it degrades, and does not say to what",

@@ -9,7 +9,8 @@ Rules:
 - ``dependencies`` holds texts ``agent:dependency``: the first takes what the second made.
 - The level of determinism is never assumed: it is written, or the manifest is refused.
 - ``document`` is what was written, without defaults, and ``digest`` that of its canonical
-  bytes: the same document has one digest in JSON, YAML and TOML.
+  bytes: the same document has one digest in JSON, YAML and TOML. Its keys have the order
+  that a record gives them, so that functions get the same live, resumed and replayed.
 - What an agent is says ``parts``: a function by import path, ``echo``, ``llm``, another
   flow; or a plugin knows the agent by its id.
 """
@@ -21,7 +22,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
+from muniment.documents.places import At
+from muniment.documents.reading import plain_document, read_document
 from muniment.encoding.canonical import JsonValue, canonical, sha256_tag
+from muniment.encoding.codec import settle
 from muniment.events.effect_kinds import Magnitude
 from muniment_plugins.governance.documents.budgets import (
     EntropyBudget,
@@ -39,8 +43,6 @@ from muniment_plugins.governance.documents.order import (
     in_order,
     require_agent,
 )
-from muniment_plugins.governance.documents.places import At
-from muniment_plugins.governance.documents.reading import read_document
 from muniment_plugins.governance.documents.words import (
     LEVELS,
     Acceptability,
@@ -139,10 +141,24 @@ class FlowManifest:
             UsageError: it has a mistake; one line, with the key path.
 
         """
+        plain = plain_document(value, "flow", place)
+        _require_readable(plain, At(place, "flow"))
+        return cls.from_record(plain, place)
+
+    @classmethod
+    def from_record(cls, value: JsonValue, place: str) -> FlowManifest:
+        """Return the manifest in *value*, which a run has recorded.
+
+        What a record can hold is not limited by what a file may.
+
+        Raises:
+            UsageError: it has a mistake; one line, with the key path.
+
+        """
         at = At(place, "flow")
         _require_level(value, at)
         FLOW.check(value, at)
-        return _made(cast("Object", value), at)
+        return _made(cast("Object", settle(value)), at)
 
 
 def load_flow(path: Path | str) -> FlowManifest:
@@ -153,6 +169,21 @@ def load_flow(path: Path | str) -> FlowManifest:
 
     """
     return FlowManifest.from_document(read_document(Path(path), "flow"), str(path))
+
+
+def _require_readable(value: JsonValue, at: At) -> None:
+    """Refuse names that look like others, or take two lines in a table."""
+    said = value if isinstance(value, dict) else {}
+    for key in ("flow_id", "tenant_id"):
+        name = said.get(key)
+        if isinstance(name, str) and name.strip():
+            if name.isprintable() and name == name.strip():
+                continue
+            raise at.key(key).wrong(
+                f"{name!r:.80} has characters that nobody sees",
+                "value",
+                "leave out spaces around it, line breaks and control characters",
+            )
 
 
 def _require_level(value: JsonValue, at: At) -> None:

@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-from muniment_plugins.governance.documents.budgets import (
-    ENTROPY_BUDGET,
-    ENVELOPE,
-    EXECUTION_BUDGET,
-    INTENTS,
-)
-from muniment_plugins.governance.documents.shapes import (
+from muniment.documents.shapes import (
     Anything,
     Choice,
     Entries,
@@ -18,6 +12,12 @@ from muniment_plugins.governance.documents.shapes import (
     OneOf,
     Text,
     Whole,
+)
+from muniment_plugins.governance.documents.budgets import (
+    ENTROPY_BUDGET,
+    ENVELOPE,
+    EXECUTION_BUDGET,
+    INTENTS,
 )
 from muniment_plugins.governance.documents.words import (
     ACCEPTABILITIES,

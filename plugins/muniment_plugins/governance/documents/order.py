@@ -11,7 +11,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Mapping, Sequence
 
-from muniment_plugins.governance.documents.places import At, near
+from muniment.documents.places import At, near
 
 __all__ = ["dependencies_of", "in_order", "require_agent"]
 

@@ -7,8 +7,11 @@
 Rules:
 
 - ``document`` is what was written, without defaults, so that the digest of a policy is
-  that of the file which people approved, in whatever format.
+  that of the file which people approved, in whatever format. Its keys have the order that
+  a record gives them, so that checks get the same live, resumed and replayed.
 - A policy is never made from the flow that it governs.
+- What is declared, and none of its engines asks, is refused where a policy is loaded, and
+  where a flow is planned under it (`documents.asked`). One that a record has is read as it is.
 - A budget, an intent or a level that it does not state is left to the flow.
 """
 
@@ -20,8 +23,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import ClassVar, cast
 
+from muniment.documents.places import At
+from muniment.documents.reading import plain_document, read_document
 from muniment.encoding.canonical import JsonValue, canonical, sha256_tag
+from muniment.encoding.codec import settle
 from muniment.events.effect_kinds import Magnitude, Source
+from muniment_plugins.governance.documents.asked import refuse_unasked_policy
 from muniment_plugins.governance.documents.budgets import (
     EntropyBudget,
     ExecutionBudget,
@@ -33,13 +40,11 @@ from muniment_plugins.governance.documents.budgets import (
     replay_envelope,
     require_order,
 )
-from muniment_plugins.governance.documents.places import At
 from muniment_plugins.governance.documents.policy_shape import POLICY
 from muniment_plugins.governance.documents.policy_verification import (
     VerificationPolicy,
     verification_policy,
 )
-from muniment_plugins.governance.documents.reading import read_document
 from muniment_plugins.governance.documents.signed_policy import is_envelope, unsealed
 from muniment_plugins.governance.documents.words import (
     INTENT_SOURCES,
@@ -130,23 +135,38 @@ class GovernancePolicy:
             UsageError: it has a mistake; one line, with the key path.
 
         """
+        return cls.from_record(plain_document(value, "policy", place), place)
+
+    @classmethod
+    def from_record(cls, value: JsonValue, place: str) -> GovernancePolicy:
+        """Return the policy in *value*, which a run has recorded.
+
+        What a record can hold is not limited by what a file may.
+
+        Raises:
+            UsageError: it has a mistake; one line, with the key path.
+
+        """
         at = At(place, "policy")
         POLICY.check(value, at)
-        return _made(cast("Object", value), at)
+        return _made(cast("Object", settle(value)), at)
 
 
 def load_policy(path: Path | str) -> GovernancePolicy:
     """Return the policy in the file *path*: JSON, YAML or TOML.
 
     Raises:
-        UsageError: it cannot be read, or has a mistake; one line, with the key path.
+        UsageError: it cannot be read, has a mistake, or declares what nobody would ask;
+            one line, with the key path.
 
     """
-    document = read_document(Path(path), "policy")
-    if not is_envelope(document):
-        return GovernancePolicy.from_document(document, str(path))
-    inside, envelope = unsealed(document, str(path))
-    return replace(GovernancePolicy.from_document(inside, str(path)), envelope=envelope)
+    document: JsonValue = read_document(Path(path), "policy")
+    envelope = None
+    if is_envelope(document):
+        document, envelope = unsealed(document, str(path))
+    made = GovernancePolicy.from_document(document, str(path))
+    refuse_unasked_policy(made.document, made.verification, made.place)
+    return replace(made, envelope=envelope)
 
 
 def _made(said: Object, at: At) -> GovernancePolicy:

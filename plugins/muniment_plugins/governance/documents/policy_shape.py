@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-from muniment_plugins.governance.documents.budgets import (
-    ENTROPY_BUDGET,
-    ENVELOPE,
-    EXECUTION_BUDGET,
-    INTENTS,
-)
-from muniment_plugins.governance.documents.shapes import (
+from muniment.documents.shapes import (
     Anything,
     Choice,
     Flag,
@@ -17,6 +11,12 @@ from muniment_plugins.governance.documents.shapes import (
     Shaped,
     Text,
     Whole,
+)
+from muniment_plugins.governance.documents.budgets import (
+    ENTROPY_BUDGET,
+    ENVELOPE,
+    EXECUTION_BUDGET,
+    INTENTS,
 )
 from muniment_plugins.governance.documents.words import (
     ACCEPTABILITIES,
@@ -35,7 +35,7 @@ from muniment_plugins.governance.documents.words import (
     VERIFICATION_LEVELS,
 )
 
-__all__ = ["POLICY"]
+__all__ = ["POLICY", "VERIFICATION"]
 
 _VERSION = Choice(("v1",))
 _NAMES = Items(Text(), unique=True)
@@ -52,7 +52,7 @@ _RULE = ObjectShape(
         "parameters": Anything(),
     },
 )
-_VERIFICATION: dict[str, Shaped] = {
+VERIFICATION: dict[str, Shaped] = {
     "verification_level": Choice(VERIFICATION_LEVELS),
     "failure_mode": Choice(FAILURE_MODES),
     "randomness_tolerance": Choice(RANDOMNESS),
@@ -68,6 +68,7 @@ _VERIFICATION: dict[str, Shaped] = {
     "engines": Items(Text(), unique=True),
     "signers": _NAMES,
 }
+"""The keys about verification; `documents.asked` says who asks each."""
 _NONDETERMINISM = ObjectShape(
     {},
     {
@@ -82,7 +83,7 @@ _NONDETERMINISM = ObjectShape(
 POLICY = ObjectShape(
     {"spec_version": _VERSION},
     {
-        **_VERIFICATION,
+        **VERIFICATION,
         "policy_id": Text(),
         "mode": Choice(MODES),
         "entropy_budget": ENTROPY_BUDGET,

@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import cast
 
+from muniment.documents.places import At, near
 from muniment.encoding.canonical import JsonValue
-from muniment_plugins.governance.documents.places import At, near
 from muniment_plugins.governance.documents.words import (
     ENGINES,
     Arbitration,

@@ -17,10 +17,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, cast
 
+from muniment.documents.places import At
 from muniment.encoding.canonical import JsonValue, canonical, parse, parse_canonical
 from muniment.errors import MunimentError, RefusedError
 from muniment.formats.dsse import Envelope, Signer, sign_payload
-from muniment_plugins.governance.documents.places import At
 
 if TYPE_CHECKING:
     from muniment.ledger import Ledger

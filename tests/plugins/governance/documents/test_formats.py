@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flow_files import BORING_FLOW, BORING_POLICY, flow_document
+from muniment.documents.reading import read_document
 from muniment.encoding.canonical import canonical, sha256_tag
 from muniment.errors import UsageError
 from muniment_plugins.governance import GovernancePolicy, load_flow, load_policy
-from muniment_plugins.governance.documents.reading import read_document
 
 NAMES = st.text(
     st.characters(codec="utf-8", exclude_categories=("Cc", "Cs")),

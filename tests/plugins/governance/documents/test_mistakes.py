@@ -248,6 +248,19 @@ def test_mistakes_in_manifests(
     assert says in str(error)
 
 
+@pytest.mark.parametrize("member", ["flow_id", "tenant_id"])
+@pytest.mark.parametrize(
+    "name", ["t\n", " t", "t\u00a0", "t\x1b[0m", "t\u2028u", "t\u200b"]
+)
+def test_names_that_nobody_sees(member: str, name: str) -> None:
+    """A tenant that looks like another one is refused; a record may have it."""
+    document = {**flow_document(), member: name}
+    error = refused("flow", document)
+    assert (error.rule, error.place) == ("flow/value", f"the-file.json: {member}")
+    recorded = {**document, "dataset": None}
+    assert getattr(FlowManifest.from_record(recorded, "record"), member) == name
+
+
 @pytest.mark.parametrize(
     ("member", "change", "rule", "place"),
     [

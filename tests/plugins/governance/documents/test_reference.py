@@ -7,10 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from muniment_plugins.governance.documents.manifest_shape import FLOW
-from muniment_plugins.governance.documents.policy_shape import POLICY
-from muniment_plugins.governance.documents.policy_verification import BASELINE, COMPUTED
-from muniment_plugins.governance.documents.shapes import (
+from muniment.documents.shapes import (
     Choice,
     Entries,
     Items,
@@ -18,6 +15,9 @@ from muniment_plugins.governance.documents.shapes import (
     OneOf,
     Shaped,
 )
+from muniment_plugins.governance.documents.manifest_shape import FLOW
+from muniment_plugins.governance.documents.policy_shape import POLICY
+from muniment_plugins.governance.documents.policy_verification import BASELINE, COMPUTED
 
 PAGE = Path(__file__).parents[4] / "docs" / "reference" / "flows.md"
 

@@ -15,10 +15,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import Protocol
 
+from muniment.documents.places import At, near
 from muniment.encoding.canonical import JsonValue, canonical
-from muniment_plugins.governance.documents.places import At, near
 
 __all__ = [
     "Anything",
@@ -86,14 +87,21 @@ class Text:
     """A regular expression that all of it matches, if given."""
     example: str = ""
     """A text of that form."""
+    longest: int = _LONGEST
+    """The most characters that it may have."""
 
     def check(self, value: JsonValue, at: At) -> None:
         """Refuse everything else."""
         if not isinstance(value, str):
             raise _mistyped(value, "a text", at)
-        if not value.strip() or len(value) > _LONGEST:
-            message = "the text is too long" if value.strip() else "the text is empty"
-            raise at.wrong(message, "value", "write a text")
+        if not value.strip():
+            raise at.wrong("the text is empty", "value", "write a text")
+        if len(value) > self.longest:
+            raise at.wrong(
+                f"the text is too long: {len(value)} characters",
+                "value",
+                f"write at most {self.longest}",
+            )
         if self.form and not re.fullmatch(self.form, value):
             raise at.wrong(
                 f"{value!r:.80} does not have this form",
@@ -146,7 +154,8 @@ class Numeric:
         upper = "" if self.most is None else f" to {self.most}"
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise _mistyped(value, f"a number from {self.least}{upper}", at)
-        if value < self.least or (self.most is not None and value > self.most):
+        beyond = self.most is not None and value > self.most
+        if value < self.least or beyond or not isfinite(value):
             raise at.wrong(
                 f"{value} is out of bounds", "value", f"from {self.least}{upper}"
             )
@@ -231,9 +240,9 @@ class ObjectShape:
         """Refuse unknown, missing and misshapen members, in this order."""
         if not isinstance(value, dict):
             raise _mistyped(value, "an object", at)
-        known = [*self.required, *self.optional]
         for name in value:
-            if name not in known:
+            if name not in self.required and name not in self.optional:
+                known = [*self.required, *self.optional]
                 raise at.key(name).wrong(
                     "nothing reads this key", "unknown-key", near(name, known)
                 )

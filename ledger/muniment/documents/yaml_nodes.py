@@ -17,10 +17,12 @@ import re
 from collections.abc import Callable, Iterable
 from typing import cast
 
-from muniment_plugins.governance.documents.nesting import DEEPEST, too_deep
-from muniment_plugins.governance.documents.places import At, WrittenObject
+from muniment.documents.nesting import DEEPEST, too_deep
+from muniment.documents.places import At, WrittenObject
 
 __all__ = ["parse_yaml"]
+
+_MEND = "mend what is there, or end the name by the format that it is in"
 
 _NULL = frozenset(("", "~", "null", "Null", "NULL"))
 _TRUE = frozenset(("true", "True", "TRUE"))
@@ -73,10 +75,12 @@ def parse_yaml(text: str, at: At) -> object:
             if where is None
             else f", line {where.line + 1} column {where.column + 1}"
         )
-        raise at.wrong(f"it is not YAML: {error.problem}{line}", "format") from None
+        raise at.wrong(
+            f"it is not YAML: {error.problem}{line}", "format", _MEND
+        ) from None
     except yaml.YAMLError as error:
         first = str(error).partition("\n")[0]
-        raise at.wrong(f"it is not YAML: {first}", "format") from None
+        raise at.wrong(f"it is not YAML: {first}", "format", _MEND) from None
     return _value(node, at)
 
 
@@ -109,7 +113,7 @@ def _value(node: object, at: At) -> object:
     if isinstance(node, yaml.MappingNode):
         pairs = cast("list[tuple[object, object]]", node.value)
         return WrittenObject([_pair(key, value, at) for key, value in pairs])
-    raise at.wrong(f"{type(node).__name__} has no JSON form", "format")
+    raise at.wrong(f"{type(node).__name__} has no JSON form", "format", _MEND)
 
 
 def _pair(key: object, value: object, at: At) -> tuple[object, object]:

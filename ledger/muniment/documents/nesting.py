@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 
-from muniment_plugins.governance.documents.places import At
+from muniment.documents.places import At
 
 __all__ = ["DEEPEST", "refuse_deep_json", "refuse_deep_toml", "too_deep"]
 

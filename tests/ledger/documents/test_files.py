@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from muniment.documents.reading import read_document
 from muniment.errors import UsageError
-from muniment_plugins.governance.documents.reading import read_document
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,8 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from muniment.errors import UsageError
 
@@ -22,9 +23,8 @@ _SHOWN = 60
 """More of a name says no more."""
 
 
-@dataclass(frozen=True, slots=True)
-class At:
-    """A place in a document."""
+class At(NamedTuple):
+    """A place in a document; a tuple, since there is one for each key of a document."""
 
     file: str
     """What users call the document: the path that they gave."""
@@ -36,13 +36,13 @@ class At:
     def key(self, name: str) -> At:
         """Return the place of the member *name*."""
         if not _BARE.fullmatch(name) or len(name) > _SHOWN:
-            return replace(self, path=f"{self.path}[{name!r:.{_SHOWN}}]")
-        dot = "." if self.path else ""
-        return replace(self, path=f"{self.path}{dot}{name}")
+            return At(self.file, self.family, f"{self.path}[{name!r:.{_SHOWN}}]")
+        path = f"{self.path}.{name}" if self.path else name
+        return At(self.file, self.family, path)
 
     def item(self, number: int) -> At:
         """Return the place of an item of a list, counted from 0."""
-        return replace(self, path=f"{self.path}[{number}]")
+        return At(self.file, self.family, f"{self.path}[{number}]")
 
     def wrong(self, message: str, mistake: str, remedy: str = "") -> UsageError:
         """Return the error that says what is wrong here, by ``<family>/<mistake>``."""
@@ -58,9 +58,15 @@ class WrittenObject:
     pairs: list[tuple[object, object]]
 
 
-def near(word: str, known: Iterable[str]) -> str:
-    """Return what may have been meant by *word*, then all that is *known*."""
+def near(word: str, known: Iterable[str], most: int | None = None) -> str:
+    """Return what may have been meant by *word*, then all that is *known*.
+
+    Of more than *most* names, only up to three that are near are said.
+    """
     words = list(known)
+    if most is not None and len(words) > most:
+        found = difflib.get_close_matches(word, words, n=3, cutoff=0.5)
+        return f"did you mean {' or '.join(found)}?" if found else ""
     found = difflib.get_close_matches(word, words, n=1, cutoff=0.5)
     meant = f"did you mean {found[0]}? " if found else ""
     return f"{meant}known: {', '.join(words)}" if words else meant.strip()
