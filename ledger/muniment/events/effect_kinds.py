@@ -15,6 +15,8 @@ Rules:
 - Secrets in an answer are not recorded. A resume would answer something else, so it
   treats the effect as one in doubt: ``on_doubt`` says whether to perform it again. A
   kind that *names_secrets* lists in its answers the names that replace them.
+- What the code of a kind reads itself, and no program, has a form: `fault` says what of a
+  changed value is not of it. So a fork is refused before it begins.
 - A kind named ``k`` writes the events ``k.requested``, ``k.completed``, ``k.failed``,
   and ``k.streamed`` if parts of an answer are passed on before it ends.
 """
@@ -24,12 +26,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Literal, TypeAlias, cast, get_args
 
 from muniment.encoding.canonical import JsonValue
 from muniment.errors import RefusedError, UsageError
 
-__all__ = ["KERNEL_KINDS", "Doubt", "EffectKind", "Magnitude", "Source"]
+__all__ = [
+    "KERNEL_KINDS",
+    "Doubt",
+    "EffectKind",
+    "Magnitude",
+    "Source",
+    "says_error",
+]
 
 Source: TypeAlias = Literal["seeded_rng", "external_oracle", "human_input", "data"]
 Magnitude: TypeAlias = Literal["low", "medium", "high"]
@@ -88,6 +98,16 @@ class EffectKind:
     helps: tuple[str, ...] = ()
     """The paths of help for people in outcomes, such as ``value.*.remedy`` or
     ``data.remedy``: a later version may word it better, so it is not compared."""
+    own: str | None = None
+    """``module:Class`` of the only requests that it takes, which perform themselves: no
+    program performs anything under its name. None if the caller performs."""
+    fault: str | None = None
+    """``module:function`` that says what is wrong with a value which a fork gives in place
+    of an answer, for kinds whose own code reads it: it is called with the request and the
+    value, and returns None if a performer could have answered so. None takes any value."""
+    shares_key: bool = False
+    """Whether effects with one request in one scope are attempts at the same, with one
+    idempotency key; else each has its own."""
     dry: Callable[[object], object] | None = None
     """Answers in a dry run; without it a dry run ends at the first such effect."""
 
@@ -132,6 +152,14 @@ class EffectKind:
         """Refuse a *response* that the kind's model does not allow."""
         self._check(self.response_model, response, "response")
 
+    def fault_of(self, request: object, value: object) -> str | None:
+        """Return what is wrong with a *value* that a fork gives as the answer to *request*."""
+        if self.fault is None:
+            return None
+        module, _, name = self.fault.partition(":")
+        judge = getattr(import_module(module), name)
+        return cast("str | None", judge(request, value))
+
     def _check(self, model: type | None, value: object, part: str) -> None:
         if model is None:
             return
@@ -165,16 +193,32 @@ def _text_members(value: object, names: tuple[str, ...]) -> dict[str, object]:
     }
 
 
+_COUNTS = (
+    *("input_tokens", "output_tokens", "prompt_tokens", "completion_tokens"),
+    *("cache_read_tokens", "cache_write_tokens", "total_tokens"),
+)
+_INEXACT = 2**53
+"""The first whole number that not every reader of JSON reads exactly."""
+
+
+def _is_odd(count: object) -> bool:
+    """Tell whether something is said that is no count: then nothing of it is relied on."""
+    return count is not None and not (type(count) is int and 0 <= count < _INEXACT)
+
+
 def _llm_request(request: object) -> Mapping[str, object]:
     return _text_members(request, ("model", "provider"))
 
 
 def _llm_response(response: object) -> Mapping[str, object]:
-    about = _text_members(response, ("model", "finish_reason"))
+    said = _text_members(response, ("model", "finish_reason"))
+    about = {name: one for name, one in said.items() if one}  # what it did say
     usage, cost = _members(response, "usage"), _members(response, "cost")
-    if usage is not None:
+    if usage is not None and not any(_is_odd(usage.get(name)) for name in _COUNTS):
         about["usage"] = {
-            name: count for name, count in usage.items() if type(count) is int
+            name: count
+            for name, count in usage.items()
+            if type(count) is int and count < _INEXACT
         }
     if cost is not None:
         about["cost"] = _text_members(cost, tuple(cost))
@@ -195,7 +239,23 @@ def _members(value: object, name: str) -> dict[str, object] | None:
 
 
 def _tool_request(request: object) -> Mapping[str, object]:
-    return _text_members(request, ("name",))
+    return _text_members(request, ("name", "prefix"))
+
+
+def says_error(value: object) -> bool:
+    """Tell whether the *value* of a call of a tool is a result that says error, as MCP does."""
+    result = _members(value, "result")
+    named = _text_members(value, ("type",)).get("type") == "CallToolResult"
+    return named and result is not None and result.get("isError") is True
+
+
+def _tool_response(response: object) -> Mapping[str, object]:
+    return {"is_error": True} if says_error(response) else {}
+
+
+def _only_reads(request: object) -> bool:
+    """Tell whether a call of a tool says that it changes nothing, by its ``level``."""
+    return _text_members(request, ("level",)).get("level") in ("none", "read_only")
 
 
 KERNEL_KINDS: tuple[EffectKind, ...] = (
@@ -207,7 +267,12 @@ KERNEL_KINDS: tuple[EffectKind, ...] = (
         about_request=_llm_request,
         about_response=_llm_response,
     ),
-    EffectKind("tool", about_request=_tool_request),
+    EffectKind(
+        "tool",
+        is_safe=_only_reads,
+        about_request=_tool_request,
+        about_response=_tool_response,
+    ),
     EffectKind("command"),
     EffectKind("human", source="human_input", magnitude="high", on_doubt="ask"),
     EffectKind("data", source="data", magnitude="low", on_doubt="repeat"),
@@ -224,7 +289,14 @@ KERNEL_KINDS: tuple[EffectKind, ...] = (
         source="data",
         magnitude="low",
         on_doubt="repeat",
+        own="muniment.runs.waits.timers:Timer",
+        fault="muniment.runs.waits.timers:timer_fault",
         dry=lambda _: None,
     ),
-    EffectKind("child", source="data", on_doubt="repeat"),
+    EffectKind(
+        "child",
+        source="data",
+        on_doubt="repeat",
+        own="muniment.runs.waits.called_run:CalledRun",
+    ),
 )

@@ -23,6 +23,8 @@ class EffectRequested(PlainData):
     attempt: Annotated[int, VOLATILE] = 1
     doubt: Annotated[dict[str, str] | None, VOLATILE] = None
     """Of a further attempt: the decision about the one without an outcome."""
+    visibility: Annotated[str | None, VOLATILE] = None
+    """``private``, if its contents are shown only where they are asked for."""
 
 
 class EffectStreamed(PlainData):
@@ -32,6 +34,8 @@ class EffectStreamed(PlainData):
     """In their order, since the last event of this type."""
     head: Annotated[object, BLOB] = None
     """What came before the parts; only in the first event of an attempt."""
+    visibility: Annotated[str | None, VOLATILE] = None
+    """``private``, if its contents are shown only where they are asked for."""
 
 
 class EffectCompleted(PlainData):
@@ -41,6 +45,8 @@ class EffectCompleted(PlainData):
     about: Annotated[Free | None, VOLATILE, LARGE] = None
     answered_by: Annotated[Free, VOLATILE] = {}
     duration_us: Annotated[int, VOLATILE] = 0
+    visibility: Annotated[str | None, VOLATILE] = None
+    """``private``, if its contents are shown only where they are asked for."""
 
 
 class EffectFailedData(PlainData):
@@ -54,6 +60,8 @@ class EffectFailedData(PlainData):
     """``cancelled`` if the program stopped waiting; a replay is struck there again."""
     answered_by: Annotated[Free, VOLATILE] = {}
     duration_us: Annotated[int, VOLATILE] = 0
+    visibility: Annotated[str | None, VOLATILE] = None
+    """``private``, if its contents are shown only where they are asked for."""
 
 
 def effect_types(kind: str, helps: tuple[str, ...] = ()) -> tuple[EventType, ...]:

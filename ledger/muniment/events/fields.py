@@ -21,6 +21,7 @@ from __future__ import annotations
 import typing
 from collections.abc import Callable, Mapping
 from enum import Enum
+from itertools import chain
 from types import UnionType
 from typing import Annotated, Any, Literal, TypeAlias, cast
 
@@ -32,6 +33,7 @@ __all__ = [
     "PUBLIC",
     "TEXT",
     "UNSURE",
+    "VEILED",
     "VOLATILE",
     "Check",
     "Mark",
@@ -50,9 +52,10 @@ class Mark(Enum):
     TEXT = "text"
     PUBLIC = "public"
     VOLATILE = "volatile"
+    VEILED = "veiled"
 
 
-BLOB, LARGE, TEXT, PUBLIC, VOLATILE = Mark
+BLOB, LARGE, TEXT, PUBLIC, VOLATILE, VEILED = Mark
 
 
 class PlainData:
@@ -173,10 +176,27 @@ def _list_of(inner: Check) -> Check:
     def check(value: object) -> object:
         if type(value) is not list:
             return UNSURE
-        read = [inner(one) for one in cast("list[object]", value)]
-        return UNSURE if any(one is UNSURE for one in read) else read
+        read: list[object] = []
+        for one in cast("list[object]", value):
+            found = inner(one)
+            if found is UNSURE:
+                return UNSURE
+            read.append(found)
+        return read
 
     return check
+
+
+def _rows(value: object) -> object:
+    """Read a list of mappings of anything, all of them at once: there may be many."""
+    if type(value) is not list:
+        return UNSURE
+    rows = cast("list[dict[str, object]]", value)
+    if not {*map(type, rows)} <= {dict}:
+        return UNSURE
+    if not {*map(type, chain.from_iterable(rows))} <= {str}:
+        return UNSURE
+    return [{**row} for row in rows]
 
 
 def _dict_of(inner: Check) -> Check:
@@ -199,4 +219,5 @@ _CHECKS: Mapping[Any, Check] = {
     bool: _exactly(bool),
     float: _float,
     object: _anything,
+    list[dict[str, object]]: _rows,
 }

@@ -14,6 +14,7 @@ from muniment.events.types import (
     LARGE,
     PUBLIC,
     TEXT,
+    VEILED,
     VOLATILE,
     EventType,
     PlainData,
@@ -64,8 +65,10 @@ class KeyRotated(PlainData):
 class NoteAdded(PlainData):
     """Somebody wrote something down."""
 
-    text: Annotated[str, LARGE]
+    text: Annotated[str, LARGE, VEILED]
     details: Annotated[object, BLOB] = None
+    visibility: Annotated[str | None, VOLATILE] = None
+    """``private``, if its contents are shown only where they are asked for."""
 
 
 class BlobErased(PlainData):
@@ -202,6 +205,8 @@ class RunStarted(PlainData):
     """Of a fork: the run and event that it follows, and the changed outcomes."""
     changed: Annotated[list[object] | None, BLOB, VOLATILE] = None
     """Of a fork: the values of the changed outcomes, in the order of ``fork.changes``."""
+    visibility: Annotated[str | None, VOLATILE] = None
+    """``private``, if its contents are shown only where they are asked for."""
 
 
 class RunResumed(PlainData):
@@ -227,17 +232,21 @@ class RunInterrupted(PlainData):
 class RunPausedData(PlainData):
     """A run waits, and does nothing until it is resumed."""
 
-    reason: Annotated[str, LARGE]
+    reason: Annotated[str, LARGE, VEILED]
     waits_for: list[str] | None = None
     """The leaf hashes of the events that it wants an answer to."""
+    visibility: Annotated[str | None, VOLATILE] = None
+    """``private``, if its contents are shown only where they are asked for."""
 
 
 class RunCanceled(PlainData):
     """Somebody gave a run up from outside; its owner may no longer write."""
 
-    reason: Annotated[str, LARGE]
+    reason: Annotated[str, LARGE, VEILED]
     generation: int
     """One more than that of the owner."""
+    visibility: Annotated[str | None, VOLATILE] = None
+    """``private``, if its contents are shown only where they are asked for."""
 
 
 class RunMarked(PlainData):
@@ -246,12 +255,15 @@ class RunMarked(PlainData):
     mark: str
     """A short name: ``non_certifiable``."""
     reason: Annotated[str, LARGE]
+    """It is shown to everybody, of a private lane, too: a mark is for whoever reads the run."""
 
 
 class PauseStated(PlainData):
     """A program asked for a pause; a resume passes it."""
 
-    reason: Annotated[str, LARGE]
+    reason: Annotated[str, LARGE, VEILED]
+    visibility: Annotated[str | None, VOLATILE] = None
+    """``private``, if its contents are shown only where they are asked for."""
 
 
 class DecisionAsked(PlainData):
@@ -264,6 +276,8 @@ class DecisionAsked(PlainData):
     prompt: Annotated[str | None, BLOB] = None
     of: list[str] = []
     """The ids of the keys that may answer; empty for every approver."""
+    visibility: Annotated[str | None, VOLATILE] = None
+    """``private``, if the subject is shown to those who decide, and else only if asked for."""
 
 
 class DecisionGiven(PlainData):
@@ -300,6 +314,8 @@ class RunCompleted(PlainData):
     root: str
     result: Annotated[object, BLOB] = None
     duration_us: Annotated[int, VOLATILE] = 0
+    visibility: Annotated[str | None, VOLATILE] = None
+    """``private``, if its contents are shown only where they are asked for."""
 
 
 class RunFailed(PlainData):
@@ -313,6 +329,8 @@ class RunFailed(PlainData):
     cause: Annotated[list[object] | None, VOLATILE] = None
     """Scope and ordinal of each effect whose failure ended the run, outermost first."""
     duration_us: Annotated[int, VOLATILE] = 0
+    visibility: Annotated[str | None, VOLATILE] = None
+    """``private``, if its contents are shown only where they are asked for."""
 
 
 class ClockRead(PlainData):

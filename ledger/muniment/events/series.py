@@ -54,7 +54,9 @@ def with_series(prepared: Prepared, given: Iterable[str], version: int) -> Prepa
                 f"not {key!r:.80}",
                 "give a short name, such as `claim/c1`",
             )
-    return replace(prepared, series=tuple(sorted(set(keys), key=_as_written)))
+    joined = set(asked).difference(prepared.series)
+    series = tuple(sorted(set(keys), key=_as_written))
+    return replace(prepared, series=series, joined=tuple(sorted(joined)))
 
 
 def of_run(

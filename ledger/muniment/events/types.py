@@ -15,9 +15,10 @@ Rules:
 - A field is inline unless marked: ``BLOB`` is always kept outside, behind a salted
   commitment, ``LARGE`` is so above 4 KiB, ``TEXT`` is plain UTF-8 in its blob,
   ``PUBLIC`` adds its plain SHA-256 to the event's subjects, ``VOLATILE`` is recorded
-  and never compared.
+  and never compared, ``VEILED`` is kept outside, too, if the event is private.
 - The author of a model must make sure that inline fields are not personal; prompts,
   answers, arguments, results and free-form details are ``BLOB``.
+- A type may be its declaration's own: then no program states it, whatever its data say.
 - Reading keeps unknown types and newer versions as they are.
 """
 
@@ -32,7 +33,7 @@ from functools import cached_property
 from inspect import isclass
 from typing import TYPE_CHECKING, TypeAlias, cast
 
-from muniment.encoding.canonical import JsonValue
+from muniment.encoding.canonical import JsonValue, canonical
 from muniment.encoding.codec import encode, written
 from muniment.encoding.registry import ValueTypes
 from muniment.errors import RefusedError, UsageError
@@ -41,6 +42,7 @@ from muniment.events.fields import (
     LARGE,
     PUBLIC,
     TEXT,
+    VEILED,
     VOLATILE,
     Mark,
     Plain,
@@ -59,6 +61,7 @@ __all__ = [
     "LARGE",
     "PUBLIC",
     "TEXT",
+    "VEILED",
     "VOLATILE",
     "Content",
     "EventData",
@@ -106,6 +109,18 @@ class Prepared:
     """The keys of the series that the event joins."""
     counts: tuple[tuple[str, int], ...] = ()
     """Series, each with how many events it has, as the event says."""
+    written: bytes = b""
+    """The inline values as a statement has them, once they are written and stay so."""
+    about: tuple[Subject, ...] = ()
+    """The subjects that whoever states it gives beside the data."""
+    joined: tuple[str, ...] = ()
+    """The series that whoever states it gives, beyond those of the type."""
+
+    def veil(self) -> None:
+        """Put what is ``VEILED`` behind commitments, before anything of it is written."""
+        for name in self.type.veiled & self.inline.keys():
+            if self.inline[name] not in ("", [], {}):
+                self.contents[name] = Content(canonical(self.inline.pop(name)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,9 +145,12 @@ class _Placing:
         if self.text:
             text = cast("str", encode(value, types))
             return text, Content(text.encode(), "text/plain; charset=utf-8")
-        short = type(value) is str and len(value) < INLINE_LIMIT // 8
-        if short and not self.blob and not self.public:
-            return encode(value, types), _SHORT
+        if not self.blob and not self.public:
+            kind = type(value)
+            if kind is str and len(cast("str", value)) < INLINE_LIMIT // 8:
+                return encode(value, types), _SHORT
+            if not value and (kind is list or kind is dict):
+                return cast("JsonValue", value), _SHORT
         encoded, data = written(value, types)
         return encoded, Content(data, plain=encoded is value)
 
@@ -154,6 +172,9 @@ class EventType:
     counts: Callable[[Data], Mapping[str, int]] | None = None
     """Returns the counts of series that such data states; the event is refused unless
     each series has so many events when it is written."""
+    own: str | None = None
+    """``module:Class`` of the only data that it takes: nobody but the code that has that
+    class states such facts (`events.own_types`). None if any program may."""
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
@@ -193,6 +214,11 @@ class EventType:
         """The fields that are recorded and never compared."""
         return frozenset(n for n, marks in self.marks.items() if VOLATILE in marks)
 
+    @cached_property
+    def veiled(self) -> frozenset[str]:
+        """The fields that a private event keeps outside of the signed bytes."""
+        return frozenset(n for n, marks in self.marks.items() if VEILED in marks)
+
     def prepare(self, data: Data, types: ValueTypes = _PLAIN) -> Prepared:
         """Validate *data* and split it into inline values and blobs.
 
@@ -216,7 +242,8 @@ class EventType:
                 continue
             how = self._placing[name]
             if how.plain:
-                inline[name] = encode(value, types)
+                known = type(value) is str and value.isascii()  # as most are
+                inline[name] = cast("str", value) if known else encode(value, types)
                 continue
             if how.text and not isinstance(value, str):
                 raise _no_text(self.name, name, value)
@@ -309,6 +336,10 @@ class EventTypes:
             )
         self._types[event_type.name] = event_type
         self._by.setdefault(event_type.name, by)
+
+    def is_of_plugin(self, name: str) -> bool:
+        """Tell whether a plugin declares the type *name*."""
+        return self._by.get(name, "").startswith("plugin ")
 
     def find(self, name: str) -> EventType | None:
         """Return the type *name*, or None."""

@@ -14,8 +14,9 @@ Rules:
 - ``run.completed`` and ``run.failed`` carry the root over the events of the run and its
   result, so that it can be judged. ``run.interrupted``, ``run.paused`` and
   ``run.canceled`` say only why it stopped.
-- The owner of a run writes its events. ``run.canceled`` comes from outside: it may
-  follow any event of a run that has no final end, and ends the ownership.
+- The owner of a run writes its events. ``run.canceled`` comes from outside, or from a
+  program that nobody needs any more: it may follow any event of a run that has no final
+  end, and ends the ownership.
 - ``run.failed`` states its status itself.
 """
 

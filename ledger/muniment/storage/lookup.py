@@ -48,6 +48,7 @@ __all__ = [
 PAGE = 500
 
 _ABOUT = "SELECT DISTINCT digest FROM subject WHERE digest BETWEEN ? AND ? LIMIT 2"
+_ANY_ABOUT = "SELECT seq FROM subject WHERE digest = ? LIMIT 1"
 _DIGEST = re.compile(r"sha256:([0-9a-f]{1,64})")
 _DIGITS = 64
 _LAST = re.compile(r"last(?:~(\d{1,9}))?")
@@ -90,7 +91,10 @@ _TYPES = (
 _APART = 50
 """So many types at most are read apart, each by the index on the type."""
 _FIRST = "SELECT min(seq) FROM event WHERE run = ?"
-_RUNS = "SELECT DISTINCT run FROM event WHERE run >= ? AND run < ? LIMIT 2"
+_RUNS = (  # DISTINCT would read all that the index has of the run
+    "SELECT (SELECT min(run) FROM event WHERE run >= ? AND run < ?), "
+    "(SELECT max(run) FROM event WHERE run >= ? AND run < ?)"
+)
 
 
 def ledger_id_of(database: Database) -> str:
@@ -234,15 +238,18 @@ def events_in(  # noqa: PLR0913 - one keyword for each filter
     meanwhile. With *subject*, a whole ``sha256:…``, only events about it; with
     *series*, a key, only events of that series.
     """
-    size = head_of(database).size
-    end = size if end is None else min(end, size)
-    if start >= end or most == 0:
-        return
     chosen: dict[str, str | bytes] = {} if run is None else {"run": run}
     if subject is not None:
         chosen["subject"] = bytes.fromhex(subject.removeprefix("sha256:"))
     if series is not None:
-        chosen["series"] = series_digest(series)
+        chosen["series"] = key = series_digest(series)
+        with database.reading() as driver:  # often asked, of mail that nobody sent
+            if driver.execute(_ANY_ABOUT, (key,)).fetchone() is None:
+                return
+    size = head_of(database).size
+    end = size if end is None else min(end, size)
+    if start >= end or most == 0:
+        return
     page = PAGE if most is None else min(most, PAGE)
     names = sorted(set(types))
     if names and (chosen or len(names) > _APART):
@@ -327,19 +334,17 @@ def run_id(database: Database, prefix: str) -> str:
         return _run_before(database, prefix, int(counted[1] or 0))
     wanted = prefix.upper()
     with database.reading() as driver:
-        rows = driver.execute(_RUNS, (wanted, wanted + "~")).fetchall()
-    if not wanted or len(rows) != 1:
-        several = bool(wanted and rows)
+        first, last = driver.execute(_RUNS, 2 * (wanted, wanted + "~")).fetchone()
+    if not wanted or first is None or first != last:
+        several = bool(wanted and first is not None)
         found = "more than one run" if several else "no run"
         raise UsageError(
             f"{found} begins with {prefix!r}",
             rule="run/unknown",
             place=str(database.path),
-            remedy="give more of it; `muniment runs` lists them"
-            if several
-            else "`muniment runs` lists them",
+            remedy=f"{'give more of it; ' * several}`muniment runs` lists them",
         )
-    return cast("str", rows[0][0])
+    return cast("str", first)
 
 
 def _run_before(database: Database, name: str, number: int) -> str:

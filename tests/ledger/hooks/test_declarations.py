@@ -226,6 +226,6 @@ def test_a_refusal_names_every_fault_and_every_field(ledger: Ledger) -> None:
         ledger.append("note.added", {"txt": "x"})
     told = str(caught.value)
     assert told.startswith("note.added data.text: field required; txt: extra inputs")
-    assert told.endswith("; its fields are text, details")
+    assert told.endswith("; its fields are text, details, visibility")
     with pytest.raises(RefusedError, match="and 21 more"):
         ledger.append("note.added", dict.fromkeys(map(str, range(30)), 1))

@@ -27,6 +27,7 @@ from muniment.ledger import Ledger
 from muniment.plugins import Plugins
 from muniment.replays.replay import replay
 from muniment.runs.execution import Done
+from muniment.runs.lanes.of_plugins import lane_of_plugin
 from muniment.runs.resume import recorded_run
 from muniment.runs.run import Run
 from muniment.verification.verify import verify
@@ -184,6 +185,7 @@ def sound(ledger: Ledger, run: str, world: World) -> None:
 LANES = ("program", "scope", "thread", "task", "before", "after")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lane", LANES)
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_each_operation_in_each_lane(tmp_path: Path, operation: str, lane: str) -> None:
@@ -268,7 +270,7 @@ def test_a_plugin_cannot_wait_in_its_lane(
 
     def asks(run: Run) -> object:
         if program:
-            getattr(run.beside("waits"), operation)("why")
+            getattr(lane_of_plugin(run, "waits"), operation)("why")
         return run.effect("tool", "x", str)
 
     place, plugins = tmp_path / "w" / "ledger.db", Plugins((), extra={"w": Waits()})

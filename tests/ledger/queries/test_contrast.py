@@ -91,6 +91,35 @@ def test_an_outcome_is_compared_too(ledger: Ledger) -> None:
     assert found.structure == {}
 
 
+@pytest.mark.parametrize("whole", [True, False])
+def test_what_is_kept_private_is_a_difference(ledger: Ledger, whole: bool) -> None:
+    """Two records of which one says that something is private are not equal.
+
+    The finding says which, and no contents.
+    """
+
+    def body(run: Run, private: bool) -> None:
+        if private and whole:
+            run.keep_private()
+        run.ask({"n": 1}, "may it?")
+        run.effect("tool", {"secret": "s3cret"}, lambda _: answering(run, private))
+
+    def answering(run: Run, private: bool) -> str:
+        if private:
+            run.keep_private()
+        return "s3cret"
+
+    def recorded(private: bool) -> str:
+        return ledger.execute(lambda run: body(run, private), name="x").run_id
+
+    runs = [recorded(False), recorded(True)]
+    found = contrast(ledger, *runs)
+    fields = {(one.what, one.field, one.expected, one.got) for one in found.differences}
+    names = ("fact", "effect", "outcome") if whole else ("outcome",)
+    assert fields == {(name, "visibility", None, "private") for name in names}
+    assert contrast(ledger, recorded(True), runs[1]).equal
+
+
 def test_params_come_first(ledger: Ledger) -> None:
     """Other params are the first thing that is said."""
     runs = [

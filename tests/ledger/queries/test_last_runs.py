@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
+from typing import cast
+
 import pytest
 
 from muniment import Run, replay
@@ -38,6 +41,30 @@ def test_called_runs_and_replays_are_passed_over(ledger: Ledger) -> None:
     report = replay(ledger, second, program=calling, record=True)
     assert report.recorded_as
     assert (ledger.run_id("last"), ledger.run_id("last~1")) == (second, first)
+
+
+def test_a_run_is_found_as_fast_however_long_it_is(ledger: Ledger) -> None:
+    """Looking an id up takes no more steps of SQLite if the run has many more events."""
+
+    def stating(run: Run, count: int) -> None:
+        for _ in range(count):
+            run.record("note.added", {"text": "x"})
+
+    def steps(run: str) -> int:
+        taken: list[None] = []
+        with ledger.store.database.reading() as lent:
+            connection = cast("sqlite3.Connection", lent)
+            connection.set_progress_handler(lambda: taken.append(None), 1)
+        try:
+            assert ledger.run_id(run) == run
+        finally:
+            connection.set_progress_handler(None, 0)
+        return len(taken)
+
+    short, long = (
+        ledger.execute(stating, params={"count": count}).run_id for count in (1, 2000)
+    )
+    assert 0 < steps(long) < steps(short) + 20
 
 
 def test_filters_take_it(ledger: Ledger) -> None:
