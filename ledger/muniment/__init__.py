@@ -17,7 +17,15 @@ TYPE_CHECKING = False  # as in `typing`, whose import costs more than all of thi
 if TYPE_CHECKING:
     from muniment.errors import EffectFailed, MunimentError
     from muniment.events.effect_kinds import EffectKind
-    from muniment.events.fields import BLOB, LARGE, PUBLIC, TEXT, VOLATILE, PlainData
+    from muniment.events.fields import (
+        BLOB,
+        LARGE,
+        PUBLIC,
+        TEXT,
+        VEILED,
+        VOLATILE,
+        PlainData,
+    )
     from muniment.events.types import EventData, EventType
     from muniment.formats.decisions import Decision, DecisionAnswer
     from muniment.formats.statement import Event
@@ -41,6 +49,7 @@ if TYPE_CHECKING:
     from muniment.runs.executors import Executor
     from muniment.runs.run import Run, current_run
     from muniment.runs.seams import GateAnswer, RunFacts
+    from muniment.runs.waits.asked_decision import AskedDecision
     from muniment.runs.waits.inbox import PendingDecision
     from muniment.verification.bundle.verify import verify_bundle
     from muniment.verification.verify import verify
@@ -50,7 +59,9 @@ __all__ = [
     "LARGE",
     "PUBLIC",
     "TEXT",
+    "VEILED",
     "VOLATILE",
+    "AskedDecision",
     "BlobRow",
     "CheckpointRow",
     "Decision",
@@ -90,6 +101,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "AskedDecision": ".runs.waits.asked_decision",
     "BLOB": ".events.fields",
     "BlobRow": ".queries.rows",
     "CheckpointRow": ".queries.rows",
@@ -122,6 +134,7 @@ _HOMES = {
     "SubjectRow": ".queries.rows",
     "TEXT": ".events.fields",
     "TileRow": ".queries.rows",
+    "VEILED": ".events.fields",
     "VOLATILE": ".events.fields",
     "current_run": ".runs.run",
     "effect": ".runs.decorator",

@@ -17,6 +17,7 @@
     └── EffectFailed              an effect's performer failed, live or recorded  exit 1
     RunEnded                      no error: somebody ended the run from outside
     RunPaused                     no error: the run waits until it is resumed
+    RunUnneeded                   no error: nobody needs the run, which is canceled
 
 Rules: *refused*, *wrong* and *cannot tell* are never confused; a message says what is
 wrong, `place` says where, `remedy` says what to do, and `rule` is a stable name that
@@ -27,7 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 if TYPE_CHECKING:
     from muniment.json_values import JsonValue
@@ -38,27 +39,39 @@ __all__ = [
     "EffectFailed",
     "EffectInDoubt",
     "ErasedError",
+    "ImportElsewhere",
     "KeyRefused",
+    "LaneWaits",
     "MunimentError",
     "RefusedError",
     "ReplayDiverged",
     "RunEnded",
     "RunFenced",
     "RunPaused",
+    "RunUnneeded",
     "StoreError",
     "UsageError",
     "ValueRefused",
     "WorkerDied",
     "WrongError",
+    "of_machine",
     "origins",
     "printable",
 ]
+
+
+_Error = TypeVar("_Error", bound="MunimentError")
 
 
 class MunimentError(Exception):
     """The base of all errors that muniment raises on purpose."""
 
     exit_code: ClassVar[int] = 3
+    is_discreet: bool = False
+    """Whether it was worded without what is private of its causes."""
+    is_of_machine: bool = False
+    """Whether it says what this machine lacks or is set to, not what was asked of it: what
+    a replay comes to by it says nothing about the record."""
 
     def __init__(
         self, message: str, *, rule: str, place: str = "", remedy: str = ""
@@ -87,6 +100,16 @@ def _rebuild(
     error = cls.__new__(cls, *args)
     error.args = args
     error.__dict__.update(state)
+    return error
+
+
+class ImportElsewhere(ImportError):
+    """An import that failed in another Python than this, which says so."""
+
+
+def of_machine(error: _Error) -> _Error:
+    """Return *error*, which is about this machine."""
+    error.is_of_machine = True
     return error
 
 
@@ -191,6 +214,10 @@ class RunEnded(BaseException):
         self.reason = reason
 
 
+class RunUnneeded(Exception):
+    """Nobody needs what the run would find: a program that raises it is canceled."""
+
+
 class RunPaused(BaseException):
     """The run waits, and this process is done with it. `except Exception` misses it.
 
@@ -200,13 +227,22 @@ class RunPaused(BaseException):
     def __init__(self, reason: str, waits_for: Sequence[str] = ()) -> None:
         super().__init__(reason)
         self.reason = reason
+        self.reasons: tuple[str, ...] = (reason,)
+        """What each lane waits for, if several do."""
         self.waits_for = tuple(waits_for)
+        self.is_private = False
+        """Whether the reason is shown only where it is asked for."""
+
+
+class LaneWaits(RunPaused):
+    """A lane of a run waits, and others of it may go on: the run pauses after them."""
 
 
 class CannotTellError(MunimentError):
     """Something that a verdict needs is missing or unreadable."""
 
     exit_code = 3
+    is_of_machine = True
 
 
 class StoreError(CannotTellError):
@@ -238,3 +274,5 @@ class EffectFailed(MunimentError):
         self.data = data
         self.effect: tuple[str, int] | None = None
         """Scope and ordinal of the effect in its run."""
+        self.halts = False
+        """Whether the run ends by it, whatever its program makes of it: stop then."""

@@ -5,6 +5,7 @@ Rules:
 - An event is validated and permitted before it is written, and told to observers after
   the commit: `muniment.hook_calls`.
 - Types of what runs, keys, erasures and effects did are reserved: no run is invented.
+- What a plugin declares as its own is stated by nobody else: `muniment.events.own_types`.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from muniment.errors import (
     UsageError,
 )
 from muniment.events.effect_kinds import EffectKind
+from muniment.events.own_types import refuse_foreign
 from muniment.events.series import of_run, with_series
 from muniment.events.types import EventType, EventTypes, Prepared
 from muniment.formats.decisions import ASKED, GIVEN, REACHED, REFUSED_ANSWER
@@ -105,6 +107,11 @@ class LedgerPort(HookCalls):
         self._extend()
         return {**self._words.kinds}
 
+    @property
+    def event_format(self) -> int:
+        """The version of ``event`` that the ledger states."""
+        return self.store.event_format
+
     def kind(self, name: str) -> EffectKind:
         """Return the effect kind *name*.
 
@@ -154,6 +161,7 @@ class LedgerPort(HookCalls):
     ) -> Prepared:
         """Validate the data of an event, then call ``before_append``."""
         prepared = self.validate(name, data, series)
+        refuse_foreign(prepared.type, data, None)
         self.admit(name, data, run)
         return prepared
 
@@ -223,14 +231,14 @@ class LedgerPort(HookCalls):
         replay_of: str | None = None,
         of: Callable[[Recording, dict[str, object]], tuple[Subject, ...]] | None = None,
         parent: RunState | None = None,
-        origin: str | None = None,
+        origin: tuple[str, int] | None = None,
         inherited: Mapping[str, str] = NONE,
     ) -> tuple[Mapping[str, object], Recording]:
         """Write ``run.started``; return the params as recorded, and the recording.
 
         *of* adds the origin of a run that comes from another, and returns its subjects.
-        *parent* calls the run; a fork follows the run *origin*, and has *inherited* its
-        labels from there.
+        *parent* calls the run; a fork follows the run *origin* up to an event, and has
+        *inherited* its labels from there.
         """
         refuse_importing()
         settled = cast("Mapping[str, object]", settle(dict(params or {}), self.values))
@@ -245,7 +253,8 @@ class LedgerPort(HookCalls):
             actor=self.actor,
         )
         told = recording.run_id, title, tenant, dict(labels or {}), settled
-        facts = RunFacts(*told, origin=origin).below(parent)
+        follows, at = origin or (None, None)
+        facts = RunFacts(*told, origin=follows, at=at).below(parent)
         labelled: dict[str, str] = {}
         if replay_of is None:
             labels, labelled = self.run_labels(facts)

@@ -19,17 +19,19 @@ from typing import cast
 
 import pluggy
 
-from muniment.errors import AppendRefused, RefusedError, printable
+from muniment.errors import AppendRefused, MunimentError, RefusedError, printable
 from muniment.events.effect_kinds import EffectKind
 from muniment.events.vocabulary import Vocabulary
 from muniment.formats.statement import Event
 from muniment.plugins import Plugins
-from muniment.runs.effect_call import refusal_of
+from muniment.runs.halts.leave import refusal_of
 from muniment.runs.seams import Asking, GateAnswer, RunFacts
 from muniment.storage.append import Store
 from muniment.storage.sealing import Draft
 
 __all__ = ["HookCalls"]
+
+_WITH_LANES = ("at_start", "at_end", "before_effect")
 
 
 class HookCalls:
@@ -103,11 +105,14 @@ class HookCalls:
 
         Raises:
             RefusedError: one refuses, or fails; nothing was written.
+            MunimentError: the one that a plugin returned as its reason.
 
         """
         arguments = {"run": run, "events": tuple(events), "ledger": self.reads}
         for plugin, hook in self.plugins.implementations("before_run"):
             reason = _asked(hook, arguments)
+            if isinstance(reason, MunimentError):
+                raise reason
             if reason is not None:
                 raise _refused_run(plugin, reason)
 
@@ -122,7 +127,7 @@ class HookCalls:
         """
         labels, labelled = dict(run.labels), dict[str, str]()
         for plugin, hook in self.plugins.implementations("run_labels"):
-            told = _asked(hook, {"run": run})
+            told = _asked(hook, {"run": run, "ledger": self.reads})
             if isinstance(told, str):
                 raise _refused_run(plugin, told)
             if not isinstance(told, Mapping):
@@ -135,6 +140,11 @@ class HookCalls:
                 labelled.setdefault(name, plugin)
         return labels, labelled
 
+    def gives_lanes(self, plugin: str) -> bool:
+        """Tell whether hooks of *plugin* get lanes for facts of its own."""
+        hooks = map(self.plugins.implementations, _WITH_LANES)
+        return any(name == plugin for found in hooks for name, _ in found)
+
     def at_start(
         self,
         beside: Callable[[str], object],
@@ -146,6 +156,16 @@ class HookCalls:
         for plugin, hook in self.plugins.implementations("at_start"):
             given = {**told, "run": beside(plugin)}
             hook.function(**{name: given[name] for name in hook.argnames})
+
+    def at_end(self, beside: Callable[[str], object], facts: RunFacts) -> None:
+        """Let plugins state facts as a run completes or fails."""
+        told = {"facts": facts, "ledger": self.reads}
+        for plugin, hook in self.plugins.implementations("at_end"):
+            given = {**told, "run": beside(plugin)}
+            try:
+                hook.function(**{name: given[name] for name in hook.argnames})
+            except Exception as error:  # noqa: BLE001 - isolated, and recorded
+                self._note_failure(plugin, "at_end", error, None)
 
     def before_effect(
         self,

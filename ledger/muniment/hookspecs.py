@@ -9,20 +9,22 @@ no plugin.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import pluggy
 
+from muniment.queries.readable import ReadableLedger
+
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-    from pathlib import Path
+    from collections.abc import Awaitable, Callable, Iterable, Mapping
     from types import ModuleType
 
     from muniment.encoding.canonical import JsonValue
+    from muniment.errors import MunimentError
     from muniment.events.effect_kinds import EffectKind
     from muniment.events.types import EventType
     from muniment.formats.dsse import Signer
-    from muniment.formats.statement import BlobRef, Event
+    from muniment.formats.statement import Event
     from muniment.programs.stable_names import StableName
     from muniment.queries.projections import Projection
     from muniment.runs.executors import Executor
@@ -35,43 +37,6 @@ GROUP = "muniment"
 
 hookspec = pluggy.HookspecMarker(GROUP)
 hookimpl = pluggy.HookimplMarker(GROUP)
-
-
-class ReadableLedger(Protocol):
-    """What hooks read of the open `Ledger`, which they get."""
-
-    @property
-    def id(self) -> str:
-        """``sha256:<hex>`` of the genesis payload."""
-        ...
-
-    @property
-    def path(self) -> Path:
-        """The database file."""
-        ...
-
-    def events(
-        self,
-        *,
-        type: str | None = None,  # noqa: A002 - as in `Ledger.events`
-        run: str | None = None,
-        limit: int | None = None,
-        order: Literal["asc", "desc"] = "asc",
-    ) -> Iterator[Event]:
-        """Yield the events that pass every filter."""
-        ...
-
-    def get_blob(self, ref: BlobRef) -> bytes:
-        """Return the content of the blob *ref*."""
-        ...
-
-    def value(self, ref: BlobRef) -> object:
-        """Return the Python value of the blob *ref*."""
-        ...
-
-    def resolve(self, event: Event) -> dict[str, object]:
-        """Return the data of *event* with blobs in place of references."""
-        ...
 
 
 class OpenLedger(ReadableLedger, Protocol):
@@ -123,8 +88,8 @@ def after_append(event: Event, facts: RunFacts | None) -> None:
 
 
 @hookspec
-def run_labels(run: RunFacts) -> Mapping[str, str]:  # type: ignore[empty-body]
-    """Return the labels that the plugin adds to a run that starts.
+def run_labels(run: RunFacts, ledger: OpenLedger) -> Mapping[str, str]:  # type: ignore[empty-body]
+    """Return the labels that the plugin adds to a run that starts in *ledger*.
 
     An exception refuses the run, and so does another value of a label that it has.
     """
@@ -133,8 +98,11 @@ def run_labels(run: RunFacts) -> Mapping[str, str]:  # type: ignore[empty-body]
 @hookspec
 def before_run(
     run: RunFacts, events: tuple[Event, ...], ledger: OpenLedger
-) -> str | None:
+) -> str | MunimentError | None:
     """Return a reason to refuse that a run starts or resumes, or None.
+
+    A reason is a text; or an error, which is raised as it is: of a document that has a
+    mistake, with its place.
 
     *events* is what the run recorded so far; it is empty when the run starts. Called
     before anything is written; a refused run writes nothing. Not called in a replay.
@@ -151,6 +119,16 @@ def at_start(
     *run* is the plugin's lane, as in ``before_effect``; *events* and *ledger* are as in
     ``before_run``. What is stated is durable before the program is called; an exception
     fails the run. Called in a dry run, but not in a replay.
+    """
+
+
+@hookspec
+def at_end(run: Run, facts: RunFacts, ledger: OpenLedger) -> None:
+    """State facts of the plugin's own as a run completes or fails, before its end.
+
+    *run* is the plugin's lane, as in ``before_effect``. What the program stated is written
+    by then. An exception becomes ``plugin.failed``. Not called in a replay or a dry run,
+    nor where the run pauses, or is interrupted.
     """
 
 
@@ -238,6 +216,8 @@ def rebuild_program(
     Recorded source may run in this process only with *trust_source*. If the program has
     a method ``before_resume``, it raises an error when a resume or a fork would lack
     something; nothing is written then. The method may take the params of the run. If it
+    has a method ``changed_outcome(kind, request, value)``, that returns the value that a
+    fork is given for an outcome as the program's outcomes are recorded, or raises. If it
     has a method ``series_of_run(params)``, that returns the keys of the series that the
     start of a run joins. If it calls functions that it was given, it returns them from a
     method ``functions_given``: the start of a run then describes each as it does a

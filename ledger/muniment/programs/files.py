@@ -222,6 +222,8 @@ def _origin(module: str) -> str | None:
 
 def _top(name: str) -> ModuleSpec | None:
     for finder in (*sys.meta_path,):  # as it is now, whoever changes it meanwhile
+        if finder is READ:
+            continue  # it compares what is imported: nothing is, here
         asked = getattr(finder, "find_spec", None)  # an old one may have none
         spec: ModuleSpec | None = None if asked is None else asked(name, None)
         if spec is not None:

@@ -33,6 +33,7 @@ from muniment.programs.thread_starts import follow
 __all__ = [
     "RULE",
     "importing",
+    "is_importing",
     "refuse_importing",
     "refuse_opening",
     "without_ledgers",
@@ -90,6 +91,11 @@ def importing(place: str) -> Generator[None]:
         _active.remove(entry)
 
 
+def is_importing() -> bool:
+    """Tell whether the calling code is imported for a replay or a resume."""
+    return _imported_as() is not None
+
+
 def refuse_importing() -> None:
     """Refuse runs and writes of code that is imported for a replay or a resume.
 
@@ -117,12 +123,20 @@ def refuse_opening() -> None:
 
 
 def _refuse(what: str) -> None:
+    place = _imported_as()
+    if place is not None:
+        raise RefusedError(
+            f"{what} a replay or a resume",
+            rule="program/importing",
+            place=place,
+            remedy='put what the file does under `if __name__ == "__main__":`',
+        )
+
+
+def _imported_as() -> str | None:
+    """Return the file or module whose import the calling code belongs to, or None."""
     here = threading.current_thread()
     for one in (*_active,):
         if here in one.threads or here not in one.others:
-            raise RefusedError(
-                f"{what} a replay or a resume",
-                rule="program/importing",
-                place=one.place,
-                remedy='put what the file does under `if __name__ == "__main__":`',
-            )
+            return one.place
+    return None

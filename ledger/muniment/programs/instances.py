@@ -23,8 +23,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import cast
 
-from muniment.programs.parsing import undisturbed
-from muniment.programs.source_text import statement_of
+from muniment.programs.source_text import source_of, statement_of
 
 __all__ = ["Instance", "instance_of"]
 
@@ -82,7 +81,7 @@ def _statements(module: ModuleType, owner: object) -> Iterator[tuple[str, str]]:
 
 def _source(thing: type | ModuleType) -> str | None:
     try:
-        return undisturbed(lambda: inspect.getsource(thing))
+        return source_of(thing)
     except (OSError, TypeError):
         return None
 

@@ -1,9 +1,12 @@
 """The source of one definition, cut from a file, and its digest.
 
     digests_of(data, ["main"])      {"sha256:…"}    of each text that defines ``main``
+    source_of(main)                 "def main(run): …"
 
 Rules:
 
+- What was compiled without a file has no text, such as code of ``python -c``: Python 3.13
+  keeps that text, and finds it for all code that calls its file ``<string>``, whoever made it.
 - A function or a class is cut as `inspect.getsource` cuts it, decorators and all.
 - The source of an object that a statement makes, ``scorer = Scorer(limit=3)``, is that
   statement, after the source of its class if that is in the same file.
@@ -16,13 +19,30 @@ import inspect
 import io
 import tokenize
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from muniment.encoding.canonical import sha256_tag
 from muniment.programs.parsing import undisturbed
 
-__all__ = ["digests_of", "statement_of"]
+__all__ = ["digests_of", "source_of", "statement_of"]
+
+_NO_FILES = frozenset({"<string>", "<stdin>"})
+"""What Python calls the files of all code that has none."""
 
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+
+def source_of(thing: Any) -> str:
+    """Return the text of a function, a class, a module or a code object.
+
+    Raises:
+        OSError: it has none here.
+        TypeError: it is built in.
+
+    """
+    if inspect.getfile(inspect.unwrap(thing)) in _NO_FILES:
+        raise OSError("it was compiled without a file")
+    return undisturbed(lambda: inspect.getsource(thing))
 
 
 def digests_of(data: bytes, name: Sequence[str]) -> set[str]:

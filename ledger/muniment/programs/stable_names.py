@@ -8,7 +8,7 @@
 Rules:
 
 - A name is ``prefix:name/version``. The prefix is the plugin's own, or ``muniment`` for
-  built-in plugins. Code that gives other results gets another version, and the old one
+  built-in plugins, and nobody else gives such a name. Code that gives other results gets another version, and the old one
   stays for old records.
 - There is no digest beside it: the version says what the code does.
 - A record names code, and imports nothing: the name is looked up among those that the
@@ -33,6 +33,8 @@ __all__ = ["StableName", "StableNames", "name_of", "stable_name"]
 _T = TypeVar("_T", bound=Callable[..., object])
 _FORM = re.compile(r"[a-z][a-z0-9_.-]*:[a-z][a-z0-9_.-]*/[1-9][0-9]*")
 _MARK = "__stable_name__"
+_OURS = "muniment:"
+_HOMES = ("muniment", "muniment_plugins", "muniment_cli")
 _WRAPPED = ("__wrapped__", "function")
 _DESCRIBING = frozenset(("import", "source", "file", "files"))
 
@@ -51,12 +53,22 @@ def stable_name(name: str) -> Callable[[_T], _T]:
     Make it the outermost decorator; the plugin declares the name with ``stable_names``.
 
     Raises:
-        UsageError: *name* is not of the form ``prefix:name/version``.
+        UsageError: *name* is not of the form ``prefix:name/version``, or begins with
+            ``muniment:``, and the code is not muniment's.
 
     """
     _require_form(name)
 
     def give(bearer: _T) -> _T:
+        home = str(getattr(bearer, "__module__", "")).partition(".")[0]
+        if name.startswith(_OURS) and home not in _HOMES:
+            raise UsageError(
+                f"{name} begins with {_OURS}, and is given in {home}",
+                rule="plugin/stable-name",
+                place="stable_name",
+                remedy="the prefix is the plugin's own: a record would take the code for "
+                "muniment's",
+            )
         setattr(bearer, _MARK, _Given(name, bearer))
         return bearer
 

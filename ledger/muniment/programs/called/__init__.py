@@ -1,0 +1,1 @@
+"""What is called when a program or a function is: its code, and the path to it."""
