@@ -8,21 +8,19 @@ Rules:
 
 - A live run and a replay raise the same `EffectFailed` and give the same value: the
   decoded twin of what was written. A value that cannot be written exactly is a failure.
-- The run's mode decides whether an effect is answered or performed, and what happens to
-  its outcome: `muniment.runs.modes.live`, and `recorded`, `resumed` and `fork` beside it.
+- The run's mode (`muniment.runs.modes`) says whether it is answered or performed.
 - A plugin's ``before_effect`` may refuse or answer; the outcome names the plugin.
-- When a program stops waiting (a timeout) and continues, ``failed`` is written with the
-  reason *cancelled*; a replay waits again. If the run ended there, the effect is in
-  doubt.
+- When a program stops waiting (a timeout) and continues, ``failed`` has the reason
+  *cancelled*; a replay waits again. If the run ended there, the effect is in doubt.
 """
 
 from __future__ import annotations
 
 import inspect
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import NoReturn, cast
+from typing import TYPE_CHECKING, NoReturn, cast
 
 from muniment.encoding.canonical import JsonValue, parse
 from muniment.encoding.codec import decode
@@ -33,8 +31,6 @@ from muniment.errors import (
     EffectFailed,
     MunimentError,
     RefusedError,
-    RunFenced,
-    StoreError,
     ValueRefused,
     origins,
     printable,
@@ -45,11 +41,15 @@ from muniment.recorded.compare import content_bytes
 from muniment.recorded.divergence import Divergence
 from muniment.recorded.match_keys import effect_scope, match_key, nth_key
 from muniment.recorded.run import Recorded
+from muniment.runs.halts.leave import awaited
 from muniment.runs.recording import Recording
 from muniment.runs.seams import EffectState, GateAnswer
-from muniment.runs.waits.called_run import requested
+from muniment.runs.waits.own import OwnRequest, taken
 
-__all__ = ["Call", "begin", "refusal_of"]
+if TYPE_CHECKING:
+    from muniment.runs.waits.called_run import CalledRun
+
+__all__ = ["Call", "begin"]
 
 GRACE = 10.0
 """Seconds, beyond the recorded ones, that a program has to cancel an effect again."""
@@ -77,14 +77,14 @@ def begin(
     """
     recording.owner.require()
     kind = recording.port.kind(name)
-    request = requested(name, request)
+    request, own = taken(recording, kind, request)
     kind.check_request(request)
     fields = {"request": request, "about": dict(kind.about_request(request)) or None}
     prepared = recording.port.validate(f"{name}.requested", fields)
     content = content_bytes(prepared, "request")
     key = match_key(name, content)
     with recording.lock:
-        recording.require_going()
+        recording.require_going(scope)
         mode = recording.mode
         item = mode.request(recording, scope, kind, key, fields, prepared)
         ordinal = recording.next_ordinal(scope) if item is None else item.ordinal
@@ -96,10 +96,15 @@ def begin(
             place=Place(recording.run_id, scope, ordinal),
             inside=effect_scope(scope, name, ordinal),
             idempotency_key=nth_key(
-                recording.run_id, (scope, ordinal), key, recording.occurrences
+                recording.run_id,
+                (scope, ordinal),
+                key,
+                recording.occurrences,
+                shared=kind.shares_key,
             ),
             beside=beside,
             recorded=item,
+            own=own,
         )
         call.answered = mode.offers(call) if item is None else mode.answers(call, item)
         call.is_new = not (call.answered or call.cut_off)
@@ -121,34 +126,14 @@ def _twin(
     return reread(given, content.data)
 
 
-async def awaited(answer: Awaitable[object]) -> object:
-    """Await what a plugin says; an error that it raises is a refusal that says so."""
-    try:
-        return await answer
-    except Exception as error:  # noqa: BLE001 - a policy that fails must refuse
-        return refusal_of(error)
-
-
-def refusal_of(error: Exception) -> str:
-    """Return why an effect may not happen, from the *error* that a plugin raised.
-
-    Raises:
-        MunimentError: *error*, if it is the ledger's and not the plugin's.
-
-    """
-    if isinstance(error, (RunFenced, StoreError)):
-        raise error
-    if isinstance(error, RefusedError):
-        return error.message
-    return f"it failed with {type(error).__name__}: {printable(error)}"
-
-
 @dataclass(slots=True, kw_only=True)
 class Call(EffectState):
     """One effect on its way from request to outcome."""
 
     recording: Recording = field()  # pyright: ignore[reportIncompatibleMethodOverride] - never set again
     """The run; without `field` the property of the base would be its default."""
+    own: OwnRequest | None = None
+    """What performs it, if its kind lets nobody else."""
     struck: EffectFailed | None = None
     """The failure by which a plugin halts the run; written before anybody asks for it."""
 
@@ -161,8 +146,20 @@ class Call(EffectState):
         self.recording.write(self.recording.draft(prepared, self.place))
         self.started = time.monotonic()
 
+    def perform(self, by: Callable[[object], object], *, awaits: bool) -> object:
+        """Return what the performer returns: that of the kind, or the caller's, *by*."""
+        if self.own is not None:
+            return self.own.perform(self, awaits=awaits)
+        return by(self.request)
+
+    def conduct(self, called: CalledRun, *, awaits: bool) -> object:
+        """Run what was *called* to its end; return what it returned, or what returns it."""
+        children = self.recording.port.children
+        return (children.aconduct if awaits else children.conduct)(self, called)
+
     def before(self) -> None:
         """Let plugins, or the kind in a dry run, answer or refuse a new call."""
+        self.recording.mode.settle(self)
         if self.is_new:
             asking, said = self.recording.mode.consult(self), cast("object", None)
             try:
@@ -198,7 +195,7 @@ class Call(EffectState):
         self.answered = given is not None
         if given is not None and given.halts and given.error is not None:
             self.struck = self.fail(given.error)
-            self.recording.fatal.append(self.struck)
+            self.recording.fatal.strike(self.struck)
 
     def answer(self) -> object:
         """Return the value that is known already, or raise the recorded failure."""
@@ -208,6 +205,7 @@ class Call(EffectState):
             if self.given.error is not None:
                 raise self.fail(self.given.error, self.reason) from self.given.error
             return self.complete(self.given.value)
+        self.recording.mode.settle(self)
         outcome = self.recorded_outcome
         if self.patience is not None:
             self.refuse_uncancelled()
@@ -221,16 +219,17 @@ class Call(EffectState):
             self.recording.mode.answered(self.kind, data)
         if outcome.type.endswith(".completed"):
             return decode(data.get("value"), self.recording.port.values)
+        self.recording.privacy.answer(self.inside, outcome)
         message = cast("str", data.get("message", ""))
-        told = cast("str", data["error_type"]), message, data.get("data")
-        failure = self._failure(*told)
+        named = cast("str", data["error_type"])
+        failure = self._failure(named, message, data.get("data"))
         self._halts(outcome.raw.get("answered_by"), failure)
         raise failure
 
     def _halts(self, by: object, failure: EffectFailed) -> None:
         """Let the run fail with *failure* if whoever it is *by* says so."""
         if isinstance(by, dict) and cast("dict[str, object]", by).get("halts") is True:
-            self.recording.fatal.append(failure)
+            self.recording.fatal.strike(failure)
 
     def _failure(self, error_type: str, message: str, data: JsonValue) -> EffectFailed:
         failure = EffectFailed(self.kind.name, error_type, message, data)
@@ -258,14 +257,15 @@ class Call(EffectState):
             EffectFailed: it cannot be written exactly, or the kind's model says no.
 
         """
+        if (struck := self.recording.fatal.inside(self.inside)) is not None:
+            raise self.fail(struck) from struck
         try:
             self.kind.check_response(value)
             said = {} if self.is_copied else self.kind.about_answer(value) or {}
             about = {**said, **self.about} or None
             fields: dict[str, object] = {"value": value, "about": about}
             prepared = self._outcome("completed", fields)
-            # At once: later changes to the value are not in the record.
-            twin = _twin(prepared, "value", self.recording, value)
+            twin = _twin(prepared, "value", self.recording, value)  # before it changes
             self.recording.mode.admit_outcome(
                 self.recording, prepared.type.name, fields
             )
@@ -289,6 +289,8 @@ class Call(EffectState):
 
     def fail(self, error: Exception, reason: str | None = None) -> EffectFailed:
         """Write the failure, and return the error that the program sees."""
+        self.recording.privacy.fail(self.inside, error)
+        self.halts |= self.recording.fatal.inside(self.inside) is not None
         worded = isinstance(error, RefusedError) or self._is_given(error)
         said = str(getattr(error, "message", "")) if worded else printable(error)
         known = getattr(error, "redacted", False) is True  # by the code that raised it
@@ -302,13 +304,15 @@ class Call(EffectState):
             data = hidden(getattr(error, "data", None), hide)
             prepared = self._outcome("failed", {**fields, "data": data})
         except Exception:  # noqa: BLE001 - whatever a foreign attribute raises
-            # The error's data has no exact form; its type and message do.
             prepared = self._outcome("failed", fields)
         self.write(prepared)
         told = self.recording.mode.worded(
             self, "data", parse(content_bytes(prepared, "data"))
         )
-        return self._failure(name, cast("str", fields["message"]), told)
+        failure = self._failure(name, cast("str", fields["message"]), told)
+        if self.halts:
+            self.recording.fatal.strike(failure)
+        return failure
 
     def _is_given(self, error: Exception) -> bool:
         """Tell whether *error* is what a plugin answered with."""
@@ -319,9 +323,8 @@ class Call(EffectState):
     ) -> None:
         """Record that the program stopped waiting; written only if the run continues.
 
-        *name* is the error that stopped it, *message* its text, as it may be written. One
-        that is not a ``CancelledError``, such as Ctrl-C, does not occur by itself in a
-        replay, which raises it again.
+        *name* is the error that stopped it, *message* its text, as it may be written. A
+        replay raises one again that is no ``CancelledError``, such as Ctrl-C.
         """
         fields: dict[str, object] = {
             "error_type": name,
@@ -335,9 +338,11 @@ class Call(EffectState):
     def patience(self) -> float | None:
         """Seconds to wait for the cancellation that the record holds; None for none."""
         item = self.recorded
-        if self.given is not None or item is None or not item.cancelled:
+        if self.given is not None or item is None:
             return None
-        named = self.recorded_outcome.raw.get("error_type")
+        if item.outcome is None:
+            return GRACE  # the run ended, and waited no more
+        named = item.outcome.raw.get("error_type") if item.cancelled else None
         return self.took if named == "CancelledError" else None
 
     @property
@@ -347,10 +352,14 @@ class Call(EffectState):
         return took / 1_000_000 + GRACE
 
     def recount(self) -> None:
-        """Count the recorded cancellation, which happened again."""
-        outcome = self.recorded_outcome
+        """Count the recorded cancellation, which happened again, if there is one."""
+        if self.recorded is None or self.recorded.outcome is None:
+            return
+        outcome = self.recorded.outcome
         with self.recording.lock:
             self._count(outcome.type, self.record.data(outcome))
+        told = str(outcome.raw.get("error_type")), "", None
+        self._halts(outcome.raw.get("answered_by"), self._failure(*told))
 
     @property
     def record(self) -> Recorded:
@@ -369,6 +378,8 @@ class Call(EffectState):
         by = dict[str, object](
             {"who": "performer"} if self.given is None else self.given.by
         )
+        if self.halts and verb == "failed":
+            by["halts"] = True
         elapsed = round((time.monotonic() - self.started) * 1_000_000)
         return self.recording.port.validate(
             f"{self.kind.name}.{verb}",

@@ -5,7 +5,7 @@ Rules:
 - ``run.started`` is durable before the program is called. Its end is ``run.completed``,
   ``run.failed``, ``run.paused``, or ``run.interrupted`` (Ctrl-C, a cancelled task, an
   effect in doubt), which can be resumed; a crash leaves the run open, which can be
-  resumed too.
+  resumed too. A program that says that nobody needs it ends with ``run.canceled``.
 - A result that cannot be written exactly fails the run: what was not recorded did not
   happen.
 - The end of every run is followed by a checkpoint.
@@ -17,7 +17,7 @@ import inspect
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self, cast
 
 from muniment.encoding.canonical import JsonValue, parse
@@ -31,16 +31,27 @@ from muniment.errors import (
     RunEnded,
     RunFenced,
     RunPaused,
+    RunUnneeded,
     UsageError,
     ValueRefused,
     origins,
     printable,
 )
-from muniment.formats.lifecycle import COMPLETED, ENDS, FAILED, INTERRUPTED, PAUSED
+from muniment.events.visibility import PRIVATE, VISIBILITY, is_private
+from muniment.formats.lifecycle import (
+    CANCELED,
+    COMPLETED,
+    ENDS,
+    FAILED,
+    INTERRUPTED,
+    PAUSED,
+    RESUMED,
+)
 from muniment.recorded.compare import content_bytes
 from muniment.recorded.match_keys import effect_scope
+from muniment.runs.privacy.private_errors import keep_error
 from muniment.runs.recording import Recording
-from muniment.runs.run import Run
+from muniment.runs.run import Run, lanes_of
 
 __all__ = [
     "Done",
@@ -61,7 +72,8 @@ class Done:
 
     run_id: str
     status: str
-    """``completed``, ``failed``, ``refused``, ``diverged``, ``paused`` or ``dry``."""
+    """``completed``, ``failed``, ``refused``, ``diverged``, ``canceled``,
+    ``paused`` or ``dry``."""
     result_digest: str
     """Equal for every run with the same inputs, facts, effects and result; empty while
     the run is paused."""
@@ -69,6 +81,11 @@ class Done:
     error: Exception | None = None
     pause: RunPaused | None = None
     """Why the run waits, if it is paused."""
+    has_private: bool = False
+    """Whether the run keeps anything private: then its digest confirms a guess of it, and
+    is not for everybody."""
+    is_private: bool = False
+    """Whether what it returned, or how it failed, is."""
 
     @classmethod
     def paused(cls, run: str, pause: RunPaused) -> Self:
@@ -136,9 +153,8 @@ def begun(recording: Recording) -> Run:
     lane, known = Run(recording), recording.mode.record
     recording.mode.begin()
     resumed = recording.facts.resumed and known is not None
-    recording.port.at_start(
-        lane.beside, recording.facts, tuple(known.events) if resumed and known else ()
-    )
+    before = tuple(known.events) if resumed and known else ()
+    recording.port.at_start(lanes_of(recording), recording.facts, before)
     recording.flush()
     return lane
 
@@ -173,7 +189,7 @@ def refuse_async(program: Callable[..., object]) -> None:
     """Refuse a program that must be awaited, before anything is written."""
     call = getattr(program, "__call__", None)  # noqa: B004 - the method is inspected
     if inspect.iscoroutinefunction(program) or inspect.iscoroutinefunction(call):
-        raise _is_async(getattr(program, "__qualname__", repr(program)))
+        raise _is_async(getattr(program, "__qualname__", type(program).__qualname__))
 
 
 def _is_async(name: str) -> UsageError:
@@ -187,12 +203,14 @@ def _is_async(name: str) -> UsageError:
 
 def finish(recording: Recording, value: object, began: float) -> Done:
     """Write ``run.completed`` with *value* and return the result of the run."""
+    privacy = recording.privacy
     recording.owner.require()
     with recording.lock:
-        recording.require_unfailed()
+        recording.require_concluded()
         recording.mode.finish(recording)
         recording.close_streams()
         recording.drain()
+        _tell_end(recording)
         fields = {**recording.completeness(), "result": value}
         fields["duration_us"] = _elapsed(began)
         prepared = recording.port.validate(COMPLETED, fields)
@@ -207,7 +225,21 @@ def finish(recording: Recording, value: object, began: float) -> Done:
     content = content_bytes(prepared, "result")
     digest = recording.digest.result(parse(content))
     result = decode(parse(content), recording.port.values)
-    return Done(recording.run_id, recording.mode.returned, digest, result)
+    return Done(
+        recording.run_id,
+        recording.mode.returned,
+        digest,
+        result,
+        has_private=privacy.is_used,
+        is_private=privacy.covers_end,
+    )
+
+
+def _tell_end(recording: Recording) -> None:
+    """Let plugins state facts before the end, if the run is written."""
+    if recording.mode.writes:
+        recording.port.at_end(lanes_of(recording), recording.facts)
+        recording.drain()
 
 
 def stop(recording: Recording, error: BaseException, began: float) -> Done:
@@ -223,6 +255,8 @@ def stop(recording: Recording, error: BaseException, began: float) -> Done:
     if not isinstance(error, Exception) or isinstance(error, EffectInDoubt):
         _interrupt(recording, error)
         raise error
+    if isinstance(error, RunUnneeded):
+        return _drop(recording, error)
     status = _status(error)
     with recording.lock:
         if recording.mode.writes:
@@ -232,7 +266,10 @@ def stop(recording: Recording, error: BaseException, began: float) -> Done:
         "error": [type(error).__name__, recording.redacted(printable(error))]
     }
     digest = recording.digest.result(result)
-    return Done(recording.run_id, status, digest, None, error)
+    tells = recording.privacy.tells_end(error)
+    used = tells or recording.privacy.is_used
+    ended = Done(recording.run_id, status, digest, None, error)
+    return replace(ended, has_private=used, is_private=tells)
 
 
 def _may_wrap(error: object) -> bool:
@@ -244,17 +281,32 @@ def _pause(recording: Recording, error: RunPaused) -> Done:
     with recording.lock:
         if recording.mode.writes:
             recording.drop_held()
-            recording.write_lifecycle(
-                PAUSED,
-                {"reason": error.reason, "waits_for": [*error.waits_for] or None},
-            )
+            data = {"reason": error.reason, "waits_for": [*error.waits_for] or None}
+            recording.write_lifecycle(PAUSED, {**data, **_shown(error.is_private)})
         recording.ended = True
     return Done.paused(recording.run_id, error)
+
+
+def _drop(recording: Recording, error: RunUnneeded) -> Done:
+    """Cancel the run, as its own program says; nobody resumes it."""
+    record = recording.mode.record
+    known = () if record is None else record.events
+    resumed = sum(one.type == RESUMED and one.run == recording.run_id for one in known)
+    data = {"reason": printable(error), "generation": 1 + resumed}
+    data |= _shown(recording.privacy.tells(error))
+    with recording.lock:
+        if recording.mode.writes:
+            recording.drop_held()
+            recording.write_lifecycle(CANCELED, data)
+        recording.ended = True
+    return Done(recording.run_id, ENDS[CANCELED], "", error=error)
 
 
 def _interrupt(recording: Recording, error: BaseException) -> None:
     # Only the name of other errors: their messages may hold anything.
     named = error.reason if isinstance(error, RunEnded) else type(error).__name__
+    if recording.privacy.tells(error):  # whoever words it has no run to ask
+        keep_error(error)
     data: dict[str, object] = {"reason": named}
     if isinstance(error, EffectInDoubt):
         data = {"reason": printable(error), "doubt": error.doubt}
@@ -272,15 +324,25 @@ def _write_failure(
 ) -> None:
     recording.close_streams()
     recording.drain()
+    _tell_end(recording)
+    tells = recording.privacy.tells(error)
     fields: dict[str, object] = {
         **recording.completeness(),
+        **_shown(tells),
         "error_type": type(error).__name__,
         "message": recording.redacted(printable(error)),
         "status": status,
         "cause": _causes(recording, error) or None,
         "duration_us": _elapsed(began),
     }
-    recording.write_lifecycle(FAILED, fields)
+    end = recording.write_lifecycle(FAILED, fields)
+    if is_private(end):  # whoever called the run says it again
+        keep_error(error)
+
+
+def _shown(private: bool) -> dict[str, object]:
+    """Return what an end says of who is shown its contents."""
+    return {VISIBILITY: PRIVATE} if private else {}
 
 
 def _causes(recording: Recording, error: Exception) -> list[object]:

@@ -14,11 +14,12 @@ Rules:
 
 from __future__ import annotations
 
-import sys
 import threading
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
+from muniment.lazy import loaded
+from muniment.programs.awaiting import running_task
 from muniment.runs.threads import at_work, follow_pools
 
 if TYPE_CHECKING:
@@ -36,26 +37,25 @@ class ProgramFlow:
         follow_pools()
         self._thread = threading.current_thread()
         self._before: WeakSet[Any] = WeakSet(at_work())
-        self._task, tasks = _tasks()
-        self._tasks = WeakSet(tasks)
+        self._task = running_task()
+        self._tasks = WeakSet(_tasks())
 
     def is_alone(self) -> bool:
         """Tell whether the caller is all of the program that runs now."""
         if threading.current_thread() is not self._thread:
             return False  # the thread that called the program has not ended
-        current, tasks = _tasks()
+        current = running_task()
         if self._task is not None and current is not self._task:
             return False
-        others = (one for one in tasks if one is not current and one not in self._tasks)
+        known = self._tasks
+        others = (one for one in _tasks() if one is not current and one not in known)
         return not any(others) and not at_work().difference(self._before)
 
 
-def _tasks() -> tuple[asyncio.Task[Any] | None, set[asyncio.Task[Any]]]:
-    """Return the running task, and all that have not ended; of this thread's loop."""
-    known = sys.modules.get("asyncio")
-    if known is None:
-        return None, set()
+def _tasks() -> set[asyncio.Task[Any]]:
+    """Return the tasks of this thread's loop that have not ended."""
+    tasks = loaded("asyncio", "all_tasks")
     try:
-        return known.current_task(), known.all_tasks()
+        return set() if tasks is None else tasks()
     except RuntimeError:  # no loop runs here
-        return None, set()
+        return set()

@@ -22,6 +22,7 @@ import secrets
 import sys
 import time
 from collections.abc import Mapping
+from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 from typing import NoReturn, cast
@@ -29,9 +30,11 @@ from typing import NoReturn, cast
 from muniment.encoding.canonical import JsonValue
 from muniment.errors import RefusedError, UsageError
 
-__all__ = ["RunOwner", "environment", "is_alive", "owner", "ulid"]
+__all__ = ["LISTENING", "RunOwner", "environment", "is_alive", "owner", "ulid"]
 
 _CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+LISTENING: ContextVar[bool] = ContextVar("muniment_listening", default=False)
+"""Whether the calling code listens to a run: it is no part of it, and does nothing in it."""
 _REMEDY = "hand work back to the process that began the run, and record it there"
 
 
@@ -51,10 +54,11 @@ class RunOwner:
         return os.getpid() == self._pid
 
     def require(self) -> None:
-        """Refuse in any other process.
+        """Refuse in any other process, and to whoever only listens.
 
         Raises:
             RefusedError: the run was inherited by a fork.
+            UsageError: the calling code listens to the run.
 
         """
         if os.getpid() != self._pid:
@@ -63,6 +67,13 @@ class RunOwner:
                 rule="run/process",
                 place=f"run {self.run}",
                 remedy=_REMEDY,
+            )
+        if LISTENING.get():
+            raise UsageError(
+                "who listens is no part of the run",
+                rule="run/listener",
+                place=f"run {self.run}",
+                remedy="keep what it hears, and use it where the program goes on",
             )
 
     def refuse_travel(self) -> NoReturn:
@@ -160,7 +171,9 @@ def _process_start(pid: int) -> str:
 def _process_fields(pid: int) -> list[str]:
     """Return what Linux says about a process after its name: state, parent and so on."""
     try:
-        stat = Path(f"/proc/{pid}/stat").read_text()
+        stat = Path(f"/proc/{pid}/stat").read_text(
+            "utf-8", "replace"
+        )  # a name is bytes
     except OSError:
         return []
     return stat.rpartition(")")[2].split()

@@ -14,32 +14,32 @@ Rules:
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import threading
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
-from typing import NoReturn, TypeVar
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import NoReturn
 from uuid import UUID
 
-from muniment.encoding.canonical import canonical
+from muniment.encoding.canonical import JsonValue, canonical
+from muniment.encoding.draws import as_float, as_uuid, drawn
 from muniment.encoding.texts import remembered
 from muniment.errors import (
     AppendRefused,
-    EffectFailed,
     MunimentError,
     RunFenced,
-    RunPaused,
     UsageError,
 )
 from muniment.events.types import Prepared
-from muniment.formats.lifecycle import FAILED, INTERRUPTED, PAUSED
 from muniment.formats.merkle import Frontier
 from muniment.formats.statement import Event, Place, Subject
 from muniment.recorded.compare import PLUGIN_SCOPE, Digest
-from muniment.recorded.refusals import REFUSED
+from muniment.recorded.refusals import REFUSED, UNREFUSED
+from muniment.runs.halts.fatal import Fatal
+from muniment.runs.halts.halting import Halting
+from muniment.runs.halts.held import Flow, Pending, flow, left_by_interruption, parted
 from muniment.runs.modes.live import Mode
 from muniment.runs.owner import RunOwner
+from muniment.runs.privacy.private_lanes import Privacy
 from muniment.runs.seams import Port, RunFacts, RunState, Stream
 from muniment.storage.append import Fence
 from muniment.storage.blobs import Shared
@@ -47,16 +47,10 @@ from muniment.storage.sealing import Draft, detached
 
 __all__ = ["Handle", "Recording"]
 
-E = TypeVar("E", bound=BaseException)
-
 COUNTS = 32 * 1024
 """The size in bytes up to which the end of a run says how many events a scope has."""
-
 ROUNDS = 8
 """How often observers may state facts about the facts that they stated."""
-
-UNREFUSED = frozenset({FAILED, INTERRUPTED, PAUSED})
-"""Events that are written whatever plugins say: the run stopped."""
 
 
 @dataclass(slots=True)
@@ -83,32 +77,29 @@ class Handle:
             raise UsageError(f"a {mode} run writes no events", rule=f"run/{mode}")
         return self.written
 
+    def known_content(self, name: str) -> JsonValue:
+        """Return what the run's own record has as *name*; None if the fact is new there.
 
-@dataclass(slots=True)
-class Pending:
-    """A fact in the buffer, parts of a stream, or an outcome."""
+        So a program goes on with what it said when it began, also of what is not compared.
 
-    draft: Draft
-    handle: Handle | None = None
-    held: bool = False
-    """Whether it is written only if the run continues."""
+        Raises:
+            ErasedError: it was erased.
+
+        """
+        record = self.recording.mode.record
+        if record is None or self.written is None or not self.known:
+            return None
+        return record.content(self.written, name)
 
 
-class Recording:
+class Recording(Halting):
     """The state of one run in one process; lanes are handles on it."""
 
     fence: Fence | None = None
-    parent: RunState | None = None
-    """The run that called this one in this process, if one did."""
     ancestors: tuple[str, ...] = ()
     """The runs that this one is a child of: its parent first, the root last."""
     leaf: str = ""
     """The leaf hash of the last event of the run."""
-    halted: BaseException | None = None
-    """The error that stopped the run; a program that swallows it gets it again."""
-    ended: bool = False
-    ending: bool = False
-    """Whether only the end itself remains to be written."""
 
     def __init__(  # noqa: PLR0913 - the fixed facts of a run
         self,
@@ -121,21 +112,21 @@ class Recording:
         tenant: str = "default",
         actor: str = "local",
     ) -> None:
+        super().__init__(RunOwner(run_id))
         self.run_id, self.name, self.mode = run_id, name, mode
         self.doubts = mode.doubts
-        self.owner = RunOwner(run_id)
         self.tenant, self.actor = tenant, actor
-        self.facts = RunFacts(run_id, name, tenant)
-        """What plugins are told of the run."""
-        self.fatal: list[EffectFailed] = []  # whether or not they were swallowed
-        self.digest = Digest()
+        self.facts = RunFacts(run_id, name, tenant)  # what plugins are told of the run
+        self.memory: dict[str, object] = {}  # of lanes; that of hooks is in the facts
+        self.fatal, self.digest, self.privacy = Fatal(), Digest(), Privacy()
         self.counts: dict[str, int] = {}
         self._frontier = Frontier()
-        self.port = port
-        self.seed = seed
-        self.streams: list[Stream] = []
-        """Those that are open, in the order in which they began."""
+        self.port, self.seed = port, seed
+        self.streams: list[Stream] = []  # those that are open, in their order
+        self.asked: list[Callable[[], object]] = []  # what waits for each question
+        self.ordered: set[str] = set()  # scopes with one thread or task at a time
         self._buffer: list[Pending] = []
+        self._cuts: list[tuple[int, Flow]] = []
         self._ordinals: dict[str, int] = {}
         self._draws: dict[tuple[str, str], int] = {}
         self.occurrences: dict[tuple[str, str], int] = {}
@@ -149,7 +140,7 @@ class Recording:
 
     def redacted(self, text: str) -> str:
         """Return *text* without the secrets that plugins and their memory know."""
-        return self.port.hide(remembered(text, self.facts.memory))
+        return self.port.hide(remembered(text, self.memory))
 
     def __reduce__(self) -> NoReturn:
         """Refuse to be pickled: a run does not travel."""
@@ -158,6 +149,7 @@ class Recording:
     def descend(self, parent: RunState) -> None:
         """Become a child of *parent*: stop when it stops, with the same fence."""
         self.parent, self.ancestors = parent, (parent.run_id, *parent.ancestors)
+        self.memory, self.fatal.above = parent.memory, parent.fatal
         if parent.fence is not None:
             self.own(parent.fence.since)
 
@@ -174,22 +166,26 @@ class Recording:
         data: Mapping[str, object],
         subjects: tuple[Subject, ...] = (),
         series: Iterable[str] = (),
+        held: bool = False,
     ) -> Handle:
         """State a fact in *scope*; see `Run.record`."""
         self.owner.require()
         prepared = self.port.validate(kind, data, series)
-        draft = detached(self.draft(prepared, Place(self.run_id, scope), subjects))
+        first = self.draft(prepared, Place(self.run_id, scope), subjects)
+        prepared = detached(first)  # nothing marks it any more: its bytes are written
         with self.lock:
-            self.require_going()
-            item = self.mode.fact(self, scope, kind, data, draft.prepared)
-            self.digest.add(scope, kind, draft.prepared)
+            self.require_going(scope)
+            self.mode.require_own(scope, data, prepared)
+            item = self.mode.fact(self, scope, kind, data, prepared)
+            self.digest.add(scope, kind, prepared)
             if item is not None and item.event.run == self.run_id:
                 return Handle(self, item.event, known=True)
             handle = Handle(self, known=item is not None)
             if self.mode.writes:
                 place = Place(self.run_id, scope, self.next_ordinal(scope))
                 self.take_parts()
-                self._buffer.append(Pending(replace(draft, place=place), handle))
+                draft = first.moved(prepared, place)
+                self._buffer.append(Pending(draft, handle, held))
             return handle
 
     def read_clock(
@@ -201,12 +197,21 @@ class Recording:
             told = self.mode.clock(scope, moment)
             return told, self.record(scope, "clock.read", told).written
 
-    def pause(self, scope: str, reason: str) -> None:
-        """Stop here until the run is resumed, unless the record passed this pause."""
+    def pause(self, scope: str, reason: str, *, everywhere: bool = False) -> None:
+        """Stop here until the run is resumed, unless the record passed this pause.
+
+        Lanes that are at once go on, unless the pause is for all of them, *everywhere*.
+        """
         with self.lock:
             stated = self.record(scope, "pause.stated", {"reason": reason})
             if not stated.known and not self.mode.replays:
-                raise self.halt(RunPaused(reason))
+                for one in self._buffer:  # what came to a pause is past it
+                    place = one.draft.place
+                    there = "" if place is None else place.scope
+                    if everywhere or self.stops_with(scope, there):
+                        one.held = False
+                paused = self.privacy.pause(scope, reason)
+                raise self.stop("" if everywhere else scope, paused)
 
     def refused(self, scope: str, kind: str, refusal: AppendRefused) -> AppendRefused:
         """Record that a plugin refused an event; return the error the program sees."""
@@ -218,18 +223,19 @@ class Recording:
             with self.lock:
                 place = Place(self.run_id, lane, self.next_ordinal(lane))
                 self.take_parts()
-                self._buffer.append(Pending(self.draft(prepared, place)))
+                refused = self.draft(prepared, place)
+                self._buffer.append(Pending(refused, Handle(self)))
         return AppendRefused.by_plugin(plugin, reason)
 
     # -- draws ---------------------------------------------------------------------
 
     def draw_float(self, scope: str) -> float:
         """Return the next number of *scope*, 53 bits from the run's seed."""
-        return (int.from_bytes(self._draw(scope, "random")[:7]) >> 3) / 2**53
+        return as_float(self._draw(scope, "random"))
 
     def draw_uuid(self, scope: str) -> UUID:
         """Return the next UUID (version 4) of *scope* from the run's seed."""
-        return UUID(bytes=self._draw(scope, "uuid")[:16], version=4)
+        return as_uuid(self._draw(scope, "uuid"))
 
     def draw_seed(self, scope: str) -> str:
         """Return the seed of the next child that *scope* calls; a resume gives it, too."""
@@ -240,34 +246,18 @@ class Recording:
         with self.lock:
             count = self._draws.get((scope, what), 0)
             self._draws[scope, what] = count + 1
-        message = f"{what}\0{scope}\0{count}{self.mode.salt(self, scope)}".encode()
-        return hmac.digest(self.seed.encode(), message, hashlib.sha256)
+        return drawn(self.seed, what, scope, count, self.mode.salt(self, scope))
 
     # -- the end ---------------------------------------------------------------------
 
-    def halt(self, error: E) -> E:
-        """Remember the first *error* that nothing may follow; return it to be raised."""
-        self.halted = self.halted or error
-        return error
-
-    @property
-    def stopped(self) -> BaseException | None:
-        """What stopped the run, or one of its ancestors."""
-        above = None if self.parent is None else self.parent.stopped
-        return self.halted or above
-
-    def require_going(self) -> None:
-        """Raise what stopped the run or its parent again, or refuse once it ended."""
-        if (stopped := self.stopped) is not None:
-            raise self.halt(stopped)
-        if self.ended or self.ending:
-            raise self.owner.ended()
-
-    def require_unfailed(self) -> None:
-        """Raise what stopped the run, or a failure that nobody may swallow."""
+    def require_concluded(self) -> None:
+        """Raise what stopped the run, what nobody may swallow, or what is undecided."""
         self.require_going()
-        if self.fatal:
-            raise self.fatal[0]
+        self.fatal.raise_first()
+        for decide in self.asked:
+            decide()
+        if self.left:
+            raise self.halt(self.left[0])
 
     # -- writing -------------------------------------------------------------------
 
@@ -341,7 +331,8 @@ class Recording:
     def draft(
         self, prepared: Prepared, place: Place, subjects: tuple[Subject, ...] = ()
     ) -> Draft:
-        """Return *prepared* as an event of this run at *place*."""
+        """Return *prepared* as an event at *place*, which says whether it is private."""
+        self.privacy.mark(prepared, place)
         return Draft(prepared, self.actor, self.tenant, place, subjects, self._shared)
 
     def write(self, last: Draft | None = None) -> Event:
@@ -350,7 +341,8 @@ class Recording:
         if self.ended:
             raise self.owner.ended()
         self.take_parts()
-        waiting, self._buffer = self._buffer, []
+        waiting, later = parted(self._buffer, self.waits)
+        self._buffer, self._cuts = later, []
         drafts = [one.draft for one in waiting] + ([] if last is None else [last])
         try:
             events = self.port.commit(drafts, self.fence)
@@ -358,7 +350,7 @@ class Recording:
             self.halt(error)
             raise
         except MunimentError:
-            self._buffer = waiting
+            self._buffer = [*waiting, *later]
             raise
         except BaseException as error:
             # Only a resume can tell whether it was committed.
@@ -384,8 +376,13 @@ class Recording:
         self._buffer.append(Pending(outcome, held=True))
 
     def drop_held(self) -> None:
-        """Drop outcomes that are written only if the run continues."""
-        self._buffer = [one for one in self._buffer if not one.held]
+        """Drop what is written only if the run continues."""
+        self._buffer = left_by_interruption(self._buffer, self._cuts)
+
+    def cut_off(self) -> None:
+        """Notice that an effect of this thread or task was cut off without an outcome."""
+        with self.lock:
+            self._cuts.append((len(self._buffer), flow()))
 
     def _count(self, event: Event) -> None:
         scope = event.scope or ""

@@ -5,7 +5,8 @@ Rules:
 - ``run.resumed`` raises the run's generation in the same transaction that looks for
   another: of two resumers one wins; the other is told so and has written nothing.
 - A run whose owner is alive is not taken over without ``take_over``; an owner on another
-  host may be alive, since that cannot be known here.
+  host may be alive, since that cannot be known here. The same holds for the runs that it
+  called, and for those that it is a part of: a tree of runs has one owner.
 - The new owner reads the end of the record in that transaction, where nobody else can
   write, and the old owner writes nothing after it: however busy the old owner is, an
   effect is either answered or known to be in doubt.
@@ -25,20 +26,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from muniment.encoding.canonical import JsonValue
-from muniment.errors import (
-    CannotTellError,
-    RefusedError,
-    WrongError,
-)
-from muniment.formats.lifecycle import (
-    CANCELED,
-    COMPLETED,
-    RESUMED,
-)
+from muniment.errors import CannotTellError, RefusedError, WrongError
+from muniment.formats.lifecycle import CANCELED, COMPLETED, RESUMED
 from muniment.formats.statement import BlobRef, Event, Place
-from muniment.programs.functions import Program, find
+from muniment.programs.functions import Program, find, given_in
 from muniment.programs.import_guard import refuse_importing
 from muniment.programs.references import describe_program, require_ready
+from muniment.recorded.compare import Reading
 from muniment.recorded.descent import ancestors_of
 from muniment.recorded.origin import ForkedFrom, Origin
 from muniment.recorded.run import Recorded
@@ -48,7 +42,12 @@ from muniment.runs.modes.fork import ResumedFork
 from muniment.runs.modes.resumed import Resume
 from muniment.runs.owner import owner
 from muniment.runs.recording import Recording
-from muniment.runs.refusals import owned, refuse_alive, refuse_waiting
+from muniment.runs.refusals import (
+    owned,
+    refuse_alive,
+    refuse_alive_around,
+    refuse_waiting,
+)
 from muniment.runs.seams import RunFacts, RunState
 from muniment.storage.append import Fence
 from muniment.storage.lookup import events_of_run
@@ -60,8 +59,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Resumption",
+    "functions_of",
     "params_of",
     "program_of",
+    "reading_of",
     "recorded_run",
     "refuse_final",
     "require_labellers",
@@ -79,11 +80,13 @@ def recorded_run(ledger: LedgerReads, run: str) -> Recorded:
         ErasedError: content that is needed was erased.
 
     """
-    return Recorded(
-        events_of_run(ledger.store.database, run),
-        ledger.port.types,
-        ledger.get_blob,
-    )
+    return Recorded(events_of_run(ledger.store.database, run), reading_of(ledger))
+
+
+def reading_of(ledger: LedgerReads) -> Reading:
+    """Return what the events of *ledger* are read with."""
+    port = ledger.port
+    return Reading(port.types, ledger.get_blob, port.event_format)
 
 
 def verified_run(ledger: LedgerReads, run: str) -> tuple[Recorded, RunCheck]:
@@ -97,7 +100,7 @@ def verified_run(ledger: LedgerReads, run: str) -> tuple[Recorded, RunCheck]:
     from muniment.recorded.run_check import RunCheck  # noqa: PLC0415 - for no live run
 
     check = RunCheck(ledger.store.database, ledger.id, run)
-    record = Recorded(check.events(), ledger.port.types, ledger.get_blob)
+    record = Recorded(check.events(), reading_of(ledger))
     return record, check
 
 
@@ -138,7 +141,7 @@ def _origin_of(ledger: LedgerReads, started: Event) -> Origin | None:
     ref = started.data.get("changed")
     changed = ledger.value(ref) if isinstance(ref, BlobRef) else None
     values = cast("list[object]", changed or [])
-    return Origin(events, told, values, ledger.port.types, ledger.get_blob)
+    return Origin(events, told, values, reading_of(ledger))
 
 
 def program_of(
@@ -179,6 +182,12 @@ def params_of(ledger: LedgerReads, started: Event) -> Mapping[str, object]:
     if not isinstance(ref, BlobRef):
         return {}
     return cast("Mapping[str, object]", ledger.value(ref))
+
+
+def functions_of(started: Event) -> list[Mapping[str, JsonValue]]:
+    """Return the functions that a run was given, as its start describes them."""
+    described = started.raw.get("program")
+    return given_in(described) if isinstance(described, dict) else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +233,7 @@ class Resumption:
         if not awaits:
             refuse_async(chosen)
         params = params_of(ledger, started)
-        require_ready(chosen, params)
+        require_ready(chosen, params, functions_of(started))
         described = describe_program(chosen)
         above = ancestors_of(ledger.store.database, started)
         facts = _facts(started, params, above).below(parent)
@@ -317,6 +326,7 @@ def _own(  # noqa: PLR0913, PLR0917 - what a resumption has settled by then
         refuse_final(record.events, run)
         for one in above:
             refuse_final(events_of_run(ledger.store.database, one, 0, CANCELED), one)
+        refuse_alive_around(ledger, run, above, take_over)
         if _generation(record) > generation:
             raise owned(run, "somebody else resumed the run meanwhile")
         if fatal := record.fatal():

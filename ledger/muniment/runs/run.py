@@ -10,8 +10,8 @@ Rules:
 
 - A lane is an explicit handle: it may be passed to threads and tasks. The current lane
   is also in a context variable, which `asyncio` tasks inherit and threads do not.
-- ``now``, ``random`` and ``uuid`` give equal answers in a replay: the first is a
-  recorded fact, the others are derived from the run's seed, the scope and a counter.
+- ``now``, ``random`` and ``uuid`` give equal answers in a replay: the first is recorded,
+  the others follow from the run's seed, the scope and a counter.
 - Inside a ``perform`` every lane of the run stands for its place below that effect, also
   in threads that it starts and in what it submits to thread pools.
 - ``effect`` returns what the ledger can give back: the value as it was recorded.
@@ -38,9 +38,11 @@ from muniment.runs.effect_call import Call, begin
 from muniment.runs.recording import Handle, Recording
 from muniment.runs.streams import OpenEffect
 from muniment.runs.threads import Inherited
+from muniment.runs.waits.holding import holds
 from muniment.runs.waits.lane import WaitingLane
+from muniment.runs.waits.own import refuse_opening
 
-__all__ = ["Run", "current_run"]
+__all__ = ["Handle", "Run", "current_run", "lanes_of"]
 
 _CURRENT: ContextVar[tuple[Run, ...]] = ContextVar("muniment_run", default=())
 """The lanes that were entered here and not yet left, the current one last."""
@@ -88,8 +90,10 @@ class Run(WaitingLane):
         exc: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        # No token: one lane may be entered by several threads and tasks at once.
-        _CURRENT.set(_CURRENT.get()[:-1])
+        if self._call is not None and not isinstance(exc, Exception | None):
+            self._recording.cut_off()
+        _CURRENT.set(_CURRENT.get()[:-1])  # no token: threads share lanes
+        self._leave(exc)
 
     async def __aenter__(self) -> Self:
         return self.__enter__()
@@ -122,10 +126,9 @@ class Run(WaitingLane):
         """Whether the run is compared with a record: in a resume, a replay, a fork."""
         return self._recording.mode.is_held
 
-    @property
-    def replays(self) -> bool:
-        """Whether the record alone answers, so that the program may touch nothing."""
-        return self._recording.mode.replays
+    def holds(self, kind: str, request: object) -> bool:
+        """Tell whether the record has such an effect here, and not answered it yet."""
+        return holds(self._recording, self._here(), kind, request)
 
     @property
     def values(self) -> ValueTypes:
@@ -156,14 +159,10 @@ class Run(WaitingLane):
             call = self._performing()
         return Run(self._recording, f"{here}/{name}" if here else name, call)
 
-    def beside(self, plugin: str) -> Run:
-        """Return the lane for facts that *plugin* states by itself; never compared."""
-        return Run(self._recording, f"{PLUGIN_SCOPE}/{plugin}")
-
     @property
     def memory(self) -> dict[str, object]:
-        """What plugins remember of this run and its children in this process."""
-        return self._recording.facts.memory
+        """What is kept for this run and its children in this process; not that of hooks."""
+        return self._recording.memory
 
     def lacks(self, kind: str, what: str) -> None:
         """Warn that *what* is missing, as facts *kind* of this lane say."""
@@ -201,8 +200,13 @@ class Run(WaitingLane):
         *,
         subject: Iterable[SubjectLike] = (),
         series: Iterable[str] = (),
+        held: bool = False,
     ) -> Handle:
         """State a fact; it is written with the next effect, or at the run's end.
+
+        One may be *held*: it is dropped if, before anything follows it, the run is
+        interrupted, waits for people or cancels itself; not by a pause, nor by its end.
+        Where an effect was cut off before it, what its thread stated next goes with it.
 
         Raises:
             RefusedError: the data is not what the type says, or a plugin refuses.
@@ -211,7 +215,8 @@ class Run(WaitingLane):
         """
         self._recording.port.refuse_reserved(type)
         refuse_answer(type, data)
-        return self._recording.record(self._here(), type, data, about(subject), series)
+        said = (self._here(), type, data, about(subject), series, held)
+        return self._recording.record(*said)
 
     def effect(
         self, kind: str, request: object, perform: Callable[[object], object]
@@ -231,11 +236,9 @@ class Run(WaitingLane):
         if call.answered:
             return call.answer()
         try:
-            with (
-                Run(self._recording, call.inside, call),
-                self._recording.mode.performing(),
-            ):
-                value = perform(call.request)
+            inside = Run(self._recording, call.inside, call)
+            with inside, self._recording.mode.performing(call):
+                value = call.perform(perform, awaits=False)
                 if inspect.isawaitable(value):
                     _refuse_awaitable(value, kind)
         except Exception as error:
@@ -263,9 +266,9 @@ class Run(WaitingLane):
         try:
             with (
                 Run(self._recording, call.inside, call),
-                self._recording.mode.performing(),
+                self._recording.mode.performing(call),
             ):
-                value = perform(call.request)
+                value = call.perform(perform, awaits=True)
                 if inspect.isawaitable(value):
                     value = await cast("Awaitable[object]", value)
         except CancelledError:
@@ -278,7 +281,12 @@ class Run(WaitingLane):
         return call.complete(value)
 
     def _begin(self, kind: str, request: object) -> Call:
-        return begin(self._recording, self._here(), kind, request, self.beside)
+        beside = lanes_of(self._recording)
+        return begin(self._recording, self._here(), kind, request, beside)
+
+    def _opened(self, kind: str, request: object) -> Call:
+        refuse_opening(self._recording.port.kind(kind))
+        return self._begin(kind, request)
 
     def open(self, kind: str, request: object) -> OpenEffect:
         """Begin an effect whose answer is passed on in parts; see `OpenEffect`.
@@ -287,13 +295,13 @@ class Run(WaitingLane):
             ReplayDiverged: the record holds no such request.
 
         """
-        call = self._begin(kind, request)
+        call = self._opened(kind, request)
         call.before()
         return OpenEffect(call, Run(self._recording, call.inside, call))
 
     async def aopen(self, kind: str, request: object) -> OpenEffect:
         """Do as `open` does, awaiting plugins where needed."""
-        call = self._begin(kind, request)
+        call = self._opened(kind, request)
         await call.abefore()
         return OpenEffect(call, Run(self._recording, call.inside, call))
 
@@ -335,9 +343,8 @@ class Run(WaitingLane):
 
     def now(self) -> datetime:
         """Return the time, aware, in UTC; a replay gives the recorded one."""
-        told, known = self._recording.read_clock(
-            self._here(), timestamp(datetime.now(UTC))
-        )
+        moment = timestamp(datetime.now(UTC))
+        told, known = self._recording.read_clock(self._here(), moment)
         return when(cast("str", told["time"] if known is None else known.raw["time"]))
 
     def random(self) -> float:
@@ -347,6 +354,15 @@ class Run(WaitingLane):
     def uuid(self) -> UUID:
         """Return a random-looking UUID (version 4), derived from the run's seed."""
         return self._recording.draw_uuid(self._here())
+
+
+def lanes_of(recording: Recording) -> Callable[[str], Run]:
+    """Return what makes the lane for facts that a plugin states by itself, by its name.
+
+    Hooks get it from whoever calls them, and no lane of a program leads to it. What is
+    stated there is never compared.
+    """
+    return lambda plugin: Run(recording, f"{PLUGIN_SCOPE}/{plugin}")
 
 
 def _refuse_awaitable(value: object, kind: str) -> None:

@@ -18,8 +18,11 @@ from muniment.storage.append import Fence
 from muniment.storage.sealing import Draft
 
 if TYPE_CHECKING:
+    from muniment.errors import MunimentError
     from muniment.recorded.items import Item
+    from muniment.runs.halts.fatal import Fatal
     from muniment.runs.modes.doubt import Doubts
+    from muniment.runs.privacy.private_lanes import Privacy
     from muniment.runs.waits.called_run import CalledRun
 
 __all__ = [
@@ -72,10 +75,14 @@ class RunFacts:
     """Of a child run: the run that began the tree of calls."""
     origin: str | None = None
     """Of a fork: the run that it follows."""
+    at: int | None = None
+    """Of a fork that begins: the event of that run up to which it follows."""
     memory: dict[str, object] = field(
         default_factory=dict[str, object], repr=False, compare=False
     )
-    """What plugins remember in this process about the run and those that it calls."""
+    """What plugins remember in this process about the run and those that it calls.
+
+    Hooks are told of it; no lane of a program leads to it."""
 
     def below(self, parent: RunState | None) -> Self:
         """Return these facts as those of a run that *parent* calls, if one does."""
@@ -99,6 +106,11 @@ class RunState(Protocol):
         ...
 
     @property
+    def memory(self) -> dict[str, object]:
+        """What lanes keep for the run and those that it calls, in this process."""
+        ...
+
+    @property
     def port(self) -> Port:
         """What the run needs from its ledger."""
         ...
@@ -106,6 +118,11 @@ class RunState(Protocol):
     @property
     def doubts(self) -> Doubts:
         """What is decided about effects in doubt, in the run and in its children."""
+        ...
+
+    @property
+    def privacy(self) -> Privacy:
+        """The lanes that are kept private."""
         ...
 
     @property
@@ -124,12 +141,21 @@ class RunState(Protocol):
         ...
 
     @property
-    def fatal(self) -> list[EffectFailed]:
+    def ordered(self) -> set[str]:
+        """The scopes in which one thread or task works at a time."""
+        ...
+
+    @property
+    def fatal(self) -> Fatal:
         """The failures that end the run though its program swallowed them."""
         ...
 
     def halt(self, error: E) -> E:
         """Remember the first *error* that nothing may follow; return it to be raised."""
+        ...
+
+    def stop(self, scope: str, error: BaseException) -> BaseException:
+        """Stop what waits with *scope* by *error*: its lane, or the run; return what to raise."""
         ...
 
     def refused(self, scope: str, kind: str, refusal: AppendRefused) -> AppendRefused:
@@ -182,8 +208,12 @@ class EffectState:
     """What was decided about the effect, if it was in doubt."""
     differs: bool = False
     """Whether it was performed for comparison and its outcome differs."""
+    fault: MunimentError | None = None
+    """What this machine lacks to perform it for comparison, if it failed for that."""
     about: Mapping[str, object] = field(default_factory=dict[str, object])
     """What the performer says about its value, in addition to what the kind says."""
+    halts: bool = False
+    """Whether its failure ends the run, whatever the program makes of it."""
     is_copied: bool = False
     """Whether `about` is all that the outcome says: another run's record says it."""
     started: float = field(default_factory=time.monotonic)
@@ -237,8 +267,18 @@ class Port(Protocol):
     """The writer that events claim."""
 
     @property
+    def reads(self) -> object:
+        """The open ledger."""
+        ...
+
+    @property
     def inbox(self) -> People:
         """Who decides what a run asks."""
+        ...
+
+    @property
+    def event_format(self) -> int:
+        """The version of ``event`` that the ledger states."""
         ...
 
     def kind(self, name: str) -> EffectKind:
@@ -265,6 +305,10 @@ class Port(Protocol):
         """Ask ``before_append`` about an event that is about to be written."""
         ...
 
+    def gives_lanes(self, plugin: str) -> bool:
+        """Tell whether hooks of *plugin* get lanes for facts of its own."""
+        ...
+
     def at_start(
         self,
         beside: Callable[[str], object],
@@ -272,6 +316,10 @@ class Port(Protocol):
         events: tuple[Event, ...],
     ) -> None:
         """Let plugins state facts as a run starts, or continues from *events*."""
+        ...
+
+    def at_end(self, beside: Callable[[str], object], facts: RunFacts) -> None:
+        """Let plugins state facts as a run completes or fails."""
         ...
 
     def commit(self, drafts: list[Draft], fence: Fence | None) -> list[Event]:

@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING, NoReturn, TypeAlias, cast
 
 from muniment.encoding.canonical import JsonValue
 from muniment.encoding.codec import decode
-from muniment.errors import EffectFailed, UsageError
+from muniment.errors import EffectFailed, RefusedError, UsageError
 from muniment.events.types import Prepared
 from muniment.recorded.divergence import Divergence
 from muniment.storage.sealing import Draft
@@ -44,6 +44,7 @@ from muniment.storage.sealing import Draft
 if TYPE_CHECKING:
     from muniment.formats.statement import Place
     from muniment.runs.effect_call import Call
+    from muniment.runs.seams import GateAnswer
 
 __all__ = ["Offered", "OpenEffect", "Taken"]
 
@@ -64,6 +65,7 @@ class OpenEffect:
     __slots__ = ("_call", "_left", "_taken", "performing")
 
     def __init__(self, call: Call, performing: AbstractContextManager[object]) -> None:
+        call.recording.mode.settle(call)
         self._call = call
         self.performing = performing
         """The lane inside the effect, in which the code that performs it runs."""
@@ -79,6 +81,28 @@ class OpenEffect:
     def answered(self) -> bool:
         """Whether the record, or a plugin, has its outcome."""
         return self._call.answered
+
+    def translate(self, made: Callable[[GateAnswer], GateAnswer]) -> None:
+        """Let what a plugin answered be what *made* returns for it, before it is written.
+
+        Raises:
+            RefusedError: a fork's caller gave it, and it is another then: whoever verifies
+                the fork compares what was declared.
+
+        """
+        call = self._call
+        given = None if call.struck is not None else call.given
+        if given is None:
+            return
+        call.given = made(given)
+        if given.by.get("who") == "change" and call.given != given:
+            refusal = RefusedError(
+                "the changed value is no answer as this program's are recorded",
+                rule="fork/change",
+                place=f"run {call.recording.run_id}, scope {call.place.scope!r}",
+                remedy="give one of the same shape as the recorded one",
+            )
+            raise call.recording.halt(refusal)
 
     def answer(self) -> object:
         """Return the value that is known already, or raise the recorded failure."""
@@ -128,6 +152,12 @@ class OpenEffect:
     def took(self) -> float:
         """Seconds that the recorded effect took, and some grace."""
         return self._call.took
+
+    @property
+    def lasted(self) -> float:
+        """Seconds that the recorded effect took."""
+        told = self._call.recorded_outcome.raw.get("duration_us", 0)
+        return cast("int", told) / 1_000_000
 
     def recount(self) -> None:
         """Count the recorded cancellation, which happened again."""

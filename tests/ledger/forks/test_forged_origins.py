@@ -153,6 +153,7 @@ def untouched(_: Run) -> None:
     pytest.fail("the program was called")
 
 
+@pytest.mark.slow
 def test_a_thousand_forged_origins(ledger: Ledger) -> None:
     """Each is refused with exit code 1; nothing is written, and no program is called."""
     world = World()

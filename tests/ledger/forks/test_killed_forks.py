@@ -35,6 +35,7 @@ def go_on(ledger: Ledger, done: Done, world: World) -> Done:
     return done
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("situation", SITUATIONS)
 def test_killed_after_each_commit(ledger: Ledger, situation: str) -> None:
     """A resume ends with the same result and digest; the origin answers what it has."""

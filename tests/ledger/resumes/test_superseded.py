@@ -260,6 +260,7 @@ def _named(stage: Stage, name: str = "s") -> Stage:
     return replace(stage, name=name, parts=tuple(parts))
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None, derandomize=True, phases=[Phase.generate])
 @given(_stages(2).map(_named))
 def test_any_tree_of_stages_comes_to_its_end(root: Stage) -> None:

@@ -25,9 +25,10 @@ from typing import TYPE_CHECKING, cast
 from muniment.encoding.codec import decode
 from muniment.errors import AppendRefused, EffectFailed, MunimentError
 from muniment.formats.statement import Event
-from muniment.recorded.compare import comparable, is_of_plugin
+from muniment.recorded.compare import is_of_plugin
 from muniment.recorded.divergence import Divergence
 from muniment.recorded.items import Item
+from muniment.recorded.links import ComparedFact, stated
 from muniment.recorded.origin import Followed, Origin
 from muniment.runs.flow import ProgramFlow
 from muniment.runs.modes.doubt import Doubts
@@ -68,7 +69,8 @@ class Fork(Mode):
         prepared: Prepared,
     ) -> Item | None:
         """Find the fact in the origin, or diverge, or let it be new."""
-        found = self.origin.fact(scope, kind, comparable(prepared))
+        facts, ordered = _stated(run, prepared), scope in run.ordered
+        found = self.origin.fact(scope, kind, facts, ordered=ordered)
         item = _settled(self, self.origin, run, (scope, kind), found)
         super().fact(run, scope, kind, data, prepared)
         return item
@@ -84,9 +86,14 @@ class Fork(Mode):
     ) -> Item | None:
         """Find the effect in the origin, or diverge, or let it be new."""
         asked = prepared.type.name
-        found = self.origin.effect(scope, kind.name, key, comparable(prepared))
+        got, ordered = _asked(run, scope, prepared), scope in run.ordered
+        found = self.origin.effect(scope, kind.name, key, got, ordered=ordered)
         self._asked = _settled(self, self.origin, run, (scope, asked), found)
         return super().request(run, scope, kind, key, fields, prepared)
+
+    def holds(self, scope: str, key: str) -> bool:
+        """Tell whether the origin has an effect with this match key, not used up yet."""
+        return self.origin.holds(scope, key)
 
     def offers(self, call: EffectState) -> bool:
         """Answer with the outcome that the origin has."""
@@ -127,7 +134,8 @@ class ResumedFork(Resume):
         prepared: Prepared,
     ) -> Item | None:
         """Find the fact in both records; it is new if the fork's own lacks it."""
-        found = self.origin.fact(scope, kind, comparable(prepared))
+        facts, ordered = _stated(run, prepared), scope in run.ordered
+        found = self.origin.fact(scope, kind, facts, ordered=ordered)
         item = super().fact(run, scope, kind, data, prepared)
         return item or _settled(self, self.origin, run, (scope, kind), found)
 
@@ -142,7 +150,8 @@ class ResumedFork(Resume):
     ) -> Item | None:
         """Find the effect in both records; it is new if the fork's own lacks it."""
         asked = prepared.type.name
-        found = self.origin.effect(scope, kind.name, key, comparable(prepared))
+        got, ordered = _asked(run, scope, prepared), scope in run.ordered
+        found = self.origin.effect(scope, kind.name, key, got, ordered=ordered)
         item = super().request(run, scope, kind, key, fields, prepared)
         if item is None:
             self._asked = _settled(self, self.origin, run, (scope, asked), found)
@@ -168,6 +177,10 @@ class ResumedFork(Resume):
             self.origin.depart(asked)
         return known
 
+    def holds(self, scope: str, key: str) -> bool:
+        """Tell whether a record has an effect with this match key, not used up yet."""
+        return super().holds(scope, key) or self.origin.holds(scope, key)
+
     def offers(self, call: EffectState) -> bool:
         """Answer with an outcome that the origin has and the fork's own record lacks."""
         return _offers(self.origin, call, self._asked)
@@ -180,6 +193,15 @@ class ResumedFork(Resume):
         """Diverge if either record has more."""
         super().finish(run)
         _finish(self, self.origin, run)
+
+
+def _stated(run: RunState, prepared: Prepared) -> ComparedFact:
+    above = run.ancestors
+    return stated(prepared, (run.run_id, *above[:1], *above[-1:]))
+
+
+def _asked(run: RunState, scope: str, prepared: Prepared) -> ComparedFact:
+    return stated(prepared, private=run.privacy.holds(scope))
 
 
 def _settled(
@@ -213,6 +235,8 @@ def _give(origin: Origin, call: EffectState, item: Item | None) -> bool:
     if item is None or outcome is None or item.cancelled:
         return False
     call.is_copied = True
+    ended = None if _is_changed(origin, item) else outcome
+    call.recording.privacy.copy(call.place, item.event, ended)
     try:
         _copy_about(origin, call, item.event)
         if _is_changed(origin, item):
@@ -266,6 +290,8 @@ def _answer(origin: Origin, call: EffectState, outcome: Event) -> GateAnswer:
     error.message = message  # as it was, empty or not
     vars(error)["redacted"] = True  # when it was recorded
     call.reason = cast("str | None", outcome.raw.get("reason"))
+    said = outcome.raw.get("answered_by")
+    call.halts = isinstance(said, dict) and said.get("halts") is True
     return GateAnswer(by=by, error=error)
 
 

@@ -10,8 +10,10 @@ Rules:
 
 - The recording asks the mode; nothing compares its name. What only some runs have, such
   as a record, differences or guards, belongs to their mode.
-- A fact or a request is matched first; if it is new, ``before_append`` is asked, and
-  then it may be a difference.
+- A fact must be the program's to state (`events.own_types`): in each mode alike, since
+  nothing is written of one that was refused.
+- A fact or a request is matched first. If it is new, ``before_append`` is asked, and then it
+  may be a difference.
 - Only `Mode.outcome` writes. Numbers, times and ids that a program draws come from the
   seed and the record, in every mode alike.
 """
@@ -23,6 +25,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, ClassVar, NoReturn
 
 from muniment.errors import AppendRefused, RefusedError, UsageError
+from muniment.events.own_types import refuse_foreign
 from muniment.runs.modes.doubt import Doubts
 from muniment.runs.seams import Asking, EffectState, GateAnswer, RunState
 
@@ -60,6 +63,17 @@ class Mode:
     def record(self) -> Recorded | None:
         """The record that answers the run, and that it is compared with."""
         return None
+
+    def require_own(
+        self, scope: str, data: Mapping[str, object], prepared: Prepared
+    ) -> None:
+        """Refuse a fact that other code alone states, before anybody hears of it.
+
+        Raises:
+            UsageError: it is one.
+
+        """
+        refuse_foreign(prepared.type, data, scope)
 
     def fact(
         self,
@@ -111,9 +125,18 @@ class Mode:
         """
         run.port.admit(kind, data, run.run_id)
 
+    def holds(self, scope: str, key: str) -> bool:
+        """Tell whether a record has an effect with this match key, not used up yet."""
+        return (
+            self.record is not None and self.record.find_effect(scope, key) is not None
+        )
+
     def answers(self, call: EffectState, item: Item) -> bool:
         """Tell whether the record answers *call*, which is performed otherwise."""
         raise AssertionError("without a record there is nothing to answer with")
+
+    def settle(self, call: EffectState) -> None:
+        """Refuse to answer *call* if its record ends before its outcome."""
 
     def offers(self, call: EffectState) -> bool:
         """Tell whether the record of another run answers *call*."""
@@ -173,8 +196,8 @@ class Mode:
     def finish(self, run: RunState) -> None:
         """Diverge where the program returned and the record has more."""
 
-    def performing(self) -> AbstractContextManager[object]:
-        """Return the context in which an effect is performed."""
+    def performing(self, call: EffectState) -> AbstractContextManager[object]:
+        """Return the context in which the effect *call* is performed."""
         return nullcontext()
 
     def unguarded(self, guards: tuple[str, ...]) -> AbstractContextManager[object]:

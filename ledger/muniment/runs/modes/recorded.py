@@ -14,161 +14,42 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn, cast
 
 from muniment.encoding.canonical import JsonValue
-from muniment.errors import AppendRefused, CannotTellError
+from muniment.errors import CannotTellError, MunimentError
 from muniment.events.types import Prepared
+from muniment.events.visibility import PRIVATE
 from muniment.formats.statement import Event
-from muniment.recorded.compare import comparable, is_compared, outcome_difference
-from muniment.recorded.divergence import Divergence, several
-from muniment.recorded.items import Item
+from muniment.recorded.compare import (
+    comparable,
+    is_compared,
+    outcome_difference,
+)
+from muniment.recorded.divergence import Divergence
+from muniment.recorded.items import Item, Seen
+from muniment.recorded.lacking import lacking, untold
+from muniment.recorded.links import ComparedFact, stated
 from muniment.recorded.run import Recorded
-from muniment.runs.modes.live import Mode
+from muniment.runs.modes.answering import Answering
 
 if TYPE_CHECKING:
     from muniment.events.effect_kinds import EffectKind
     from muniment.runs.seams import Asking, EffectState, RunState
 
-__all__ = ["Answering", "Replay", "Seen"]
+__all__ = ["Lacked", "Replay"]
 
 
-@dataclass(slots=True)
-class Seen:
-    """A fact or a request of a replayed program, and what it got.
+@dataclass(frozen=True, slots=True)
+class Lacked:
+    """What the program said that this machine lacks, and when it first did."""
 
-    What equals the record is not kept a second time.
-    """
-
-    scope: str
-    type: str
-    item: Item | None = None
-    """The recorded fact or effect that it equals, or that answered it."""
-    data: dict[str, JsonValue] | None = None
-    """Its data, if no recorded item has the same."""
-    outcome: tuple[str, dict[str, JsonValue]] | None = None
-    """Type and data of its outcome, if it was performed again and differs."""
-    refused: Event | None = None
-    """The recorded refusal that it ran into."""
-    asks: bool = False
-    """Whether it is a request."""
-
-
-class Answering(Mode):
-    """A mode that answers from a record."""
-
-    is_held = True
-    tolerant = False
-    """Whether the program continues after a difference, wherever the record allows."""
-
-    def __init__(self, record: Recorded) -> None:
-        self._record = record
-        self.compared = 0
-        """How many facts and requests were compared with the record."""
-        self.divergences: list[Divergence] = []
-
-    @property
-    def record(self) -> Recorded:
-        """The record that answers the run, and that it is compared with."""
-        return self._record
-
-    def match_fact(
-        self, scope: str, kind: str, facts: dict[str, JsonValue]
-    ) -> Item | None:
-        """Use up the recorded fact that equals this one; None if there is none.
-
-        Raises:
-            AppendRefused: a plugin refused it.
-
-        """
-        item = self.record.find_fact(scope, kind, facts)
-        return self._matched(scope, kind, item)
-
-    def match_effect(self, scope: str, kind: str, key: str) -> Item | None:
-        """Use up the next recorded effect with this key; None if there is none.
-
-        Raises:
-            AppendRefused: a plugin refused the request.
-
-        """
-        item = self.record.find_effect(scope, key)
-        return self._matched(scope, f"{kind}.requested", item)
-
-    def _matched(self, scope: str, kind: str, item: Item | None) -> Item | None:
-        self.require_unrefused(scope, kind, item)
-        if item is not None:
-            self.compared += is_compared(scope) or bool(item.kind)
-            self.record.use(item)
-        return item
-
-    def require_unrefused(
-        self, scope: str, kind: str, found: Item | None = None
-    ) -> None:
-        """Refuse what a plugin refused in the record before the item *found* there.
-
-        Raises:
-            AppendRefused: a plugin did, with the recorded reason.
-
-        """
-        refused = self.record.refusal(scope, kind, found)
-        if refused is not None:
-            self.compared += is_compared(scope)
-            self.ran_into(scope, kind, refused)
-            told = self.record.data(refused)
-            plugin, reason = cast("str", told["plugin"]), cast("str", told["reason"])
-            raise AppendRefused.by_plugin(plugin, reason)
-
-    def ran_into(self, scope: str, kind: str, refused: Event) -> None:
-        """Notice that a recorded refusal is answered."""
-
-    def refuse_fact(
-        self, run: RunState, scope: str, kind: str, facts: dict[str, JsonValue]
-    ) -> None:
-        """Diverge, since the record lacks this fact.
-
-        What a performer or a plugin states is not compared.
-        """
-        if not is_compared(scope):
-            return
-        expected = self.record.next_in(scope, effect=False)
-        found = self.record.difference(expected, scope, kind, facts)
-        if not self.tolerant:
-            self.differs(run, found)
-        self.divergences.append(found)
-        if expected is not None and expected.event.type == kind:
-            self.record.use(expected)
-
-    def differs(self, run: RunState, found: Divergence) -> NoReturn:
-        """Remember the difference, and stop the program with it."""
-        self.divergences.append(found)
-        super().differs(run, found)
-
-    def declare(self, run: RunState, found: Divergence) -> NoReturn:
-        """Report the difference, and stop the program with it."""
-        self.tell("differs", found.to_json())
-        self.differs(run, found)
-
-    def param(
-        self, run: RunState, name: str, was: object, now: object, *, warns: bool
-    ) -> None:
-        """Compare the parameter with the recorded one; each member is a finding."""
-        found = self.record.param("program" if warns else "params", name, was, now)
-        self.divergences += found
-        for one in found:
-            self.tell("differs", one.to_json())
-        if found and not (warns or self.tolerant):
-            raise run.halt(several(found, run.run_id))
-
-    def tell(self, *what: object) -> None:
-        """Tell an outside judge what the program does."""
-
-    def finish(self, run: RunState) -> None:
-        """Diverge if the record has more than the program did."""
-        if left := self.record.unused():
-            self.differs(run, left[0].missing)
+    since: int
+    """How many differences there were before."""
+    says: str
 
 
 class Replay(Answering):
@@ -185,6 +66,11 @@ class Replay(Answering):
         """What the record says it lacks."""
         self.secret_since: int | None = None
         """How many differences there were at the first answer without its secret."""
+        self.lacked: Lacked | None = None
+        """What this machine lacks, if the program first differed by saying so."""
+        self.is_another = False
+        """Whether the program is not the recorded one: what it lacks, that may not have
+        needed."""
         self.stopped_at = ("", 0)
         """Scope and event of the recorded effect where another request stopped it."""
         self.seen: list[Seen] = []
@@ -199,26 +85,69 @@ class Replay(Answering):
         self.witness: Callable[[list[object]], None] | None = None
         """Hears what the program does, if another process judges it."""
 
+    def refuse_fact(
+        self, run: RunState, scope: str, kind: str, facts: ComparedFact
+    ) -> None:
+        """Notice what it says that is missing here, and diverge."""
+        if is_compared(scope):
+            self.notice(run, dict(facts.data), private=facts.private)
+        super().refuse_fact(run, scope, kind, facts)
+
+    def notice(
+        self, run: RunState, said: dict[str, JsonValue], *, private: bool
+    ) -> None:
+        """Notice what is *said* to be missing here, unless the record says so, too."""
+        others = any(one.what == "program" for one in self.divergences)
+        if self.lacked is not None or self.is_another or others:
+            return
+        missing = lacking(said)
+        for event in self.record.events if missing else ():
+            with suppress(CannotTellError):  # it was erased, and says nothing
+                missing -= lacking(self.record.data(event))
+        if missing:
+            says = PRIVATE if private else run.port.hide(min(missing))
+            self.lacked = Lacked(len(self.divergences), says)
+
+    def before_lacking(self, findings: Sequence[Divergence]) -> list[Divergence]:
+        """Return what of the *findings* counts, whatever is missing here.
+
+        That is a difference from before anything was missing, and what was attempted.
+        """
+        since = 0 if self.lacked is None else self.lacked.since
+        earlier = self.divergences[:since]
+        return [
+            one for one in findings if one in earlier or one.what in ("guard", "params")
+        ]
+
+    def named(self, *, is_another: bool) -> None:
+        """Take note that somebody named the program, and whether it *is another*."""
+        self.is_another = is_another
+        if is_another:
+            self.tell("another")
+
     def tell(self, *what: object) -> None:
-        """Tell the witness, if there is one; a fact's data as it is compared."""
+        """Tell the witness, if there is one; data as it is compared."""
         if self.witness is not None:
             self.witness(
                 [comparable(one) if isinstance(one, Prepared) else one for one in what]
             )
 
-    def match_fact(
-        self, scope: str, kind: str, facts: dict[str, JsonValue]
-    ) -> Item | None:
+    def match_fact(self, scope: str, kind: str, facts: ComparedFact) -> Item | None:
         """Use up the recorded fact that equals this one, and remember what was stated."""
         item = super().match_fact(scope, kind, facts)
-        self.seen.append(Seen(scope, kind, item, facts if item is None else None))
+        data = facts.data if item is None else None
+        links, private = facts.links, facts.private
+        self.seen.append(Seen(scope, kind, item, data, links=links, private=private))
         return item
 
-    def match_effect(self, scope: str, kind: str, key: str) -> Item | None:
+    def match_effect(
+        self, scope: str, kind: str, key: str, *, private: bool = False
+    ) -> Item | None:
         """Use up the next recorded effect with this key, and remember the request."""
         item = super().match_effect(scope, kind, key)
         if item is not None:
-            self._ask(Seen(scope, f"{kind}.requested", item, asks=True))
+            asked = f"{kind}.requested"
+            self._ask(Seen(scope, asked, item, asks=True, private=private))
         return item
 
     def _ask(self, asked: Seen) -> None:
@@ -254,8 +183,9 @@ class Replay(Answering):
         prepared: Prepared,
     ) -> Item | None:
         """Find the fact, or diverge."""
-        self.tell("fact", scope, kind, prepared)
-        facts = comparable(prepared)
+        facts = self.stated(prepared)
+        links = facts.links.to_json()
+        self.tell("fact", scope, kind, facts.data, links, facts.private)
         item = self.match_fact(scope, kind, facts)
         if item is None:
             super().fact(run, scope, kind, data, prepared)
@@ -272,16 +202,16 @@ class Replay(Answering):
         prepared: Prepared,
     ) -> Item | None:
         """Find the effect, or another in its place, or diverge."""
-        self.tell("effect", scope, kind.name, kind.reproducible, prepared)
-        item = self.match_effect(scope, kind.name, key)
+        private = run.privacy.holds(scope)
+        self.tell("effect", scope, kind.name, kind.reproducible, prepared, private)
+        item = self.match_effect(scope, kind.name, key, private=private)
         if item is None:
             super().request(run, scope, kind, key, fields, prepared)
-            item = self.in_place(run, scope, kind.name, comparable(prepared))
+            got = stated(prepared, private=private)
+            item = self.in_place(run, scope, kind.name, got)
         return item
 
-    def in_place(
-        self, run: RunState, scope: str, kind: str, got: dict[str, JsonValue]
-    ) -> Item:
+    def in_place(self, run: RunState, scope: str, kind: str, got: ComparedFact) -> Item:
         """Use up the effect that was recorded in place of this request, or diverge.
 
         A tolerant replay takes the next effect of that kind: its outcome is the answer.
@@ -290,23 +220,29 @@ class Replay(Answering):
         if found is None or not self.tolerant:
             found = self.record.next_in(scope, effect=True)
             differs = self.record.difference(found, scope, f"{kind}.requested", got)
-            self._ask(Seen(scope, f"{kind}.requested", None, got, asks=True))
+            self._ask(_asked(scope, kind, None, got))
             self.stopped_at = scope, differs.position
             self.differs(run, differs)
         self.divergences.append(
             self.record.difference(found, scope, f"{kind}.requested", got)
         )
         self.record.use(found)
-        self._ask(Seen(scope, f"{kind}.requested", found, got, asks=True))
+        self._ask(_asked(scope, kind, found, got))
         return found
 
     def answers(self, call: EffectState, item: Item) -> bool:
         """Answer everything but reproducible effects that were performed."""
-        try:
-            item.settled(call.recording.run_id)
-        except CannotTellError as error:
-            raise call.recording.halt(error) from None
+        if item.outcome is None:
+            return True  # the run ended, and did not wait for it; nor may the program
         return not call.kind.reproducible or item.cancelled or item.is_gated
+
+    def settle(self, call: EffectState) -> None:
+        """Halt where the program waits for an effect that came to nothing."""
+        if call.answered and call.recorded is not None:
+            try:
+                call.recorded.settled(call.recording.run_id)
+            except CannotTellError as error:
+                raise call.recording.halt(error) from None
 
     def admit_outcome(
         self, run: RunState, kind: str, data: Mapping[str, object]
@@ -320,28 +256,43 @@ class Replay(Answering):
 
     def outcome(self, call: EffectState, prepared: Prepared, *, held: bool) -> None:
         """Compare the outcome with the recorded one."""
-        kind = prepared.type.name
-        self.tell("outcome", call.place.scope, call.place.ordinal, kind, prepared)
+        kind, place = prepared.type.name, call.place
+        private = call.recording.privacy.covers(place, kind)
+        self.tell("outcome", place.scope, place.ordinal, kind, prepared, private)
+        outcome = ComparedFact(comparable(prepared), private=private)
         item = cast("Item", call.recorded)
         call.differs = self.compare_outcome(
-            call.recording, item, kind, comparable(prepared)
+            call.recording, item, kind, outcome, call.fault
         )
 
     def compare_outcome(
-        self, run: RunState, item: Item, kind: str, outcome: dict[str, JsonValue]
+        self,
+        run: RunState,
+        item: Item,
+        kind: str,
+        outcome: ComparedFact,
+        fault: MunimentError | None = None,
     ) -> bool:
         """Tell whether *outcome* differs from the recorded one, or diverge.
 
         A tolerant replay continues with what was performed.
+
+        Raises:
+            CannotTellError, RefusedError: the *fault* of this machine, by which it does.
+
         """
         recorded = item.settled(run.run_id)
-        told = (recorded.type, self.record.data(recorded)), (kind, outcome)
+        told = (recorded.type, self.record.data(recorded)), (kind, outcome.data)
         difference = outcome_difference(*told, run.port.hide)
         if difference is None:
             return False
+        if fault is not None:
+            raise run.halt(untold(fault))
+        self.notice(run, outcome.data, private=outcome.private)
         found = Divergence("outcome", item.scope, recorded.seq, *difference)
+        found = found.shown(recorded, private=outcome.private)
         if (asked := self._asked.get((item.scope, item.ordinal))) is not None:
-            asked.outcome = kind, outcome
+            asked.outcome, asked.private_outcome = (kind, outcome.data), outcome.private
         if not self.tolerant:
             self.differs(run, found)
         self.divergences.append(found)
@@ -363,11 +314,24 @@ class Replay(Answering):
         self.tell("lacks", scope, kind, what)
         self.gaps += self.record.gaps(scope, kind, what)
 
-    def performing(self) -> AbstractContextManager[object]:
+    @contextmanager
+    def performing(self, call: EffectState) -> Generator[None]:
         """Lift the guards while a reproducible effect is performed."""
-        return self.permit()
+        with self.permit():
+            try:
+                yield
+            except MunimentError as error:
+                if error.is_of_machine:
+                    call.fault = error
+                raise
 
     def unguarded(self, guards: tuple[str, ...]) -> AbstractContextManager[object]:
         """Lift the guards; the report names only *guards*."""
         self.guards = guards
         return self.permit()
+
+
+def _asked(scope: str, kind: str, item: Item | None, got: ComparedFact) -> Seen:
+    """Return a request that the record lacks, and the effect that answers it."""
+    asked = f"{kind}.requested"
+    return Seen(scope, asked, item, got.data, asks=True, private=got.private)

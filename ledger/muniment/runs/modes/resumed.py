@@ -26,15 +26,15 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from muniment.events.types import Prepared
-from muniment.recorded.compare import comparable, is_compared, is_of_plugin
+from muniment.recorded.compare import is_compared, is_of_plugin
 from muniment.recorded.items import Item
+from muniment.recorded.links import ComparedFact, stated
 from muniment.recorded.run import Recorded
 from muniment.runs.flow import ProgramFlow
+from muniment.runs.modes.answering import Answering
 from muniment.runs.modes.doubt import Doubts, in_doubt
-from muniment.runs.modes.recorded import Answering
 
 if TYPE_CHECKING:
-    from muniment.encoding.canonical import JsonValue
     from muniment.events.effect_kinds import EffectKind
     from muniment.runs.seams import EffectState, RunState
 
@@ -67,7 +67,7 @@ class Resume(Answering):
 
         Hooks are asked only about new facts: an equal recorded one is not new.
         """
-        facts = comparable(prepared)
+        facts = self.stated(prepared)
         item = None if is_of_plugin(scope) else self.match_fact(scope, kind, facts)
         if item is None:
             super().fact(run, scope, kind, data, prepared)
@@ -97,7 +97,8 @@ class Resume(Answering):
             super().request(run, scope, kind, key, fields, prepared)
             due = self.record.due(scope, effect=True)
             asked = prepared.type.name
-            self._require_turn(run, due, scope, asked, comparable(prepared))
+            got = stated(prepared, private=run.privacy.holds(scope))
+            self._require_turn(run, due, scope, asked, got)
         return item
 
     def salt(self, run: RunState, scope: str) -> str:
@@ -110,13 +111,16 @@ class Resume(Answering):
         due: Item | None,
         scope: str,
         kind: str,
-        got: dict[str, JsonValue],
+        got: ComparedFact,
     ) -> None:
-        """Diverge if something recorded is *due* before this, and nobody else runs.
+        """Diverge if something recorded is *due* before this, and nobody else may come to it.
 
         What a performer or a plugin states is not compared.
         """
-        if due is not None and is_compared(scope) and self.flow.is_alone():
+        if due is None or not is_compared(scope):
+            return
+        ordered = due.scope == scope and scope in run.ordered
+        if ordered or self.flow.is_alone():
             self.differs(run, self.record.difference(due, scope, kind, got))
 
     def answers(self, call: EffectState, item: Item) -> bool:
@@ -142,7 +146,7 @@ class Resume(Answering):
         run, scope, before = call.recording, call.place.scope, item.event.seq
         due = self.record.due(scope, effect=True, before=before)
         asked = call.asked
-        self._require_turn(run, due, scope, asked.type.name, comparable(asked))
+        self._require_turn(run, due, scope, asked.type.name, stated(asked))
 
     def _settle(self, call: EffectState, item: Item, of: str) -> None:
         """Refuse the effect, unless the decision is to perform it again."""

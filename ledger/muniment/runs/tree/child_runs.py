@@ -9,11 +9,12 @@
 Rules:
 
 - A further attempt at the same call looks for the child by the key. A completed child is
-  verified, and its result taken; any other is taken over and resumed: resuming the parent
-  has fenced the earlier owners of the child.
+  verified, and its result taken; any other is taken over and resumed: nobody alive owned
+  it when the parent was resumed, or whoever did so took that over, too.
 - A child that pauses pauses its parent. A child that is interrupted or in doubt
   interrupts its parent. A child that fails raises in its parent, and is resumed when the
-  parent, which ended by that failure, is resumed.
+  parent, which ended by that failure, is resumed. A child that says that nobody needs it
+  (`RunUnneeded`) is canceled, and fails in its parent.
 - The child's seed follows from its parent's, the scope, and the number of earlier calls
   in it: not from the ordinal, which changes in a resume.
 """
@@ -26,13 +27,13 @@ from typing import TYPE_CHECKING, cast
 
 from muniment.errors import EffectInDoubt, RunPaused
 from muniment.formats.lifecycle import COMPLETED
-from muniment.formats.statement import BlobRef, Event, Subject
+from muniment.formats.statement import BlobRef, Event, Place, Subject
 from muniment.recorded.descent import child_of, subjects_of
 from muniment.runs.conductor import Conductor
 from muniment.runs.execution import Done
 from muniment.runs.recording import Recording
 from muniment.runs.resume import Resumption, verified_run
-from muniment.runs.seams import EffectState, RunState
+from muniment.runs.seams import EffectState
 from muniment.runs.waits.called_run import CalledRun
 from muniment.storage.lookup import events_of_run
 
@@ -43,13 +44,21 @@ __all__ = ["ChildRuns"]
 
 
 def _as_child(
-    parent: RunState, key: str, child: Recording, fields: dict[str, object]
+    call: EffectState, child: Recording, fields: dict[str, object]
 ) -> tuple[Subject, ...]:
-    """Make *child* a child of *parent*, say so in *fields*, and return the subjects."""
+    """Make *child* what was called, say so in *fields*, and return the subjects."""
+    parent, key = call.recording, call.idempotency_key
     child.descend(parent)
+    _inherit(call, child)
     root = child.ancestors[-1]
     fields["parent"] = {"run": parent.run_id, "root": root, "key": key}
     return subjects_of(parent.run_id, key)
+
+
+def _inherit(call: EffectState, child: Recording) -> None:
+    """Keep *child* private, if the *call* of it is."""
+    if call.recording.privacy.covers(call.place, call.asked.type.name):
+        child.privacy.keep("")
 
 
 class ChildRuns:
@@ -73,6 +82,8 @@ class ChildRuns:
             done = self._conductor.conduct(going.recording, going.program, going.params)
         except EffectInDoubt as error:
             raise call.recording.halt(error) from None
+        finally:
+            call.halts = going.recording.fatal.is_struck
         return _came_of(call, going.recording, done)
 
     async def aconduct(self, call: EffectState, called: CalledRun) -> object:
@@ -86,6 +97,8 @@ class ChildRuns:
             )
         except EffectInDoubt as error:
             raise call.recording.halt(error) from None
+        finally:
+            call.halts = going.recording.fatal.is_struck
         return _came_of(call, going.recording, done)
 
     def _known(self, call: EffectState) -> str | None:
@@ -105,6 +118,7 @@ class ChildRuns:
 
     def _value(self, call: EffectState, end: Event) -> object:
         call.about = {"run": end.run, "leaf": end.hash}
+        call.recording.privacy.answer(call.inside, end)
         result = end.data.get("result")
         return self.ledger.value(result) if isinstance(result, BlobRef) else None
 
@@ -115,7 +129,7 @@ class ChildRuns:
         parent, ledger = call.recording, self.ledger
         known = self._known(call)
         if known is not None:
-            return Resumption.take(
+            going = Resumption.take(
                 ledger,
                 known,
                 called.program,
@@ -124,6 +138,8 @@ class ChildRuns:
                 awaits=awaits,
                 parent=parent,
             )
+            _inherit(call, going.recording)
+            return going
         params, recording = ledger.port.start(
             called.program,
             called.params,
@@ -132,7 +148,7 @@ class ChildRuns:
             parent.facts.tenant,
             "live",
             called.seed,
-            of=partial(_as_child, parent, call.idempotency_key),
+            of=partial(_as_child, call),
             parent=parent,
         )
         return Resumption(recording, called.program, params)
@@ -142,8 +158,11 @@ def _came_of(call: EffectState, child: Recording, done: Done) -> object:
     """Return the result of the child; stop the parent, or fail, if there is none."""
     if done.pause is not None:
         pause = done.pause
-        raise call.recording.halt(
-            RunPaused(f"child run {child.run_id}: {pause.reason}", pause.waits_for)
-        )
+        reason = f"child run {child.run_id}: {pause.reason}"
+        above = RunPaused(reason, pause.waits_for)
+        above.is_private = pause.is_private
+        raise call.recording.stop(call.place.scope, above)
+    if child.privacy.covers(Place(child.run_id, ""), COMPLETED):
+        call.recording.privacy.keep(call.inside)
     call.about = {"run": child.run_id, "leaf": child.leaf}
     return done.result

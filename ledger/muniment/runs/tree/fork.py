@@ -36,8 +36,10 @@ from muniment.runs.execution import refuse_async
 from muniment.runs.modes.fork import Fork
 from muniment.runs.recording import Recording
 from muniment.runs.resume import (
+    functions_of,
     params_of,
     program_of,
+    reading_of,
     require_labellers,
     require_pinned,
     require_types,
@@ -77,17 +79,17 @@ class Forking:
             "list[object]",
             settle([changes[seq] for seq, _ in told.changes], port.values),
         )
-        origin = Origin(events, told, values, port.types, ledger.get_blob)
+        origin = Origin(events, told, values, reading_of(ledger))
         started = events[0]
         require_types(ledger, origin.record, run)
         require_labellers(ledger, started)
-        _require_changeable(ledger, origin)
         _require_answers(ledger, origin)
         chosen = program_of(ledger, run, started, program, act=f"fork --at {at}")
+        values = _changed(ledger, origin, chosen)
         if not awaits:
             refuse_async(chosen)
         params = params_of(ledger, started)
-        require_ready(chosen, params)
+        require_ready(chosen, params, functions_of(started))
 
         def of(_: Recording, fields: dict[str, object]) -> tuple[Subject, ...]:
             fields["fork"], fields["changed"] = told.to_json(), values or None
@@ -102,7 +104,7 @@ class Forking:
             Fork(origin),
             cast("str", started.raw["seed"]),
             of=of,
-            origin=run,
+            origin=(run, at),
             inherited=cast("Mapping[str, str]", started.raw.get("labelled") or {}),
         )
         return cls(recording, chosen, settled)
@@ -128,15 +130,35 @@ def _told(
     return ForkedFrom(run, at, leaves[at], named)
 
 
-def _require_changeable(ledger: LedgerReads, origin: Origin) -> None:
-    """Refuse to change what nobody asks for, or to a value that its kind refuses."""
+def _changed(ledger: LedgerReads, origin: Origin, program: Program) -> list[object]:
+    """Return the changed values, as the outcomes of *program* are recorded.
+
+    Raises:
+        UsageError: nobody asks for one of them, or it cannot be such an outcome.
+        RefusedError: its kind refuses one.
+
+    """
     items = {outcome.seq: item for item, outcome in _answered(origin)}
+    spell = getattr(program, "changed_outcome", None)
+    found: dict[int, object] = {}
     for seq, value in origin.values.items():
         item = items.get(seq)
         if item is None:
             what = "is not the last outcome of an effect that the program asked for"
             raise _unchangeable(origin.told.run, seq, what)
-        ledger.port.kind(item.kind).check_response(value)
+        kind, known = ledger.port.kind(item.kind), value
+        request: object = None
+        if spell is not None or kind.fault is not None:
+            request = decode(origin.record.content(item.event, "request"))
+        if spell is not None:
+            known = spell(kind.name, request, value)
+        kind.check_response(known)
+        if (wrong := kind.fault_of(request, known)) is not None:
+            raise _misfit(origin.told.run, seq, kind.name, wrong)
+        found[seq] = known
+    settled = cast("list[object]", settle([*found.values()], ledger.port.values))
+    origin.values = dict(zip(found, settled, strict=True))
+    return settled
 
 
 def _answered(origin: Origin) -> list[tuple[Item, Event]]:
@@ -200,4 +222,13 @@ def _unchangeable(run: str, seq: int, what: str) -> UsageError:
         place=f"run {run}",
         remedy="name the event of an outcome: `muniment events --run "
         f"{run} --type '*.completed'` lists those with a value",
+    )
+
+
+def _misfit(run: str, seq: int, kind: str, wrong: str) -> UsageError:
+    return UsageError(
+        f"event {seq} cannot be changed to that: {wrong}",
+        rule="fork/change",
+        place=f"run {run}, {kind}",
+        remedy=f"give a value of the form that `muniment events show {seq}` prints",
     )

@@ -13,11 +13,20 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from muniment.errors import UsageError
 from muniment.programs.functions import Program, describe
 
-__all__ = ["CalledRun", "requested"]
+__all__ = ["CalledRun"]
+
+
+class _Calling(Protocol):
+    """The effect that calls a run, which knows who conducts it."""
+
+    def conduct(self, called: CalledRun, *, awaits: bool) -> object:
+        """Run what was *called* to its end."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,21 +59,6 @@ class CalledRun:
                 remedy="use `await run.acall(…)`",
             )
 
-
-def requested(kind: str, request: object) -> object:
-    """Return what the record has of a *request*: of a call, what it says of the program.
-
-    Raises:
-        UsageError: it would be recorded as a call, and runs nothing.
-
-    """
-    if kind != "child":
-        return request
-    if isinstance(request, CalledRun):
-        return request.request()
-    raise UsageError(
-        "an effect of the kind child is a call of a run",
-        rule="effect/child",
-        place=f"{request!r:.80}",
-        remedy="use `run.call(program)`, or another kind",
-    )
+    def perform(self, call: _Calling, *, awaits: bool) -> object:
+        """Run the program to its end; return what it returned, or what returns it."""
+        return call.conduct(self, awaits=awaits)

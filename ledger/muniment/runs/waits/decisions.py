@@ -29,11 +29,12 @@ from muniment.formats.decisions import (
     DecisionAnswer,
 )
 from muniment.formats.statement import Event
+from muniment.recorded.divergence import Divergence
 
 if TYPE_CHECKING:
-    from muniment.runs.recording import Recording
+    from muniment.runs.recording import Handle, Recording
 
-__all__ = ["asking", "decide"]
+__all__ = ["ask", "asking", "decide"]
 
 _KEYID = re.compile(r"SHA256:[A-Za-z0-9+/]{43}")
 
@@ -98,13 +99,19 @@ def _keys(of: object) -> list[object]:
         ) from None
 
 
-def decide(recording: Recording, scope: str, asked: Mapping[str, object]) -> Decision:
-    """Return what people decided on what is *asked*, or pause the run until they do."""
+def ask(recording: Recording, scope: str, asked: Mapping[str, object]) -> Handle:
+    """Ask people in *scope*; return the event that asks, written with the next that is."""
+    if recording.mode.writes:
+        recording.port.inbox.require_format()
+    return recording.record(scope, ASKED, asked)
+
+
+def decide(recording: Recording, scope: str, handle: Handle) -> Decision:
+    """Return what people decided on what was asked, or pause the run until they do."""
     mode, inbox = recording.mode, recording.port.inbox
+    recording.owner.require()
     with recording.lock:
-        if mode.writes:
-            inbox.require_format()
-        handle = recording.record(scope, ASKED, asked)
+        recording.require_going(scope)
         if mode.replays:
             return _replayed(recording, scope, handle.written)
         if not mode.writes:
@@ -113,12 +120,12 @@ def decide(recording: Recording, scope: str, asked: Mapping[str, object]) -> Dec
                 rule="run/dry-end",
                 place=f"run {recording.run_id}",
             )
-            raise recording.halt(end)
+            raise recording.stop(scope, end)
         event = handle.event
         decision = inbox.decision(event)
         if decision is None:
             reason = f"a decision that event {event.seq} asks for"
-            raise recording.halt(RunPaused(reason, (event.hash,)))
+            raise recording.stop(scope, RunPaused(reason, (event.hash,)))
         answers = [one.to_json() for one in decision.answers]
         told = {"asked": event.hash, "outcome": decision.outcome, "answers": answers}
         recording.record(scope, REACHED, told)
@@ -128,6 +135,9 @@ def decide(recording: Recording, scope: str, asked: Mapping[str, object]) -> Dec
 def _replayed(recording: Recording, scope: str, asked: Event | None) -> Decision:
     """Return what people decided, as the record says."""
     reached = _recorded(recording, scope, asked)
+    if reached is None and asked is None:  # it asks what nobody was asked
+        found = Divergence("extra", scope, None, "type", None, ASKED)
+        raise recording.stop(scope, found.error(recording.run_id))
     if reached is None:
         end = CannotTellError(
             "the record ends before people decided",
@@ -135,7 +145,7 @@ def _replayed(recording: Recording, scope: str, asked: Event | None) -> Decision
             place=f"run {recording.run_id}",
             remedy="`muniment inbox` lists what is waited for",
         )
-        raise recording.halt(end)
+        raise recording.stop(scope, end)
     told = cast("dict[str, Any]", reached.raw)
     recording.record(scope, REACHED, told)
     answers = tuple(DecisionAnswer.from_json(one) for one in told["answers"])

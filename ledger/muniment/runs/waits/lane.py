@@ -7,17 +7,22 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Generator, Iterable, Mapping
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Self, cast
 
 from muniment.errors import UsageError
 from muniment.formats.decisions import Decision
 from muniment.formats.lifecycle import MARKED
 from muniment.programs.functions import Program
+from muniment.queries.readable import ReadableLedger
 from muniment.recorded.compare import is_of_plugin
+from muniment.runs.waits.asked_decision import AskedDecision
 from muniment.runs.waits.called_run import CalledRun
-from muniment.runs.waits.decisions import asking, decide
-from muniment.runs.waits.timers import left, timer, wait
+from muniment.runs.waits.decisions import ask, asking
+from muniment.runs.waits.own import own
+from muniment.runs.waits.timers import Timer
 
 if TYPE_CHECKING:
     from muniment.runs.effect_call import Call
@@ -49,6 +54,20 @@ class WaitingLane(ABC):
     ) -> object:
         """Do as `effect` does, awaiting what *perform* returns if needed."""
 
+    @property
+    def replays(self) -> bool:
+        """Whether the record alone answers, so that the program may touch nothing."""
+        return self._recording.mode.replays
+
+    @property
+    def performs(self) -> bool:
+        """Whether what is new is performed: not in a replay, nor in a dry run."""
+        return self._recording.mode.writes
+
+    @abstractmethod
+    def scope(self, name: str) -> Self:
+        """Return the lane *name* below this one."""
+
     @abstractmethod
     def _here(self) -> str:
         """Return the scope that this handle stands for where it is used."""
@@ -56,6 +75,80 @@ class WaitingLane(ABC):
     @abstractmethod
     def _performing(self) -> Call | None:
         """Return the effect of this run whose performer is calling, if one is."""
+
+    @property
+    def reader(self) -> ReadableLedger:
+        """The ledger that records the run, for reading: also what others wrote meanwhile.
+
+        What it says is of the world: a program that acts on it reads it in an effect, so
+        that a replay is told the same.
+
+        Raises:
+            UsageError: the record alone answers, as in a replay.
+
+        """
+        self._recording.owner.require()
+        if self._recording.mode.replays:
+            raise UsageError(
+                "a replay reads nothing but the record",
+                rule="replay/reader",
+                place=f"run {self._recording.run_id}",
+                remedy="read the ledger in an effect, which the record answers",
+            )
+        return cast("ReadableLedger", self._recording.port.reads)
+
+    def keep_private(self, *, effects: bool = False, everywhere: bool = False) -> None:
+        """Let what happens in this lane from now on, and below it, say that it is private.
+
+        Its contents are recorded as ever; views, exports and reports leave them out unless
+        they are asked for. Inside a ``perform`` it is the effect that is private, as far as
+        it is not written yet.
+
+        Args:
+            effects: whether its facts stay as they are; what people are asked, and by
+                what the run fails, is private with the effects.
+            everywhere: whether the whole run is kept private.
+
+        Raises:
+            UsageError: the calling code only listens to the run.
+
+        """
+        self._recording.owner.require()
+        scope = "" if everywhere else self._here()
+        self._recording.privacy.keep(scope, effects=effects)
+
+    def _leave(self, error: BaseException | None) -> None:
+        """Note that *error*, if there is one, leaves the lane."""
+        self._recording.privacy.follow(self.scope_path, error)
+
+    def tells_private(self, error: BaseException) -> bool:
+        """Tell whether *error* says something that the run keeps private.
+
+        It came out of a private lane, or of an effect that is private.
+        """
+        return self._recording.privacy.tells(error)
+
+    def is_kept_private(self, scope: str) -> bool:
+        """Tell whether the effects in *scope*, a lane of the run, are private."""
+        return self._recording.privacy.holds(scope)
+
+    def keep_order(self) -> None:
+        """Say that one thread or task at a time works in this lane; not in those below.
+
+        Then a resume, or a fork, stops before anything new in it while its record has
+        something there that did not come again, also while others run. A program of one
+        thread need not say it.
+        """
+        self._recording.owner.require()
+        self._recording.ordered.add(self._here())
+
+    def flush(self) -> None:
+        """Write the facts that were stated so far, durably, if the run writes any.
+
+        For facts that somebody else waits for; the next effect writes them anyway.
+        """
+        if self._recording.mode.writes:
+            self._recording.flush()
 
     def mark(self, mark: str, reason: str) -> None:
         """Mark the run; whoever reads, exports or bundles it sees the mark.
@@ -76,8 +169,13 @@ class WaitingLane(ABC):
         data = {"mark": mark, "reason": reason}
         self._recording.record(self._here(), MARKED, data)
 
-    def pause(self, reason: str) -> None:
+    def pause(self, reason: str, *, everywhere: bool = False) -> None:
         """Wait here until somebody resumes the run; a resume and a replay pass it.
+
+        Args:
+            reason: why; whoever looks at the paused run is told.
+            everywhere: whether lanes that are at once with this one (`at_once`) stop at
+                their next effect, too. Else they go on, and the run pauses after them.
 
         Raises:
             RunPaused: the run stops in this process; it is not an ``Exception``.
@@ -85,7 +183,7 @@ class WaitingLane(ABC):
 
         """
         self._refuse_inside("pause")
-        self._recording.pause(self.scope_path, reason)
+        self._recording.pause(self.scope_path, reason, everywhere=everywhere)
 
     def decide(
         self,
@@ -113,8 +211,60 @@ class WaitingLane(ABC):
 
         """
         self._refuse_inside("decide")
+        return self.ask(subject, prompt, quorum, of).decide()
+
+    def ask(
+        self,
+        subject: object,
+        prompt: str = "",
+        quorum: int = 1,
+        of: Iterable[str] = (),
+    ) -> AskedDecision:
+        """Ask people as `decide` does, without waiting for them yet.
+
+        So several questions can be asked before the run waits for the first of them, and
+        people find all of them at once.
+
+        Raises:
+            RefusedError: the ledger's event version has no decisions.
+            UsageError: the quorum cannot be reached, or the code runs inside a
+                ``perform``.
+
+        """
+        self._refuse_inside("ask")
         asked = asking(subject, prompt, quorum, of)
-        return decide(self._recording, self.scope_path, asked)
+        scope = self.scope_path
+        handle = ask(self._recording, scope, asked)
+        require = partial(self._refuse_inside, "decide")
+        return AskedDecision(self._recording, scope, handle, require)
+
+    @contextmanager
+    def at_once(self, names: Iterable[str]) -> Generator[tuple[Self, ...]]:
+        """Give the lanes *names* below this one, which wait each for itself.
+
+        They run at once, each in a thread or a task of its own. A question in one of them
+        that people have not decided yet stops that lane alone, and so does a pause. Once
+        the block has ended, the run pauses for all that its lanes wait for; so people find
+        their questions together, and one resume goes on with all that is there. The block
+        has to wait for the threads and tasks that it began.
+
+        Raises:
+            RunPaused: a lane waits; it is not an ``Exception``.
+            UsageError: a name is none, or is there twice.
+
+        """
+        self._recording.owner.require()
+        lanes = tuple(self.scope(one) for one in names)
+        scopes = [one.scope_path for one in lanes]
+        if len({*scopes}) != len(scopes) or self._recording.waits_apart(scopes):
+            raise UsageError(
+                "two lanes that are at once have one name",
+                rule="scope/name",
+                place=self.scope_path or "(root)",
+                remedy="give each a name of its own",
+            )
+        with self._recording.apart(scopes, self._here()):
+            yield lanes
 
     async def adecide(
         self,
@@ -157,20 +307,11 @@ class WaitingLane(ABC):
             UsageError: *seconds* are negative, or not a finite number.
 
         """
-        self.effect("timer", timer(seconds), lambda _: wait(self._left(seconds)))
+        self.effect("timer", Timer(seconds), own)
 
     async def asleep(self, seconds: float) -> None:
         """Wait as `sleep` does, and let other tasks run."""
-        from asyncio import sleep  # noqa: PLC0415 - sync code needs none
-
-        await self.aeffect(
-            "timer", timer(seconds), lambda _: sleep(self._left(seconds))
-        )
-
-    def _left(self, seconds: float) -> float:
-        """Return how long the performer of a timer must wait."""
-        call = self._performing()
-        return left(seconds, None if call is None else call.recorded)
+        await self.aeffect("timer", Timer(seconds), own)
 
     def call(
         self,
@@ -190,7 +331,7 @@ class WaitingLane(ABC):
         """
         called = self._call_of(program, params, name)
         called.refuse_async()
-        return self.effect("child", called, lambda _: self._called(called))
+        return self.effect("child", called, own)
 
     async def acall(
         self,
@@ -200,22 +341,10 @@ class WaitingLane(ABC):
     ) -> object:
         """Do as `call` does, for a *program* that may be asynchronous."""
         called = self._call_of(program, params, name)
-        return await self.aeffect("child", called, lambda _: self._acalled(called))
+        return await self.aeffect("child", called, own)
 
     def _call_of(
         self, program: Program, params: Mapping[str, object] | None, name: str | None
     ) -> CalledRun:
         seed = self._recording.draw_seed(self._here())
         return CalledRun(program, seed, params or {}, name)
-
-    def _called(self, called: CalledRun) -> object:
-        return self._recording.port.children.conduct(self._calling(), called)
-
-    async def _acalled(self, called: CalledRun) -> object:
-        return await self._recording.port.children.aconduct(self._calling(), called)
-
-    def _calling(self) -> Call:
-        call = self._performing()
-        if call is None:
-            raise AssertionError("a performer performs an effect")
-        return call

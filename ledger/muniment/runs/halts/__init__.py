@@ -1,0 +1,1 @@
+"""What ends a run, or refuses an effect, whatever its program makes of it."""

@@ -1,0 +1,1 @@
+"""Lanes that no program holds: those of plugins."""
