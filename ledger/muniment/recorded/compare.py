@@ -9,6 +9,8 @@ Rules:
   commitments: salts, times, durations, hosts and positions differ between honest runs.
 - Help is not compared either, such as the remedy of an error: it says what to do, not
   what happened.
+- What a fact says beside its data, subjects and series, is no part of the result digest;
+  `muniment.recorded.links` says how it is compared.
 - The entries of a scope are sorted: which of two parallel effects was written first is
   not part of the result. Their order is compared separately, and reported as a finding.
 - An effect counts once, by its last attempt; the facts that its performer recorded
@@ -22,17 +24,25 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import cast
 
-from muniment.encoding.canonical import JsonValue, canonical, parse, sha256_tag
+from muniment.encoding.canonical import (
+    JsonValue,
+    canonical,
+    parse,
+    plainly,
+    sha256_tag,
+)
 from muniment.encoding.texts import hidden
-from muniment.events.types import Content, EventType, Prepared
+from muniment.events.types import Content, EventType, EventTypes, Prepared
 from muniment.formats.statement import BlobRef, Event
 
 __all__ = [
     "EFFECT_SCOPE",
     "PLUGIN_SCOPE",
     "Digest",
+    "Reading",
     "comparable",
     "comparable_event",
     "content_bytes",
@@ -52,6 +62,16 @@ PLUGIN_SCOPE = "plugin"
 """The first segment of the scopes that hold facts of plugins' hooks."""
 
 ReadContent = Callable[[BlobRef], bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What the events of a ledger are read with."""
+
+    types: EventTypes
+    content: ReadContent
+    version: int
+    """The version of ``event`` that its genesis states."""
 
 
 def is_compared(scope: str) -> bool:
@@ -167,7 +187,16 @@ def entry_of(scope: str, kind: str, prepared: Prepared) -> str:
     if prepared.type.helps:
         return entry(scope, kind, comparable(prepared))
     volatile = prepared.type.volatile
-    parts = {n: canonical(v) for n, v in prepared.inline.items() if n not in volatile}
+    inline, data = prepared.inline, prepared.written
+    if not volatile.isdisjoint(inline):
+        inline, data = {n: v for n, v in inline.items() if n not in volatile}, b""
+    if prepared.contents.keys() <= volatile:
+        if data:
+            return hashlib.sha256(_place(scope, kind) + data + b"]").hexdigest()
+        whole = plainly([scope, kind, inline])
+        if whole is not None:
+            return hashlib.sha256(whole).hexdigest()
+    parts = {n: canonical(v) for n, v in inline.items()}
     for name, content in prepared.contents.items():
         if name not in volatile:
             is_json = content.media == "application/json"
@@ -181,7 +210,7 @@ def entry_of(scope: str, kind: str, prepared: Prepared) -> str:
 
 def _hash(scope: str, kind: str, parts: Mapping[str, bytes]) -> str:
     """Return the hash of a fact whose members are canonical JSON."""
-    digest = hashlib.sha256(b"[%b,%b," % (canonical(scope), canonical(kind)))
+    digest = hashlib.sha256(_place(scope, kind))
     before = b"{"
     for name in sorted(parts):
         digest.update(before + canonical(name) + b":")
@@ -189,6 +218,10 @@ def _hash(scope: str, kind: str, parts: Mapping[str, bytes]) -> str:
         before = b","
     digest.update(b"}]" if parts else b"{}]")
     return digest.hexdigest()
+
+
+def _place(scope: str, kind: str) -> bytes:
+    return b"[%b,%b," % (canonical(scope), canonical(kind))
 
 
 class Digest:

@@ -5,17 +5,28 @@ fact in scope "map/3" at event 41: claim.text was "…", is "…"
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import cast
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, cast
 
 from muniment.encoding.canonical import JsonValue
 from muniment.errors import ReplayDiverged
+from muniment.events.visibility import PRIVATE, VISIBILITY, is_private
 
-__all__ = ["Divergence", "several"]
+if TYPE_CHECKING:
+    from muniment.formats.statement import Event
+
+__all__ = ["Divergence", "discreet", "member_of", "several"]
 
 _SHOWN = 120
 _KEPT = 20
 """How much of the common part of two long texts is shown before they differ."""
+_TELLS = ("fact", "effect", "outcome", "result", "params")
+"""The divergences that have contents of the event."""
+_PUBLIC = (VISIBILITY, "type", "status", "error_type")
+"""The fields that no private content is in."""
+_WITHHELD = "(private)"
 _NAMED = 5
 """How many differences one error names."""
 
@@ -76,6 +87,19 @@ class Divergence:
         """The old and the new value; of long texts the part around their difference."""
         return _parted(self.expected, self.got)
 
+    def shown(self, *events: Event, private: bool = False) -> Divergence:
+        """Return it without its values, if they are private contents of *events*.
+
+        So it is returned if the program keeps *private* what it has there. It names the
+        member, and no place in it, since the keys of a private value are private, too.
+        """
+        if self.what not in _TELLS or self.field in _PUBLIC:
+            return self
+        member = member_of(self.field)
+        if not (member == PRIVATE or private or any(map(is_private, events))):
+            return self
+        return replace(self, field=member, expected=_WITHHELD, got=_WITHHELD)
+
     def to_json(self) -> dict[str, JsonValue]:
         """Return the divergence as plain JSON."""
         return {
@@ -109,6 +133,24 @@ class Divergence:
             place=f"run {run}",
             remedy=f"`muniment runs show {run}` prints what was recorded",
         )
+
+
+def member_of(path: str) -> str:
+    """Return the member of an event that a *path* such as ``request.a[2]`` is in."""
+    return re.split(r"[.\[]", path, maxsplit=1)[0]
+
+
+def discreet(
+    found: Iterable[Divergence], event: Callable[[int], Event]
+) -> tuple[Divergence, ...]:
+    """Return what was *found*, without the values of events that say they are private.
+
+    *event* returns that of a number.
+    """
+    return tuple(
+        one if one.seq is None or one.what not in _TELLS else one.shown(event(one.seq))
+        for one in found
+    )
 
 
 def several(found: list[Divergence], run: str) -> ReplayDiverged:

@@ -1,4 +1,4 @@
-"""One item of a run's record: a fact, or an effect with its last outcome."""
+"""One item of a run's record: a fact, or an effect; and what a replay sees again."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Self
 
+from muniment.encoding.canonical import JsonValue
 from muniment.errors import CannotTellError
 from muniment.formats.statement import Event
 from muniment.recorded.divergence import Divergence
+from muniment.recorded.links import NO_LINKS, FactLinks
 
-__all__ = ["Item", "LogOrder", "Scope", "is_cancelled"]
+__all__ = ["Item", "LogOrder", "Scope", "Seen", "is_cancelled"]
 
 
 @dataclass(slots=True)
@@ -24,6 +26,10 @@ class Item:
     """The match key of an effect, the entry hash of a fact."""
     kind: str = ""
     """The kind of an effect; empty for a fact."""
+    links: FactLinks = NO_LINKS
+    """The subjects and series that a fact was stated with."""
+    says_all: bool = True
+    """Whether a fact that names none has none."""
     outcome: Event | None = None
     streamed: list[Event] = field(default_factory=list[Event])
     """The parts that the last attempt passed on before anything else was written."""
@@ -48,6 +54,11 @@ class Item:
         """Return it if it leads, and comes *before* that event."""
         late = before is not None and self.event.seq > before
         return self if self.leads and not late else None
+
+    def is_about(self, links: FactLinks) -> bool:
+        """Tell whether the fact has these subjects and series, as far as it says."""
+        unsaid = not self.says_all and self.links == NO_LINKS
+        return unsaid or self.links == links
 
     @property
     def missing(self) -> Divergence:
@@ -85,6 +96,33 @@ class Item:
     def cancelled(self) -> bool:
         """Whether the program stopped waiting for the effect."""
         return is_cancelled(self.outcome)
+
+
+@dataclass(slots=True)
+class Seen:
+    """A fact or a request of a replayed program, and what it got.
+
+    What equals the record is not kept a second time.
+    """
+
+    scope: str
+    type: str
+    item: Item | None = None
+    """The recorded fact or effect that it equals, or that answered it."""
+    data: dict[str, JsonValue] | None = None
+    """Its data, if no recorded item has the same."""
+    outcome: tuple[str, dict[str, JsonValue]] | None = None
+    """Type and data of its outcome, if it was performed again and differs."""
+    refused: Event | None = None
+    """The recorded refusal that it ran into."""
+    asks: bool = False
+    """Whether it is a request."""
+    links: FactLinks = NO_LINKS
+    """Its subjects and series."""
+    private: bool = False
+    """Whether the program keeps it private."""
+    private_outcome: bool = False
+    """The same of its outcome, if it was performed again and differs."""
 
 
 @dataclass(slots=True)

@@ -29,14 +29,17 @@ def nth_key(
     place: tuple[str, int],
     key: str,
     occurrences: dict[tuple[str, str], int],
+    *,
+    shared: bool = False,
 ) -> str:
-    """Count one more effect with this match key at that *place*; return its unique key.
+    """Count one more effect with this match key at that *place*; return its key.
 
-    In the lane of a plugin the ordinal counts: a resume asks no hook about what came
-    before it.
+    The key is unique, unless all effects with this match key in one scope have a *shared*
+    one: that of the first. In the lane of a plugin the ordinal counts: a resume asks no
+    hook about what came before it.
     """
     scope, ordinal = place
-    nth = occurrences.get((scope, key), 0)
+    nth = 0 if shared else occurrences.get((scope, key), 0)
     occurrences[scope, key] = nth + 1
     if is_of_plugin(scope):
         nth = ordinal

@@ -27,11 +27,11 @@ from dataclasses import dataclass
 from typing import Self, TypeAlias, cast
 
 from muniment.encoding.canonical import JsonValue
-from muniment.events.types import EventTypes
 from muniment.formats.statement import Event, Subject
-from muniment.recorded.compare import ReadContent, is_compared, is_of_plugin
+from muniment.recorded.compare import Reading, is_compared, is_of_plugin
 from muniment.recorded.divergence import Divergence
 from muniment.recorded.items import Item
+from muniment.recorded.links import ComparedFact
 from muniment.recorded.run import Recorded
 
 __all__ = ["Followed", "ForkedFrom", "Origin"]
@@ -85,12 +85,11 @@ class Origin:
         events: Iterable[Event],
         told: ForkedFrom,
         values: Iterable[object],
-        types: EventTypes,
-        read: ReadContent,
+        reading: Reading,
     ) -> None:
         self.told = told
         own = [event for event in events if event.seq <= told.at]
-        self.record = Recorded(own, types, read)
+        self.record = Recorded(own, reading)
         names = (seq for seq, _ in told.changes)
         self.values: Mapping[int, object] = dict(zip(names, values, strict=True))
         """The changed values, by the number of the outcome."""
@@ -99,8 +98,13 @@ class Origin:
         self.is_alone: Callable[[], bool] = lambda: False
         """Whether the program does one thing at a time now."""
 
-    def fact(self, scope: str, kind: str, facts: dict[str, JsonValue]) -> Followed:
-        """Use up the record's item for such a fact."""
+    def fact(
+        self, scope: str, kind: str, facts: ComparedFact, *, ordered: bool = False
+    ) -> Followed:
+        """Use up the record's item for such a fact; it differs if another comes first.
+
+        That is known while nobody else runs, or in a scope that is *ordered*.
+        """
         if is_of_plugin(scope) or _is_below(scope, self._live):
             return None
         item = self.record.find_fact(scope, kind, facts)
@@ -111,14 +115,22 @@ class Origin:
             due = self.record.due_fact(scope, item.event.seq)
         else:
             due = self._due(scope, effect=False)
-        if due is None or self._may_differ(scope) or not self.is_alone():
+        if due is None or self._may_differ(scope):
+            return item
+        if not ((ordered and due.scope == scope) or self.is_alone()):
             return item
         return self.record.difference(due, scope, kind, facts)
 
     def effect(
-        self, scope: str, kind: str, key: str, got: dict[str, JsonValue]
+        self,
+        scope: str,
+        kind: str,
+        key: str,
+        got: ComparedFact,
+        *,
+        ordered: bool = False,
     ) -> Followed:
-        """Use up the record's item for such a request."""
+        """Use up the record's item for such a request, as `fact` does for a fact."""
         if is_of_plugin(scope) or _is_below(scope, self._live):
             return None
         requested = f"{kind}.requested"
@@ -136,9 +148,15 @@ class Origin:
         due = self._due(
             scope, effect=True, before=None if item is None else item.event.seq
         )
-        if due is None or not self.is_alone():
+        if due is None or not ((ordered and due.scope == scope) or self.is_alone()):
             return item
         return self.record.difference(due, scope, requested, got)
+
+    def holds(self, scope: str, key: str) -> bool:
+        """Tell whether the record has an effect with this match key, not used up yet."""
+        if is_of_plugin(scope) or _is_below(scope, self._live):
+            return False
+        return self.record.find_effect(scope, key) is not None
 
     def _due(
         self, scope: str, *, effect: bool, before: int | None = None

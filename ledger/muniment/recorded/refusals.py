@@ -17,13 +17,15 @@ from collections import deque
 from collections.abc import Iterator
 from typing import cast
 
-from muniment.formats.lifecycle import LIFE, RESUMED
+from muniment.formats.lifecycle import FAILED, INTERRUPTED, LIFE, PAUSED, RESUMED
 from muniment.formats.statement import Event
 from muniment.recorded.compare import is_of_plugin
 
-__all__ = ["REFUSED", "Refusals"]
+__all__ = ["REFUSED", "UNREFUSED", "Refusals"]
 
 REFUSED = "plugin.refused"
+UNREFUSED = frozenset({FAILED, INTERRUPTED, PAUSED})
+"""Events that are written whatever plugins say: the run stopped."""
 
 
 class Refusals:

@@ -4,8 +4,8 @@ Rules:
 
 - An effect is found by (scope, kind, hash of the request, n-th occurrence), never by
   global order: parallel calls whose latencies swapped still match.
-- A fact is found in its scope, in order if possible, else wherever an equal one is; the
-  latter is remembered as a finding of its own.
+- A fact is found in its scope, in order if possible, else wherever an equal one is, with
+  the same subjects and series; one found elsewhere is remembered as a finding of its own.
 - An answered effect uses up what its performer recorded inside, as one subtree.
   Lifecycle events of the run answer nothing.
 - Nothing answers twice; items left at the end were not asked for.
@@ -23,19 +23,17 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import cast
 
-from muniment.encoding.canonical import JsonValue, canonical, parse
-from muniment.encoding.codec import encode
+from muniment.encoding.canonical import JsonValue, parse
 from muniment.errors import WrongError
 from muniment.events.effect_types import EffectRequested
-from muniment.events.types import EventTypes
+from muniment.format_versions import SERIES
 from muniment.formats.lifecycle import FAILED, LIFE, RESUMED
 from muniment.formats.statement import BlobRef, Event
 from muniment.recorded.compare import (
     EFFECT_SCOPE,
     PLUGIN_SCOPE,
-    ReadContent,
+    Reading,
     comparable_event,
-    differences,
     entry,
     first_difference,
     is_compared,
@@ -43,6 +41,7 @@ from muniment.recorded.compare import (
 )
 from muniment.recorded.divergence import Divergence
 from muniment.recorded.items import Item, LogOrder, Scope, is_cancelled
+from muniment.recorded.links import ComparedFact, links_of, runs_of
 from muniment.recorded.match_keys import effect_scope, match_key
 from muniment.recorded.refusals import Refusals
 
@@ -52,11 +51,10 @@ __all__ = ["Recorded"]
 class Recorded:
     """The events of one run, indexed for answering."""
 
-    def __init__(
-        self, events: Iterable[Event], types: EventTypes, read: ReadContent
-    ) -> None:
-        self._types = types
-        self._read = read
+    def __init__(self, events: Iterable[Event], reading: Reading) -> None:
+        self._types = reading.types
+        self._read = reading.content
+        self._says_all = reading.version >= SERIES
         self.scopes: dict[str, Scope] = {}
         self.events: list[Event] = []
         self.reordered: list[Item] = []
@@ -125,7 +123,10 @@ class Recorded:
             scope.effects.setdefault(key, deque()).append(item)
         else:
             stated = entry(event.scope or "", event.type, self.data(event))
-            item = Item(event, name, ordinal, stated)
+            known = self._types.find(event.type)
+            links = links_of(event, known, self._read).without(runs_of(self.events[0]))
+            item = Item(event, name, ordinal, stated, links=links)
+            item.says_all = self._says_all or not self._types.is_of_plugin(event.type)
             self._add(scope, item)
             scope.facts.append(item)
 
@@ -160,15 +161,16 @@ class Recorded:
         """Return the data of *event* as it is compared."""
         return comparable_event(event, self._types.find(event.type), self._read)
 
-    def find_fact(
-        self, scope: str, kind: str, data: Mapping[str, JsonValue]
-    ) -> Item | None:
+    def stated(self, item: Item) -> ComparedFact:
+        """Return what *item* says, as it is compared."""
+        return ComparedFact(self.data(item.event), item.links)
+
+    def find_fact(self, scope: str, kind: str, stated: ComparedFact) -> Item | None:
         """Return the recorded fact that equals this one; None if there is none."""
         here = self.scopes.get(scope)
-        if here is None:
-            return None
-        key = entry(scope, kind, dict(data))
-        return next((item for item in here.facts if item.key == key), None)
+        key = entry(scope, kind, stated.data)
+        same = (one for one in (here.facts if here else ()) if one.key == key)
+        return next((one for one in same if one.is_about(stated.links)), None)
 
     def find_effect(self, scope: str, key: str) -> Item | None:
         """Return the next recorded effect with this match key."""
@@ -281,13 +283,6 @@ class Recorded:
             if item.event.type == kind
         ]
 
-    def param(self, what: str, name: str, was: object, now: object) -> list[Divergence]:
-        """Return a divergence for each member of the parameter *name* that changed."""
-        started = self.events[0].seq
-        before, after = (parse(canonical(encode(one))) for one in (was, now))
-        parted = differences(before, after, name)
-        return [Divergence(what, "", started, *one) for one in parted]
-
     def use(self, item: Item) -> None:
         """Use up *item*, an effect with everything recorded inside.
 
@@ -351,7 +346,7 @@ class Recorded:
         return item and item.if_due(before)
 
     def difference(
-        self, expected: Item | None, scope: str, kind: str, got: dict[str, JsonValue]
+        self, expected: Item | None, scope: str, kind: str, got: ComparedFact
     ) -> Divergence:
         """Return how the program's statement or request differs from the expected."""
         if expected is None:
@@ -363,9 +358,11 @@ class Recorded:
         if was != kind:
             return Divergence("type", scope, seq, "type", was, kind)
         data: JsonValue = self.data(expected.event)
-        parted = first_difference(data, got) or ("data", data, got)
+        linked = expected.links.difference(got.links)
+        parted = first_difference(data, got.data) or linked or ("data", data, got.data)
         what = "effect" if expected.kind else "fact"
-        return Divergence(what, scope, seq, *parted)
+        found = Divergence(what, scope, seq, *parted)
+        return found.shown(expected.event, private=got.private)
 
     def unused(self) -> list[Item]:
         """Return the items that were not asked for, in the order of the log.

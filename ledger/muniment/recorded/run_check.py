@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from heapq import merge
 from operator import itemgetter
-from typing import Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from muniment.encoding.canonical import JsonValue
 from muniment.errors import WrongError
@@ -28,7 +28,10 @@ from muniment.formats.statement import Event, read_event
 from muniment.storage.connections import Database
 from muniment.verification.runs.run_record import KEY_TYPES, RunRecord
 
-__all__ = ["Checked", "RunCheck"]
+if TYPE_CHECKING:
+    from muniment.ledger_reads import LedgerReads
+
+__all__ = ["Checked", "RunCheck", "checked_events"]
 
 _COLUMNS = "seq, type, run, payload, signature, key, hash"
 _OF_RUN = f"SELECT {_COLUMNS} FROM event WHERE run = ? AND seq >= ? ORDER BY seq"  # noqa: S608 - our names
@@ -145,3 +148,14 @@ class RunCheck:
             finally:
                 driver.execute("COMMIT")
         return list(merge(*parts, key=itemgetter(0)))
+
+
+def checked_events(ledger: LedgerReads, run: str) -> tuple[list[Event], Checked]:
+    """Return the events of *run*, after verifying their rows, and how much was verified.
+
+    Raises:
+        WrongError: a row does not verify.
+
+    """
+    check = RunCheck(ledger.store.database, ledger.id, run)
+    return check.events(), check.checked()

@@ -23,11 +23,13 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, cast
 
 from muniment.encoding.canonical import JsonValue
+from muniment.events.visibility import PRIVATE, VISIBILITY, is_private
 from muniment.formats.lifecycle import CONCLUDED, ENDS, LIFE
 from muniment.formats.statement import Event
 from muniment.recorded.compare import is_compared
 from muniment.recorded.divergence import Divergence
-from muniment.recorded.items import Item
+from muniment.recorded.items import Item, Seen
+from muniment.recorded.links import NO_LINKS, FactLinks
 from muniment.recorded.refusals import REFUSED
 from muniment.recorded.run import Recorded
 from muniment.replays.nested import child_called, lanes_of
@@ -35,7 +37,6 @@ from muniment.runs.resume import recorded_run
 
 if TYPE_CHECKING:
     from muniment.ledger import Ledger
-    from muniment.runs.modes.recorded import Seen
 
 __all__ = [
     "AccountEnd",
@@ -48,6 +49,8 @@ __all__ = [
 
 Data = Mapping[str, JsonValue]
 
+_CUT_OFF = frozenset(name for kind, name in ENDS.items() if kind not in CONCLUDED)
+"""The statuses of runs that ended without a result."""
 _SAID = ("result", "error_type", "message")
 _OF_REFUSALS = ("plugin", "event_type", "reason")
 
@@ -76,8 +79,14 @@ class AccountEntry:
     )
     """The effects that its performer asked for, by its lane inside; None where that is
     not known: a replay answers an effect as a whole, and so does a fork."""
+    links: FactLinks = NO_LINKS
+    """The subjects and series of a fact."""
     called: str | None = field(default=None, compare=False)
     """The child run that was called; None where that is not known, as in a replay."""
+    private: bool = field(default=False, compare=False)
+    """Whether it is kept private, and shown to nobody who does not ask for that."""
+    private_answer: bool = field(default=False, compare=False)
+    """The same of its outcome."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +97,13 @@ class AccountEnd:
     data: Data
     """``result``, or ``error_type`` and ``message``."""
     seq: int | None = None
+    private: bool = field(default=False, compare=False)
+    """Whether it is kept private."""
+
+    @property
+    def concluded(self) -> bool:
+        """Whether the program came to its end: nothing came of one that was cut off."""
+        return self.status not in _CUT_OFF
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,16 +178,21 @@ class SeenRun:
             return _refusal(record, one.refused)
         if one.item is None:
             kind = one.type.rpartition(".")[0] if one.asks else ""
-            return AccountEntry(one.scope, one.type, one.data or {}, None, kind)
+            data, links, private = one.data or {}, one.links, one.private
+            return AccountEntry(
+                one.scope, one.type, data, None, kind, links=links, private=private
+            )
         entry = _of_item(record, one.item)
         if one.data is not None:
             entry = replace(entry, type=one.type, data=one.data, seq=None)
         if (one.item.scope, one.item.ordinal) in self.unsettled:
-            return replace(entry, outcome=None, answer=None)
-        if one.outcome is not None:
+            entry = replace(entry, outcome=None, answer=None)
+        elif one.outcome is not None:
             verb, answer = one.outcome[0].rpartition(".")[2], one.outcome[1]
-            return replace(entry, outcome=verb, answer=answer)
-        return entry
+            entry = replace(entry, outcome=verb, answer=answer)
+        private = entry.private or one.private
+        told = entry.private_answer or one.private_outcome
+        return replace(entry, private=private, private_answer=told)
 
 
 def account_of(ledger: Ledger, run: str) -> RunAccount:
@@ -229,12 +250,17 @@ def _of_item(record: Recorded, item: Item) -> AccountEntry:
         event.seq,
         item.kind,
         optional=item.superseded,
+        links=item.links,
+        private=is_private(event),
     )
     if outcome is None:
         return entry
     verb = outcome.type.rpartition(".")[2]
     answer = record.data(outcome)
-    return replace(entry, outcome=verb, answer=answer, answered=outcome.seq)
+    private, seq = is_private(outcome), outcome.seq
+    return replace(
+        entry, outcome=verb, answer=answer, answered=seq, private_answer=private
+    )
 
 
 def _refusal(record: Recorded, event: Event) -> AccountEntry:
@@ -250,7 +276,7 @@ def _end(record: Recorded) -> AccountEnd | None:
         return AccountEnd(ENDS[last.type], {}, last.seq) if ended else None
     data = record.data(last)
     said = {name: data[name] for name in _SAID if name in data}
-    return AccountEnd(_status(last), said, last.seq)
+    return AccountEnd(_status(last), said, last.seq, is_private(last))
 
 
 def ended_as(
@@ -263,7 +289,8 @@ def ended_as(
     kind = cast("str", ended["type"])
     status = ENDS[kind] if kind != recorded.type else _status(recorded)
     said = {name: ended[name] for name in _SAID if name in ended}
-    return _hidden(AccountEnd(status, said), hide)
+    private = ended.get(VISIBILITY) == PRIVATE
+    return _hidden(AccountEnd(status, said, private=private), hide)
 
 
 def _hidden(end: AccountEnd, hide: Callable[[str], str]) -> AccountEnd:

@@ -23,7 +23,7 @@ from muniment.runs.modes.recorded import Replay
 if TYPE_CHECKING:
     from muniment.ledger import Ledger
 
-__all__ = ["require_certain", "require_compared", "require_plugins"]
+__all__ = ["require_certain", "require_compared", "require_here", "require_plugins"]
 
 Findings: TypeAlias = Sequence[Divergence]
 
@@ -79,6 +79,25 @@ def require_certain(held: Replay, findings: Findings, run: str) -> None:
         place=f"run {run}",
         remedy="let the program send the secret itself, or keep its name with "
         "`record --keep NAME` if it is none",
+    )
+
+
+def require_here(held: Replay, run: str, *, certain: bool) -> None:
+    """Refuse to judge by what this machine lacks, and the recorded run had.
+
+    Raises:
+        CannotTellError: the program says that a module is missing, of which the record says
+            no such thing, and nothing that is *certain* rejects it.
+
+    """
+    if held.lacked is None or certain:
+        return
+    raise CannotTellError(
+        f"it was not the same here: {held.lacked.says}, of which the record says nothing",
+        rule="replay/lacking",
+        place=f"run {run}",
+        remedy="install what is missing, and replay again; if nobody can say where it is "
+        "to be had, nobody can check this run",
     )
 
 

@@ -8,6 +8,8 @@ Rules:
 
 - The runs are matched as a replay matches: facts by their content in their scope,
   effects by scope, kind and request. Times, positions and salts are not compared.
+- Whether events say that they are private is compared, since both are records; a replay
+  does not compare it, which is of one run alone, and not told what is kept private around.
 - An item without a match is paired with the next of its type in the same scope, so that
   the difference can be named by field.
 - Effects that the performers of two equal requests asked for are compared in the same
@@ -26,15 +28,18 @@ from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
 
 from muniment.encoding.canonical import JsonValue
+from muniment.errors import CannotTellError
+from muniment.events.visibility import VISIBILITY
 from muniment.formats.lifecycle import CONCLUDED, ENDS, LIFE, OPEN
 from muniment.recorded.compare import differences, first_difference, is_compared
-from muniment.recorded.divergence import Divergence
+from muniment.recorded.divergence import Divergence, discreet
 from muniment.recorded.items import Item
 from muniment.recorded.run import Recorded
 from muniment.replays.nested import child_called, lanes_of
 from muniment.runs.resume import recorded_run
 
 if TYPE_CHECKING:
+    from muniment.formats.statement import Event
     from muniment.ledger import Ledger
 
 __all__ = ["Contrast", "contrast"]
@@ -75,6 +80,7 @@ def contrast(ledger: Ledger, one: str, other: str) -> Contrast:
     """Return the differences between the runs *one* and *other*.
 
     Raises:
+        CannotTellError: neither holds anything to compare: that is not being equal.
         ErasedError: a content that is needed was erased.
 
     """
@@ -83,7 +89,16 @@ def contrast(ledger: Ledger, one: str, other: str) -> Contrast:
     ids = (str(first.events[0].run), str(second.events[0].run))
     work = _Work(ledger, first, second, {ids}, _compared(first, second))
     found = [*_params(first, second), *work.differences()]
-    return Contrast(*ids, tuple(found), _structure(first, second), dict(work.compared))
+    if not (found or any(work.compared.values())):
+        raise CannotTellError(
+            "the two runs hold nothing that could be compared",
+            rule="diff/nothing",
+            place=f"runs {ids[0]} and {ids[1]}",
+            remedy="a run without facts, effects and a result says nothing; "
+            f"`muniment runs explain {ids[0]}` says how it went",
+        )
+    told = discreet(found, ledger.event)
+    return Contrast(*ids, told, _structure(first, second), dict(work.compared))
 
 
 def _compared(first: Recorded, second: Recorded) -> Counter[str]:
@@ -108,7 +123,8 @@ def _params(first: Recorded, second: Recorded) -> Iterator[Divergence]:
     mine = first.data(started).get("params")
     theirs = second.data(second.events[0]).get("params")
     for difference in differences(mine, theirs):
-        yield Divergence("params", "", started.seq, *difference)
+        found = Divergence("params", "", started.seq, *difference)
+        yield found.shown(started, second.events[0])
 
 
 def _items(record: Recorded) -> list[Item]:
@@ -149,9 +165,7 @@ class _Work:
             partner = (
                 second.find_effect(item.scope, item.key)
                 if item.kind
-                else second.find_fact(
-                    item.scope, item.event.type, first.data(item.event)
-                )
+                else second.find_fact(item.scope, item.event.type, first.stated(item))
             )
             if partner is None:
                 lonely.append(item)
@@ -159,6 +173,8 @@ class _Work:
             second.use(partner)
             if item.kind:
                 yield from self._effects(item, partner)
+            else:
+                yield from _visible("fact", item.event, partner.event)
         for item in lonely:
             near = second.next_in(item.scope, effect=bool(item.kind))
             if near is not None:
@@ -175,6 +191,7 @@ class _Work:
 
     def _effects(self, item: Item, partner: Item) -> Iterator[Divergence]:
         """Compare two effects that asked for the same."""
+        yield from _visible("effect", item.event, partner.event)
         yield from _outcomes(self.first, item, self.second, partner)
         mine, theirs = lanes_of(self.first, item), lanes_of(self.second, partner)
         if mine is None or theirs is None:
@@ -227,9 +244,10 @@ def _pair(
 ) -> Iterator[Divergence]:
     mine: JsonValue = {"type": item.event.type, **first.data(item.event)}
     theirs: JsonValue = {"type": other.event.type, **second.data(other.event)}
-    difference = first_difference(mine, theirs)
+    difference = first_difference(mine, theirs) or item.links.difference(other.links)
     if difference is not None:
-        yield Divergence(what, item.scope, item.event.seq, *difference)
+        found = Divergence(what, item.scope, item.event.seq, *difference)
+        yield found.shown(item.event, other.event)
 
 
 def _outcomes(
@@ -239,7 +257,17 @@ def _outcomes(
     difference = first_difference(mine, theirs)
     if difference is not None:
         seq = item.event.seq if item.outcome is None else item.outcome.seq
-        yield Divergence("outcome", item.scope, seq, *difference)
+        found = Divergence("outcome", item.scope, seq, *difference)
+        yield found.shown(*(one.outcome or one.event for one in (item, partner)))
+    elif item.outcome is not None and partner.outcome is not None:
+        yield from _visible("outcome", item.outcome, partner.outcome)
+
+
+def _visible(what: str, one: Event, other: Event) -> Iterator[Divergence]:
+    """Compare whether two events say that they are private."""
+    mine, theirs = one.raw.get(VISIBILITY), other.raw.get(VISIBILITY)
+    if mine != theirs:
+        yield Divergence(what, one.scope or "", one.seq, VISIBILITY, mine, theirs)
 
 
 def _outcome(record: Recorded, item: Item) -> JsonValue:
@@ -259,12 +287,13 @@ def _ends(first: Recorded, second: Recorded) -> Iterator[Divergence]:
     mine, theirs = _end(first), _end(second)
     difference = first_difference(mine, theirs)
     if difference is not None:
-        yield Divergence("result", "", first.events[-1].seq, *difference)
+        found = Divergence("result", "", first.events[-1].seq, *difference)
+        yield found.shown(*(_last(one) for one in (first, second)))
 
 
 def _end(record: Recorded) -> JsonValue:
     """Return how the run ended, and its result or error."""
-    last = [event for event in record.events if event.type in LIFE][-1]
+    last = _last(record)
     if last.type not in CONCLUDED:
         return {"status": OPEN}
     data = record.data(last)
@@ -273,6 +302,11 @@ def _end(record: Recorded) -> JsonValue:
         "status": ENDS[last.type],
         **{name: data[name] for name in names if name in data},
     }
+
+
+def _last(record: Recorded) -> Event:
+    """Return what was last said of the run itself."""
+    return [event for event in record.events if event.type in LIFE][-1]
 
 
 def _structure(first: Recorded, second: Recorded) -> dict[str, tuple[int, int]]:

@@ -114,7 +114,10 @@ class Guard:
     scratch: str = ""
     """A directory in which the program may write, behind layers that keep it there."""
     readable: tuple[str, ...] | None = None
-    """The paths that those layers let it read; None without layers."""
+    """The paths that those layers let it read, each with a ``/`` at its end; None without
+    layers."""
+    listed: tuple[str, ...] = ()
+    """The folders of which they let it read names, with all below, and nothing else."""
     denied: list[str] = field(default_factory=list[str])
     """The paths that they denied, and that the program may have needed."""
 
@@ -126,6 +129,11 @@ class Guard:
             yield
         finally:
             _LIFTED.reset(token)
+
+    @property
+    def is_here(self) -> bool:
+        """Whether the current thread runs the program that it watches."""
+        return _HOOK.guard() is self
 
     def permits(self, event: str, arguments: tuple[object, ...]) -> bool:
         """Tell whether *event* concerns the program's own directory alone."""
@@ -143,11 +151,10 @@ class Guard:
         if event not in _READS:
             self.denied.append(f"{event} {arguments[:1]!r}"[:200])
             return
-        for place in _places(event, arguments):
-            inside = place.startswith(self.readable) or f"{place}/".startswith(
-                self.readable
-            )
-            if not inside and os.path.lexists(place):
+        for place in map(os.path.realpath, filter(None, _places(event, arguments))):
+            lists = event != "open" or os.path.isdir(place)  # noqa: PTH112 - never raises
+            places = self.readable + (self.listed if lists else ())
+            if not f"{place}/".startswith(places) and os.path.lexists(place):
                 self.denied.append(place)
 
     def refuse(self, name: str, event: str, arguments: tuple[object, ...]) -> None:

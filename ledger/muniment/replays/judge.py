@@ -1,7 +1,7 @@
 """The verdict on a replay: a program's statements, requests and result, and its record.
 
     judge = Judge(ledger, run, "strict")
-    judge.hear(["fact", "map/0", "note.added", {"text": "…"}])
+    judge.hear(["fact", "map/0", "note.added", {"text": "…"}, {"series": ["k"]}])
     judge.hear(["effect", "", "llm", False, {"request": {…}}])
     judge.conclude({"type": "run.completed", "result": 42})
     judge.report(GUARDS).verdict      "acceptable"
@@ -12,9 +12,10 @@ Rules:
 - The program may run in another process, which is not believed: it reports what the
   program stated, asked and returned, and everything is compared here again. Whatever
   else it reports can only make a verdict worse.
-- *strict* rejects any difference in what was stated, asked or returned; facts of one
-  scope in another order are a finding of their own, which warns. *bounded* rejects only
-  different requests, outcomes and results; *observational* reports and rejects nothing.
+- *strict* rejects any difference in what was stated, asked or returned, also in what a fact
+  is about and in its series; facts of one scope in another order are a finding of their
+  own, which warns. *bounded* rejects only different requests, outcomes and results, and
+  *observational* nothing: both report what differs in facts.
 - A run that was marked *non_certifiable* is never accepted, in no mode: if nothing
   rejects its replay, that mark is the verdict.
 - A strict replay stops at the first difference; the others continue and find them all.
@@ -29,22 +30,20 @@ from typing import TYPE_CHECKING, Final, cast
 from muniment.encoding.canonical import JsonValue, canonical
 from muniment.errors import (
     AppendRefused,
-    CannotTellError,
     ReplayDiverged,
     UsageError,
 )
+from muniment.events.visibility import PRIVATE, VISIBILITY, tells_private
+from muniment.formats.decisions import ASKED
 from muniment.formats.lifecycle import (
-    CANCELED,
     COMPLETED,
-    CONCLUDED,
     FAILED,
-    LIFE,
     MARKED,
 )
-from muniment.formats.statement import Event
-from muniment.recorded.compare import comparable_event, first_difference
-from muniment.recorded.divergence import Divergence
+from muniment.recorded.compare import comparable_event
+from muniment.recorded.divergence import Divergence, discreet
 from muniment.recorded.items import Item
+from muniment.recorded.links import ComparedFact, FactLinks
 from muniment.recorded.match_keys import match_key
 from muniment.recorded.run import Recorded
 from muniment.recorded.run_check import Checked
@@ -52,8 +51,10 @@ from muniment.replays.account import SeenRun, ended_as
 from muniment.replays.certainty import (
     require_certain,
     require_compared,
+    require_here,
     require_plugins,
 )
+from muniment.replays.ends import counted, end_difference, end_of
 from muniment.replays.report import VERDICTS, Mode, ReplayReport, Verdict
 from muniment.runs.modes.recorded import Replay
 from muniment.runs.recording import Recording
@@ -148,33 +149,51 @@ class Judge:
     def _hear(self, told: list[JsonValue]) -> None:
         recording = self.recording
         match told:
-            case ["fact", str(scope), str(kind), dict(data)]:
-                if self.held.match_fact(scope, kind, data) is None:
-                    self.held.refuse_fact(recording, scope, kind, data)
+            case ["fact", str(scope), str(kind), dict(data), dict(links), bool(hides)]:
+                facts = ComparedFact(data, FactLinks.from_json(links), hides)
+                if self.held.match_fact(scope, kind, facts) is None:
+                    self.held.refuse_fact(recording, scope, kind, facts)
                 recording.digest.add(scope, kind, data)
-            case ["effect", str(scope), str(kind), bool(again), dict(data)]:
-                self._effect(scope, kind, again, data)
-            case ["outcome", str(scope), int(ordinal), str(kind), dict(data)]:
-                self._outcome(self._performed.pop((scope, ordinal)), kind, data)
+            case [
+                "effect",
+                str(scope),
+                str(kind),
+                bool(again),
+                dict(data),
+                bool(hides),
+            ]:
+                self._effect(scope, kind, again, ComparedFact(data, private=hides))
+            case [
+                "outcome",
+                str(scope),
+                int(ordinal),
+                str(kind),
+                dict(data),
+                bool(hides),
+            ]:
+                item = self._performed.pop((scope, ordinal))
+                self._outcome(item, kind, ComparedFact(data, private=hides))
             case ["differs", dict(found)]:
                 differs = Divergence.from_json(found)
                 self.held.divergences.append(differs)
                 self.held.told.append(differs)
+            case ["another"]:
+                self.held.named(is_another=True)
             case ["lacks", str(scope), str(kind), str(what)]:
                 self.held.lacks(scope, kind, what)
             case _:
                 raise ValueError("a program reports nothing else")
 
-    def _effect(
-        self, scope: str, kind: str, again: bool, data: dict[str, JsonValue]
-    ) -> None:
+    def _effect(self, scope: str, kind: str, again: bool, got: ComparedFact) -> None:
         recording, requested = self.recording, f"{kind}.requested"
-        key = match_key(kind, canonical(data.get("request")))
-        item = self.held.match_effect(scope, kind, key)
+        key = match_key(kind, canonical(got.data.get("request")))
+        item = self.held.match_effect(scope, kind, key, private=got.private)
         if item is None:
-            item = self.held.in_place(recording, scope, kind, data)
-        outcome = item.settled(recording.run_id)
-        recording.digest.add(scope, requested, data)
+            item = self.held.in_place(recording, scope, kind, got)
+        outcome = item.outcome
+        if outcome is None:
+            return  # the run ended, and did not wait for it: it was not counted
+        recording.digest.add(scope, requested, got.data)
         again = again or recording.port.kind(kind).reproducible
         if again and not (item.cancelled or item.is_gated):
             self._performed[scope, item.ordinal] = item
@@ -183,9 +202,9 @@ class Judge:
             recording.digest.add(scope, outcome.type, answer)
             self.held.answered(recording.port.kind(kind), answer)
 
-    def _outcome(self, item: Item, kind: str, data: dict[str, JsonValue]) -> None:
-        self.held.compare_outcome(self.recording, item, kind, data)
-        self.recording.digest.add(item.scope, kind, data)
+    def _outcome(self, item: Item, kind: str, got: ComparedFact) -> None:
+        self.held.compare_outcome(self.recording, item, kind, got)
+        self.recording.digest.add(item.scope, kind, got.data)
 
     # -- the end ---------------------------------------------------------------------
 
@@ -198,7 +217,9 @@ class Judge:
 
         Args:
             ended: ``type`` of the event that would end the run, with ``result``, or
-                with ``error_type`` and ``message``; None for a stopped program.
+                with ``error_type`` and ``message``, and the ``imports`` that failed
+                before; None for a stopped program.
+                ``visibility`` says that the program keeps it private.
             attempts: guard and audit event of each.
 
         Raises:
@@ -217,14 +238,16 @@ class Judge:
         found = [*self.held.divergences, *missing]
         self.findings += [*sorted(found, key=lambda one: one.position), *guarded]
         if ended is not None:
-            self.digest = self.recording.digest.result(_result(ended))
+            self.digest = self.recording.digest.result(counted(ended))
             if not guarded:
-                self._compare_end(dict(ended))
+                self._compare_end(ended)
         self.findings += [
             Divergence("order", one.scope, one.event.seq, "position", None, None)
             for one in self.record.reordered
         ]
         self.findings += self.held.gaps
+        certain = any(map(self._blocks, self.held.before_lacking(self.findings)))
+        require_here(self.held, self.recording.run_id, certain=certain)
         require_compared(self.held, self.findings, self.recording.run_id)
         require_certain(self.held, self.findings, self.recording.run_id)
 
@@ -255,8 +278,8 @@ class Judge:
 
     def report(self, guards: tuple[str, ...]) -> ReplayReport:
         """Return the verdict on a program that was watched for *guards*."""
-        findings, mode = tuple(self.findings), self.mode
-        blocking = any(one.what in _BLOCKING[mode] for one in findings) or (
+        findings, mode = discreet(self.findings, self.ledger.event), self.mode
+        blocking = any(map(self._blocks, findings)) or (
             mode == "bounded" and self.digest is None
         )
         if blocking:
@@ -275,7 +298,23 @@ class Judge:
             findings,
             self.digest,
             verified=self.checked,
+            has_private=self._has_private,
             seen=(self.seen(),),
+        )
+
+    def _blocks(self, found: Divergence) -> bool:
+        """Tell whether what was *found* lets nobody accept the program in this mode.
+
+        To a bounded one people are asked for something like anybody else, and a request
+        that was never made is another request than the recorded one.
+        """
+        if found.what in _BLOCKING[self.mode]:
+            return True
+        if self.mode != "bounded" or found.what not in ("fact", "missing"):
+            return False
+        kind = "" if found.seq is None else self.ledger.event(found.seq).type
+        return kind == ASKED or (
+            found.what == "missing" and kind.endswith(".requested")
         )
 
     def seen(self) -> SeenRun:
@@ -299,42 +338,23 @@ class Judge:
             self.recording.port.hide,
         )
 
+    @property
+    def _has_private(self) -> bool:
+        """Whether the record, or the program, keeps anything private."""
+        ended, seen = self._ended or {}, self.held.seen
+        keeps = any(one.private or one.private_outcome for one in seen)
+        keeps |= ended.get(VISIBILITY) == PRIVATE
+        return keeps or any(map(tells_private, self.record.events))
+
     def _compare_end(self, got: dict[str, JsonValue]) -> None:
         event_type = self.ledger.port.types.find(self.end.type)
         data = comparable_event(self.end, event_type, self.ledger.get_blob)
-        names = ("result", "error_type", "message")
-        expected = {name: data[name] for name in names if name in data}
-        difference = first_difference(self.end.type, got.pop("type"), "type")
-        for said in (expected, got):  # each as it would be written here
-            if isinstance(text := said.get("message"), str):
-                said["message"] = self.recording.port.hide(text)
-        if difference is None:
-            difference = first_difference(expected, got)
-        elif "error_type" in got:  # or nobody learns what the program raised
-            raised = f"{FAILED}, {got['error_type']}: {got['message']}"
-            difference = (*difference[:2], raised)
+        private = got.get(VISIBILITY) == PRIVATE
+        difference = end_difference(self.end.type, data, got, self.recording.port.hide)
         if difference is not None:
-            self.findings.append(Divergence("result", "", self.end.seq, *difference))
-
-
-def end_of(record: Recorded, run: str) -> Event:
-    """Return how the recorded *run* ended.
-
-    Raises:
-        CannotTellError: it has no end.
-
-    """
-    last = [event for event in record.events if event.type in LIFE][-1]
-    if last.type in CONCLUDED:
-        return last
-    canceled = last.type == CANCELED
-    raise CannotTellError(
-        f"the run {'was canceled' if canceled else 'has no end'}; "
-        "what it would have come to is not recorded",
-        rule="replay/open",
-        place=f"run {run}",
-        remedy=f"`muniment runs explain {run}` says how it went",
-    )
+            self.held.notice(self.recording, got, private=private)
+            found = Divergence("result", "", self.end.seq, *difference)
+            self.findings.append(found.shown(self.end, private=private))
 
 
 def _is_certified_by_nobody(record: Recorded) -> bool:
@@ -342,10 +362,3 @@ def _is_certified_by_nobody(record: Recorded) -> bool:
         event.type == MARKED and event.raw.get("mark") == CERTIFIED_BY_NOBODY
         for event in record.events
     )
-
-
-def _result(ended: dict[str, JsonValue]) -> JsonValue:
-    """Return the part of an end that the result digest covers."""
-    if ended["type"] == COMPLETED:
-        return ended.get("result")
-    return {"error": [ended["error_type"], ended["message"]]}

@@ -30,16 +30,22 @@ from typing import TYPE_CHECKING, cast
 from muniment.encoding.canonical import JsonValue, canonical, parse
 from muniment.encoding.codec import decode, encode
 from muniment.errors import (
-    CannotTellError,
+    ImportElsewhere,
+    MunimentError,
     RefusedError,
     ReplayDiverged,
     WrongError,
+    origins,
     printable,
 )
-from muniment.formats.lifecycle import COMPLETED, FAILED
+from muniment.events.visibility import PRIVATE, VISIBILITY
+from muniment.formats.lifecycle import CANCELED, COMPLETED, FAILED
 from muniment.formats.statement import BlobRef, Event
-from muniment.programs.functions import CHANGED, Program
+from muniment.programs.functions import CHANGED, Program, changed_in, given_in
+from muniment.programs.read_modules import READ
+from muniment.programs.stable_names import name_of
 from muniment.recorded.descent import children_of
+from muniment.recorded.lacking import untold
 from muniment.replays.guards import GUARDS, Guard, guarded
 from muniment.replays.judge import Judge, Mode, ReplayReport
 from muniment.runs.modes.live import Dry
@@ -80,7 +86,7 @@ def replay(  # noqa: PLR0913, PLR0917 - each but the first two with a default
         trust_source: run recorded source in this process if a called function cannot
             be imported; else such source runs in the capsule, or not at all.
         children: also replay each child run, and judge all as one; their programs are
-            imported.
+            imported. One that was canceled came to nothing, and is not judged.
 
     Raises:
         CannotTellError: the run has no end, lost blobs, or an unknown program.
@@ -93,13 +99,15 @@ def replay(  # noqa: PLR0913, PLR0917 - each but the first two with a default
     started = judge.record.events[0]
     chosen = program_of(ledger, run, started, program, trust_source)
     with guarded() as guard:
-        ended = perform(judge, chosen, guard)
+        ended = perform(judge, chosen, guard, as_recorded=program is None)
     judge.conclude(ended, guard.attempts)
     guards = judge.held.guards
     report = judge.report(GUARDS if guards is None else guards)
     if children:
         report = replace(report, children=0)
         for child in called_by(ledger, run):
+            if any(ledger.events(run=child, type=CANCELED, limit=1)):
+                continue
             below = replay(ledger, child, None, mode, False, trust_source, True)
             report = report.with_child(below)
     return record_verdict(ledger, report) if record else report
@@ -147,24 +155,68 @@ def _ended_so(ledger: Ledger, child: str, call: Event) -> bool:
 
 
 def perform(
-    judge: Judge, program: Program, guard: Guard
+    judge: Judge, program: Program, guard: Guard, *, as_recorded: bool = False
 ) -> dict[str, JsonValue] | None:
     """Call *program* over the record that *judge* has; return how it ended, as JSON.
 
     None for one that was stopped by a difference.
 
+    Args:
+        judge: it has the record.
+        program: the recorded one, or another that somebody named.
+        guard: it watches the program.
+        as_recorded: whether what the run recorded, and the program imports meanwhile, has
+            to be what it was: not if somebody named the program as it is now.
+
     Raises:
         CannotTellError: what it needs is not here.
-        RefusedError: a function that it calls is not the one that was recorded.
+        RefusedError: a function that it calls, or what that imports, is not the one that
+            was recorded.
 
     """
+    described = judge.record.events[0].raw.get("program")
+    said = described if isinstance(described, dict) else {}
+    recorded = said if as_recorded else {}
+    judge.held.named(is_another=not as_recorded and _is_another(program, said))
+    with READ.held(given_in(recorded), lambda: guard.is_here) as refused:
+        ended = _performed(judge, program, guard)
+    for one in refused:
+        raise _changed(one)
+    return ended
+
+
+def _is_another(program: Program, said: Mapping[str, JsonValue]) -> bool:
+    """Tell whether a *program* that somebody named is not what a record *said*.
+
+    One with a stable name is that: what it was given is compared like other parameters.
+    """
+    if "name" in said:
+        return name_of(program) != said["name"]
+    try:
+        return changed_in(program, said) is not None
+    except (MunimentError, OSError):
+        return True
+
+
+def _changed(refusal: RefusedError) -> RefusedError:
+    return RefusedError(
+        refusal.message,
+        rule=CHANGED,
+        place=refusal.place,
+        remedy="put the file back, or name the program as it is now, with --program",
+    )
+
+
+def _performed(
+    judge: Judge, program: Program, guard: Guard
+) -> dict[str, JsonValue] | None:
     recording, ledger = judge.recording, judge.ledger
     params = params_of(ledger, judge.record.events[0])
     judge.held.permit = guard.lifted
     try:
         value = _run(recording, program, params, guard)
         result = parse(canonical(encode(value, ledger.port.values)))
-        recording.require_unfailed()
+        _conclude(recording)
     except KeyboardInterrupt:
         raise
     except BaseException as error:
@@ -173,18 +225,46 @@ def perform(
             return None
         if halted is not None:
             raise halted from None
-        if isinstance(error, CannotTellError) and judge.end.type == COMPLETED:
-            raise  # something that is missing only now is not a divergence
+        if isinstance(error, MunimentError) and _is_only_here(error, judge):
+            raise untold(error) from error
         if isinstance(error, RefusedError) and error.rule == CHANGED:
             raise  # nor is a function that was not called, because it is another now
         text = recording.redacted(printable(error))
+        private = recording.privacy.tells_end(error)
         return {
             "type": FAILED,
             "error_type": type(error).__name__,
             "message": text,
+            "imports": _imports(error),
+            **({VISIBILITY: PRIVATE} if private else {}),
         }
     ended: dict[str, JsonValue] = {"type": COMPLETED}
+    if recording.privacy.covers_end:
+        ended[VISIBILITY] = PRIVATE
     return ended if result is None else {**ended, "result": result}
+
+
+def _imports(error: BaseException) -> list[JsonValue]:
+    """Return the imports that failed, and by which *error* came about."""
+    failed = [one for one in origins(error) if isinstance(one, ImportError)]
+    return [
+        {
+            "error_type": type(one).__name__,
+            "message": printable(one),
+            "elsewhere": isinstance(one, ImportElsewhere),
+        }
+        for one in failed
+    ]
+
+
+def _is_only_here(error: MunimentError, judge: Judge) -> bool:
+    """Tell whether *error* is about this machine, and did not end the recorded run.
+
+    Something that is missing only now is not a divergence.
+    """
+    raw = judge.end.raw
+    same = judge.end.type == FAILED and raw.get("error_type") == type(error).__name__
+    return error.is_of_machine and not same
 
 
 def _run(
@@ -194,18 +274,30 @@ def _run(
     with lane:
         value = program(lane, **params)
         if inspect.isawaitable(value):
-            return _drive(cast("Awaitable[object]", value), guard)
+            return _drive(recording, cast("Awaitable[object]", value), guard)
     return value
 
 
-def _drive(awaitable: Awaitable[object], guard: Guard) -> object:
+def _conclude(recording: Recording) -> None:
+    """Take the run as ended: whatever the program still does elsewhere, it does too late."""
+    if not recording.ended:
+        recording.require_concluded()
+        recording.ended = True
+
+
+def _drive(recording: Recording, awaitable: Awaitable[object], guard: Guard) -> object:
     """Await a program on a loop of its own, in a thread if one is running here."""
     import asyncio  # noqa: PLC0415 - only async programs need it
     from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415
     from contextvars import copy_context  # noqa: PLC0415
 
     async def program() -> object:
-        return await awaitable
+        try:
+            value = await awaitable
+            _conclude(recording)
+        finally:
+            recording.ended = True  # before tasks that nobody waited for are cancelled
+        return value
 
     def run() -> object:
         with asyncio.Runner() as runner:

@@ -56,6 +56,9 @@ class ReplayReport:
     children: int | None = None
     """How many child runs were replayed and judged with it; None if that was not asked
     for."""
+    has_private: bool = False
+    """Whether the run, or the program, keeps anything private: then the result digest
+    confirms a guess of it, and is not for everybody."""
     seen: tuple[SeenRun, ...] = field(default=(), repr=False, compare=False)
     """What each program did, beside the record of its run: of this run, then of the
     child runs. It is for other judges, is written nowhere, and reads the ledger, which
@@ -97,12 +100,13 @@ class ReplayReport:
             guards=tuple(name for name in self.guards if name in child.guards),
             findings=(*self.findings, *child.findings),
             verified=None if one is None or other is None else one.plus(other),
+            has_private=self.has_private or child.has_private,
             children=(self.children or 0) + 1 + (child.children or 0),
             seen=(*self.seen, *child.seen),
         )
 
     def to_json(self) -> dict[str, JsonValue]:
-        """Return the report as plain JSON."""
+        """Return the report as plain JSON; the digest, if nothing is private."""
         first = self.first_divergence
         return {
             "run": self.run_id,
@@ -115,6 +119,6 @@ class ReplayReport:
             "isolation": None if self.isolation is None else dict(self.isolation),
             "first_divergence": None if first is None else first.to_json(),
             "findings": [one.to_json() for one in self.findings],
-            "result_digest": self.result_digest,
+            "result_digest": None if self.has_private else self.result_digest,
             "recorded_as": self.recorded_as,
         }
