@@ -4,7 +4,8 @@
     notes, one after the other  |  JSON lines {"note": …}               anchors
 
 Rules: anything given that cannot be read is *cannot tell*; it is never ignored, and no
-more is read of it than an honest file has.
+more is read of it than an honest file has. A fingerprint is whole, or it is none: one that
+was copied in part, with more around it or without `SHA256:` says nothing against a ledger.
 """
 
 from __future__ import annotations
@@ -18,11 +19,16 @@ from muniment.errors import CannotTellError, KeyRefused
 from muniment.keys.ed25519 import PublicKey
 from muniment.verification.report import MALFORMED
 
-__all__ = ["GIVE_ANCHOR", "GivenKey", "given_keyid", "given_notes"]
+__all__ = ["GIVE_ANCHOR", "GivenKey", "given_keyid", "given_notes", "refuse_partial"]
 
 GivenKey = PublicKey | str | os.PathLike[str]
 
-_KEYID = re.compile(r"SHA256:[A-Za-z0-9+/]{43}")
+_KEYID = re.compile(r"SHA256:[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]")
+"""A fingerprint; the last of its characters stands for four bits."""
+_MEANT = re.compile(
+    r"\s*(?:sha-?256:.*|[A-Za-z0-9+/]{43}\s*)", re.IGNORECASE | re.DOTALL
+)
+"""What somebody may have meant as one: a key in base64 ends with `=`."""
 _SUFFIXES = frozenset({".key", ".pem", ".pub", ".txt"})
 _GIVE_KEY = "give a public key as PEM, ssh-ed25519 line, fingerprint or file"
 _MOST_NOTES = 64 << 20
@@ -101,6 +107,7 @@ def given_keyid(key: GivenKey) -> str:
     text = os.fspath(key)
     if _KEYID.fullmatch(text):
         return text
+    refuse_partial(text)
     place = ""
     try:
         spelled = text.startswith(("-----", "ssh-"))
@@ -122,8 +129,24 @@ def given_keyid(key: GivenKey) -> str:
     )
 
 
+def refuse_partial(text: str) -> None:
+    """Refuse a *text* that was meant as a fingerprint, and is no whole one.
+
+    Raises:
+        CannotTellError: it is one.
+
+    """
+    if _MEANT.fullmatch(text) and not _names_file(text):
+        raise CannotTellError(
+            "this is no whole fingerprint",
+            rule="key/given",
+            place=text.partition("\n")[0][:80],
+            remedy="give SHA256: and the 43 characters that follow it, and nothing else",
+        )
+
+
 def _names_file(text: str) -> bool:
     """Tell whether *text* is a path; base64 and hexadecimal may hold a ``/`` too."""
     if Path(text).is_file():
         return True
-    return text.startswith((".", "~", os.sep)) or Path(text).suffix in _SUFFIXES
+    return text.startswith((".", "~", os.sep)) or Path(text).suffix.lower() in _SUFFIXES

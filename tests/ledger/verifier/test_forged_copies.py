@@ -109,6 +109,7 @@ def test_the_fork_without_a_lie(runs: ForkedRuns, tmp_path: Path) -> None:
     assert len(about) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(ANSWERS))
 def test_each_member_of_each_copy(
     runs: ForkedRuns, tmp_path: Path, number: int

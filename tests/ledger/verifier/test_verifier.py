@@ -157,7 +157,7 @@ def test_given_key_of_another_ledger(path: Path, home: TrustHome) -> None:
     ("key", "why"),
     [
         ("nonsense", "32 bytes, not 6"),
-        ("SHA256:short", "neither hex nor base64"),
+        ("SHA256:short", "this is no whole fingerprint"),
         ("/no/such/file.pem", "No such file"),
         ("./root", "No such file"),
         ("root.pub", "No such file"),

@@ -66,6 +66,7 @@ def test_dead_workers(
     assert any("died" in note for note in report.notes)
 
 
+@pytest.mark.slow
 def test_workers_of_a_daemon(file: Path) -> None:
     """A process without standard input and output verifies with workers all the same."""
     forge = Forge("one").open()

@@ -40,10 +40,11 @@ from muniment.verification.bundle.blobs import BundleBlobs
 from muniment.verification.bundle.elsewhere import Elsewhere
 from muniment.verification.bundle.members import Members
 from muniment.verification.bundle.named_runs import NamedRuns
-from muniment.verification.bundle.report_page import BundlePage
+from muniment.verification.bundle.report_page import BundlePage, compare_view
 from muniment.verification.bundle.withheld_events import WithheldEvents
 from muniment.verification.page.computed import BundleEnd
 from muniment.verification.page.run_marks import RunMarks
+from muniment.verification.page.run_view import RunView
 from muniment.verification.public_digests import FIELDS as PUBLIC
 from muniment.verification.public_digests import misstated
 from muniment.verification.report import MALFORMED, Findings
@@ -115,6 +116,7 @@ class BundleRecord:
         self.elsewhere = Elsewhere()
         self.named = NamedRuns()
         self.marks = RunMarks()
+        self._view = RunView()
         self.ledger = ""
         self.run = ""
         self.lines = 0
@@ -233,6 +235,10 @@ class BundleRecord:
         if self.page is not None:
             self.page.finish(end, self.run, self._findings)
 
+    def compare_view(self) -> None:
+        """Report what ``run.json`` says, and the events of the run do not."""
+        compare_view(self._view, self._members, self.withheld, self._findings)
+
     def read_event(self, envelope: Envelope, place: str) -> BundledEvent | None:
         """Return the event with its signer; None if either cannot be read."""
         try:
@@ -334,6 +340,8 @@ class BundleRecord:
         self._compare_chain(one, before, place)
         predicate = one.statement["predicate"]
         self.elsewhere.take(one.kind, predicate["data"], predicate["muniment"])
+        if one.run is not None and one.run == self.run:
+            self._view.take(one.run, one.kind, predicate["muniment"], predicate["data"])
         self.compare_content(one, place)
 
     def compare_content(self, one: BundledEvent, place: str) -> None:

@@ -1,9 +1,14 @@
-"""The report in a bundle: each value on it is compared with the event that it cites.
+"""The report in a bundle, and its view of the run, compared with the events.
 
     values of the report 212 of 212
 
-Rule: it is compared while the events are read, none of which is kept for it. A style sheet
-that is not known here may be one of a later muniment: then nobody can tell.
+Rules:
+
+- Each value on the report is compared with the event that it cites, while the events are
+  read, none of which is kept for it.
+- What ``run.json`` says is derived from the events again.
+- A style sheet, or a member, that is not known here may be one of a later muniment: then
+  nobody can tell.
 """
 
 from __future__ import annotations
@@ -13,11 +18,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 from muniment.encoding.canonical import JsonValue
 from muniment.errors import MunimentError
-from muniment.formats.evidence import REPORT, blob_name
+from muniment.formats.evidence import REPORT, RUN, Withheld, blob_name
 from muniment.verification.counts import Count
 from muniment.verification.page.comparison import PageComparison
 from muniment.verification.page.computed import BundleEnd, Lacking
 from muniment.verification.page.quotes import MOST_CONTENT, decoded
+from muniment.verification.page.run_view import MOST_VIEW, RunView
 from muniment.verification.page.wording import IS_LARGE
 from muniment.verification.statements.blob_references import SALT
 
@@ -25,7 +31,7 @@ if TYPE_CHECKING:
     from muniment.verification.bundle.members import Members
     from muniment.verification.report import Findings
 
-__all__ = ["BundlePage"]
+__all__ = ["BundlePage", "compare_view"]
 
 _LARGEST = 32 << 20
 _ASK = "ask its sender for the bundle as `muniment bundle` wrote it"
@@ -86,3 +92,16 @@ class BundlePage:
             raise Lacking(tag)
         data = b"".join(self._members.pieces(name))[SALT:]
         return decoded(data, str(reference.get("media", "")))
+
+
+def compare_view(
+    view: RunView, members: Members, hidden: Withheld, findings: Findings
+) -> None:
+    """Report what ``run.json`` says, and the events of the run do not."""
+    text = members.read(RUN, MOST_VIEW)
+    for what in view.wrong(text, len(hidden.events), len(hidden.blobs)):
+        findings.add("edited", "bundle/view", what, place=RUN)
+    for name in view.unknown(text):
+        what = f"its member {name:.80} is not known here: a later muniment may have it"
+        remedy = "verify it with the version that wrote it, or a later one"
+        findings.add("unreadable", "bundle/view", what, place=RUN, remedy=remedy)

@@ -13,6 +13,7 @@ Rules:
   given root signed the genesis that the bundle begins with.
 - *Completeness* is *checked* if the run's end states root and counts of all events before it,
   and the runs upon which it rests are here. Nothing is said of events after the last one.
+- What ``run.json`` says of the run is derived from its events again, member by member.
 - A run that is marked is named with its marks: that changes no verdict on the bundle.
 - Pinned keys, anchors and remembered states are compared where a tree head has their size.
 """
@@ -40,6 +41,7 @@ from muniment.formats.evidence import (
     OF_CLOSED,
     POLICY,
     PROOFS,
+    RUN,
     SELF_PROVING,
     TRUSTED_ROOT,
     WithheldEvent,
@@ -216,6 +218,9 @@ class _State:
                 self._compare_closing(members, record)
         if self.closing is not None:  # which says what series are shown
             record.compare_page(self.heads[0].checkpoint, beside.series.shown)
+        if RUN in members.sizes and record.run:
+            with self.tried():
+                record.compare_view()
         record.finish()
         beside.finish(self.closing)
         with self.tried():

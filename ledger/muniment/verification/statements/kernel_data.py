@@ -107,7 +107,11 @@ _TEXTS = _list_of(_TEXT)
 _LONG = _or_content(_TEXT)
 _OBJECTS = _or_content(_LIST)
 _NAMES = _by_name(_TEXT)
-_END = {"counts": _by_name(_INTEGER), "duration_us": _INTEGER}
+_END = {
+    "counts": _by_name(_INTEGER),
+    "duration_us": _INTEGER,
+    "visibility": _TEXT,
+}
 
 
 def _fields(need: dict[str, FieldCheck], may: dict[str, FieldCheck]) -> Fields:
@@ -116,7 +120,7 @@ def _fields(need: dict[str, FieldCheck], may: dict[str, FieldCheck]) -> Fields:
 
 
 KERNEL: Mapping[str, Fields] = {
-    "note.added": _fields({"text": _LONG}, {"details": _CONTENT}),
+    "note.added": _fields({"text": _LONG}, {"details": _CONTENT, "visibility": _TEXT}),
     "blob.erased": _fields({"blobs": _TEXTS, "reason": _LONG}, {"legal_basis": _TEXT}),
     "plugin.failed": _fields(
         {"plugin": _TEXT, "hook": _TEXT, "error_type": _TEXT, "message": _CONTENT},
@@ -152,6 +156,7 @@ KERNEL: Mapping[str, Fields] = {
             "parent": _NAMES,
             "fork": _OBJECT,
             "changed": _CONTENT,
+            "visibility": _TEXT,
         },
     ),
     "run.resumed": _fields(
@@ -164,12 +169,17 @@ KERNEL: Mapping[str, Fields] = {
         },
     ),
     "run.interrupted": _fields({"reason": _TEXT}, {}),
-    "run.paused": _fields({"reason": _LONG}, {"waits_for": _TEXTS}),
-    "run.canceled": _fields({"reason": _LONG, "generation": _INTEGER}, {}),
+    "run.paused": _fields(
+        {"reason": _LONG}, {"waits_for": _TEXTS, "visibility": _TEXT}
+    ),
+    "run.canceled": _fields(
+        {"reason": _LONG, "generation": _INTEGER}, {"visibility": _TEXT}
+    ),
     "run.marked": _fields({"mark": _TEXT, "reason": _LONG}, {}),
-    "pause.stated": _fields({"reason": _LONG}, {}),
+    "pause.stated": _fields({"reason": _LONG}, {"visibility": _TEXT}),
     "decision.asked": _fields(
-        {"subject": _CONTENT, "quorum": _INTEGER}, {"prompt": _CONTENT, "of": _TEXTS}
+        {"subject": _CONTENT, "quorum": _INTEGER},
+        {"prompt": _CONTENT, "of": _TEXTS, "visibility": _TEXT},
     ),
     "decision.given": _fields({"envelope": _OBJECT}, {}),
     "decision.reached": _fields(
