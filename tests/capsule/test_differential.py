@@ -81,6 +81,7 @@ SEEDED = frozenset({"random", "uuid"})
 """Modules whose answers are drawn: the capsule's own seed decides there."""
 
 
+@pytest.mark.slow
 def test_what_the_standard_library_says_of_itself_holds() -> None:
     """Hundreds of lines of its own tests give the same, or are refused."""
     found: dict[str, tuple[str, object]] = {

@@ -36,6 +36,7 @@ def types(value: object) -> object:
     return type(value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", names())
 def test_ordinary_programs_work_exactly(name: str) -> None:
     """What people and models write every day runs, and gives exact metrics."""
@@ -86,6 +87,7 @@ NEEDS_FILES = {
 """What reads files late, so that it fails where no file opens; the manual says so."""
 
 
+@pytest.mark.slow
 @strong
 @pytest.mark.parametrize("topic", sorted({name.partition("/")[0] for name in names()}))
 def test_ordinary_programs_work_where_no_file_opens(topic: str) -> None:

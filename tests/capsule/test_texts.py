@@ -102,6 +102,7 @@ def capsule() -> Capsule:
     return Unwalled(Policy(allowed_imports=packages, time_s=10))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("package", ["numpy", "pandas", "scipy", "sklearn"])
 def test_every_way_of_a_text_into_a_package_is_known(package: str) -> None:
     """A version that brings another module that looks up by text fails here."""
@@ -126,6 +127,7 @@ def test_a_text_that_does_no_harm_passes(way: str, capsule: Capsule) -> None:
     assert (execution.error, execution.status) == (None, "ok")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", EXPRESSIONS)
 def test_a_forbidden_text_reaches_nothing(way: str, capsule: Capsule) -> None:
     """It is refused, or means nothing there; nobody gets what it names."""

@@ -26,7 +26,7 @@ from muniment.encoding.arrays import ARRAYS_BY_TAG
 from muniment.encoding.canonical import JsonValue
 from muniment.encoding.codec import encode
 from muniment.encoding.native import as_it_is
-from muniment.errors import CannotTellError, RefusedError, ValueRefused
+from muniment.errors import CannotTellError, RefusedError, ValueRefused, of_machine
 from muniment_plugins.capsule.batch import pairs_of, require_text, threads_for
 from muniment_plugins.capsule.child.clocks import stated
 from muniment_plugins.capsule.data_order import refuse_unordered
@@ -296,12 +296,13 @@ def _monty() -> Any:
     except ImportError as error:
         if error.name != "pydantic_monty":
             raise
-        raise RefusedError(
+        missing = RefusedError(
             "the engine monty is not installed",
             rule="capsule/engine",
             place="Policy.engine",
             remedy="pip install 'muniment[monty]', or use engine='python'",
-        ) from None
+        )
+        raise of_machine(missing) from None
     return monty
 
 

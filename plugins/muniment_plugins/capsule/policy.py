@@ -23,7 +23,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from muniment.errors import RefusedError, UsageError
+from muniment.errors import RefusedError, UsageError, of_machine
 from muniment_plugins.capsule.language.companions import COMPANIONS
 from muniment_plugins.capsule.language.harmless_modules import is_dangerous
 
@@ -149,12 +149,13 @@ def floor_of(policy: Policy) -> str:
     """
     inherited = os.environ.get("MUNIMENT_REQUIRE", "none")
     if inherited not in LEVELS:
-        raise UsageError(
+        wrong = UsageError(
             f"{inherited!r} is not an isolation level",
             rule="capsule/level",
             place="MUNIMENT_REQUIRE",
             remedy=f"use one of {', '.join(LEVELS)}",
         )
+        raise of_machine(wrong)
     # Even without a floor, nothing runs on the language layer alone.
     return max(policy.require, inherited, "process", key=LEVELS.index)
 
@@ -168,12 +169,13 @@ def refuse_beyond(policy: Policy, reachable: str) -> None:
     """
     floor = floor_of(policy)
     if LEVELS.index(floor) > LEVELS.index(reachable):
-        raise RefusedError(
+        beyond = RefusedError(
             f"{floor} isolation is required, this capsule gives {reachable}",
             rule="capsule/level",
             place="Policy.require" if floor == policy.require else "MUNIMENT_REQUIRE",
             remedy="run it in a container or virtual machine, or lower the floor",
         )
+        raise of_machine(beyond)
 
 
 def _no_value(name: str, given: object, wanted: str) -> UsageError:

@@ -17,7 +17,7 @@ from muniment.encoding.canonical import JsonValue
 from muniment.errors import UsageError
 from muniment_plugins.capsule.capsule import Capsule
 from muniment_plugins.capsule.language.refusals import ProgramRefused
-from muniment_plugins.capsule.policy import Policy
+from muniment_plugins.capsule.policy import Policy, floor_of
 
 __all__ = ["check", "execute", "policy_of"]
 
@@ -45,10 +45,17 @@ def execute(request: Mapping[str, Any]) -> dict[str, JsonValue]:
 
 
 def check(request: Mapping[str, Any]) -> dict[str, JsonValue]:
-    """Say whether a run of the code in *request* would begin, and if not, why."""
+    """Say whether a run of the code in *request* would begin, and if not, why.
+
+    A request that names ``require`` also asks whether there is such a floor; whether it
+    is within reach, the machine says on which the code will run.
+    """
     entrypoint = request.get("entrypoint") or "fit_and_eval"
+    policy = policy_of(request)
+    if request.get("require") is not None:
+        floor_of(policy)
     try:
-        Capsule(policy_of(request)).validate(request["code"], entrypoint)
+        Capsule(policy).validate(request["code"], entrypoint)
     except ProgramRefused as error:
         return {"accepted": False, "error": error.to_json()}
     return {"accepted": True}

@@ -8,6 +8,8 @@ Rules:
 - A worker is this very interpreter with the same path; it does not import the running
   script again.
 - If a worker dies, the effect that it was working on fails; another worker replaces it.
+- If this process dies, however that is, its workers die, too: whoever resumes the run is
+  alone with it.
 """
 
 from __future__ import annotations
@@ -101,14 +103,25 @@ class _Pool:
 
     def __init__(self, serve: str, size: int) -> None:
         self._idle: SimpleQueue[_Worker | None] = SimpleQueue()
+        from concurrent.futures import (  # noqa: PLC0415 - is slow
+            ThreadPoolExecutor,
+        )
+
         self._serve = serve
         self._size = size
+        # Linux kills workers with the *thread* that started them: one that stays.
+        self._starts = ThreadPoolExecutor(1)
         for _ in range(size):
             self._idle.put(None)
 
     def call(self, sent: bytes) -> bytes:
         """Return the answer of the next free worker to *sent*."""
-        worker = self._idle.get() or _Worker(self._serve)
+        worker = self._idle.get()
+        try:
+            worker = worker or self._starts.submit(_Worker, self._serve).result()
+        except BaseException:
+            self._idle.put(None)
+            raise
         try:
             answer = worker.call(sent)
         except BaseException:
@@ -125,3 +138,4 @@ class _Pool:
             worker = self._idle.get()
             if worker is not None:
                 worker.close()
+        self._starts.shutdown()

@@ -46,7 +46,7 @@ LEVELS = ("none", "process", "os-partial", "os-strong")
 """Weakest first."""
 
 _NEW_MOUNT, _NEW_USER, _NEW_NETWORK = 0x20000, 0x10000000, 0x40000000
-_OWN = ("maps", "status", "stat", "statm", "cgroup", "mountinfo", "limits")
+OWN_FILES = ("maps", "status", "stat", "statm", "cgroup", "mountinfo", "limits")
 _HERE, _RECURSIVE, _PRIVATE = -100, 0x8000, 1 << 18
 _SET_TEXT, _CREATE, _FROM_DESCRIPTOR = 1, 6, 4
 _NONE = {"missing": "ENOSYS"}
@@ -81,7 +81,7 @@ def confine(raised: Mapping[str, Any]) -> dict[str, object]:
     held: list[Rules] = []
 
     def places() -> dict[str, object]:
-        own = [f"/proc/self/{name}" for name in _OWN]
+        own = [f"/proc/self/{name}" for name in OWN_FILES]
         files = [one for one in (*raised["files"], *own) if os.path.exists(one)]  # noqa: PTH110 - pathlib is slow
         given, listed = raised["directories"], raised["listed"]
         held.append(Rules(system, given, files, raised["writable"], listed, once=True))

@@ -29,3 +29,12 @@ def test_reading_refuses_a_misspelt_bound() -> None:
     """A bound that the capsule does not know is refused, not passed over."""
     with pytest.raises(UsageError, match="allowed_import means nothing"):
         check_code({"code": "", "allowed_import": ["math"]})
+
+
+def test_reading_refuses_a_floor_that_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who names a floor is told of one in the environment that is none."""
+    request = {"code": "def fit_and_eval(data): return {}", "require": "none"}
+    assert check_code(request) == {"accepted": True}
+    monkeypatch.setenv("MUNIMENT_REQUIRE", "os-stronk")
+    with pytest.raises(UsageError, match="not an isolation level"):
+        check_code(request)

@@ -54,6 +54,7 @@ def reported(name: str, *, pipes: bool) -> dict[str, list[dict[str, Any]]]:
     return found
 
 
+@pytest.mark.slow
 @strong
 @pytest.mark.parametrize("name", MACHINES)
 def test_a_channel_is_not_opened_again(name: str) -> None:
@@ -69,6 +70,7 @@ def test_a_channel_is_not_opened_again(name: str) -> None:
         assert {one["rule"] for one in held} == {"capsule/wall"}, way
 
 
+@pytest.mark.slow
 @strong
 @pytest.mark.parametrize("name", ["all walls", "no namespaces", "no wall"])
 def test_where_channels_are_pipes_it_takes_bytes_and_time_is_up_all_the_same(
@@ -100,6 +102,7 @@ SLEEPS = "import time\ndef fit_and_eval(data): time.sleep(3600)"
 SLEEPY = Policy(allowed_imports=("time",), time_s=0.2, mem_mb=64)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 def test_a_watchdog_ends_what_the_reader_does_not(
     way: str, monkeypatch: pytest.MonkeyPatch
