@@ -9,26 +9,33 @@ Rules:
   it, so that a provider's facts belong to the effect and a replay asks nobody.
 - The part of the model's name before the colon names the provider. A name that no
   provider here knows is left to other plugins.
-- Prompts are recorded without secrets, and sent as they were recorded.
+- Prompts are recorded without secrets, and sent as they were recorded: the record says
+  what the model was told. A secret anywhere else, such as in options, is refused, since
+  what is meant could not be sent.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
-from muniment.errors import CannotTellError
+from muniment.errors import CannotTellError, UsageError
+from muniment.runs.lanes.listening import LISTENER, Listener, Receiver
 from muniment.runs.run import Run
 from muniment_plugins.providers import llm_bridge, scripted, servers
 from muniment_plugins.providers.prompt import Answer, Prompt, split
 from muniment_plugins.providers.secrets.redaction import Redaction
-from muniment_plugins.providers.stream_listener import LISTENER, Ear, Listener
+from muniment_plugins.providers.stream_listener import Ear
 
 __all__ = ["acomplete", "answer", "complete"]
 
 _KNOWN = " ".join(f"{one}:" for one in (*servers.SERVERS, "llm", "scripted"))
+
+_TOLD = frozenset({"prompt", "messages", "system"})
+"""What the model is told: there a secret is replaced."""
 
 Tell = Callable[[str], object]
 
@@ -60,15 +67,16 @@ def complete(
         run: a run, or a lane of it.
         model: ``provider:name``.
         prompt: a text, or the messages of a conversation.
-        on_text: gets the text as it arrives, if ``stream=True``.
+        on_text: gets the text as it arrives, if ``stream=True``; nothing in a replay.
         more: further members of the prompt, such as ``tools`` or ``max_tokens``.
 
     Raises:
         EffectFailed: there was no completion, now or when it was recorded.
-        UsageError: the prompt has an unknown member.
+        UsageError: the prompt has an unknown member, a secret stands outside of what the
+            model is told, or *on_text* cannot listen.
 
     """
-    request, heard = _request(model, prompt, more), Listener(on_text)
+    request, heard = _request(model, prompt, more), _listener(run, on_text)
 
     def perform(asked: object) -> object:
         token = LISTENER.set(heard)
@@ -92,7 +100,7 @@ async def acomplete(
 
     For models of other plugins, the hook is called in a thread.
     """
-    request, heard = _request(model, prompt, more), Listener(on_text)
+    request, heard = _request(model, prompt, more), _listener(run, on_text)
     provider, _ = split(model)
 
     async def perform(asked: object) -> object:
@@ -132,7 +140,28 @@ def _request(model: str, prompt: object, more: Mapping[str, Any]) -> dict[str, o
     Prompt.of(request)  # a wrong prompt is refused before anything is asked
     keys = (os.environ.get(one.key_variable) for one in servers.SERVERS.values())
     redaction = Redaction.knowing(*keys)
-    return cast("dict[str, object]", redaction.value(request))
+    hidden = cast("dict[str, object]", redaction.value(request))
+    for name, value in request.items():
+        if name not in _TOLD and _said(hidden[name]) != _said(value):
+            raise UsageError(
+                "it holds a secret, which is not recorded, and would be sent as recorded",
+                rule="provider/secret",
+                place=name,
+                remedy="leave it out; keys of providers are read from the environment",
+            )
+    return hidden
+
+
+def _said(value: object) -> str:
+    return json.dumps(value, default=repr)  # lists and tuples are alike
+
+
+def _listener(run: Run, on_text: Tell | None) -> Listener:
+    """Return who hears one answer in *run*."""
+    if on_text is None:
+        return Listener(None)
+    receiver = Receiver.of(on_text, "on_text", ("text",))
+    return Listener(receiver if run.performs else None)
 
 
 def _answer(told: object, heard: Listener) -> Answer:

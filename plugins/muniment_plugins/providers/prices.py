@@ -25,6 +25,8 @@ def cost(provider: str, model: str, usage: Mapping[str, int]) -> dict[str, str] 
     except ImportError:
         return None
     counts = dict(usage)
+    if counts.pop("total_tokens", 0):
+        return None  # more was taken than the parts that have a price
     if provider == "anthropic":  # counts cached tokens beside the input, not within
         cached = counts.get("cache_read_tokens", 0) + counts.get(
             "cache_write_tokens", 0

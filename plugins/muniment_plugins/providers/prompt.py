@@ -14,6 +14,9 @@ Rules:
   they are, in the provider's own format.
 - ``finish_reason`` is ``stop``, ``length``, ``tool_calls``, ``content_filter``, or
   another reason that the provider gives.
+- A model that refused says so: ``refusal`` has its words, which may be none, and
+  ``finish_reason`` is ``content_filter``. Other answers have no such member.
+- ``model`` is empty where the provider did not say which model answered.
 - An unknown member is refused; ``options`` go into the provider's body as they are.
 """
 
@@ -145,10 +148,12 @@ class Answer:
     finish_reason: str = "stop"
     usage: Mapping[str, int] = field(default_factory=dict[str, int])
     model: str = ""
-    """The model that answered, as the provider says."""
+    """The model that answered, as the provider says; empty if it does not say."""
     id: str = ""
     provider: str = ""
     cost: Mapping[str, str] | None = None
+    refusal: str | None = None
+    """The words in which the model refused; None if it did not."""
 
     def __str__(self) -> str:
         """Give the text."""
@@ -173,6 +178,7 @@ class Answer:
             "id": self.id,
             "provider": self.provider,
             "cost": None if self.cost is None else dict(self.cost),
+            **({} if self.refusal is None else {"refusal": self.refusal}),
         }
 
     @classmethod

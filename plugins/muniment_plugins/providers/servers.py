@@ -140,7 +140,7 @@ class _Question:
             ) from None
         model = answer.model or self.prompt.model
         price = cost(self.server.name, model, answer.usage)
-        told = replace(answer, model=model, provider=self.server.name, cost=price)
+        told = replace(answer, provider=self.server.name, cost=price)
         return told.to_json()
 
     def _read(self, streamed: bool, body: str) -> Answer:

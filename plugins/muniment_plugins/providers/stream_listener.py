@@ -3,7 +3,7 @@
     complete(run, "openai:gpt-…", "Tell a story.", on_text=print)
 
 Rules: text is passed on once; after an attempt that was cut off, the next one passes on
-its text from the beginning. A replay passes on the whole text at once.
+its text from the beginning. A replay passes on nothing.
 """
 
 from __future__ import annotations
@@ -11,36 +11,13 @@ from __future__ import annotations
 import codecs
 import json
 from collections.abc import Callable
-from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
+from muniment.runs.lanes.listening import Listener
 from muniment_plugins.providers.wire_formats.sse import events
 
-__all__ = ["LISTENER", "Ear", "Listener"]
-
-
-@dataclass(slots=True)
-class Listener:
-    """The receiver of the text of one completion."""
-
-    tell: Callable[[str], object] | None
-    told: bool = False
-
-    def __call__(self, text: str) -> None:
-        """Pass *text* on."""
-        if self.tell is not None:
-            self.told = True
-            self.tell(text)
-
-    def whole(self, text: str) -> None:
-        """Pass on all of *text*, unless some of it was passed on already."""
-        if text and not self.told:
-            self(text)
-
-
-LISTENER: ContextVar[Listener | None] = ContextVar("muniment_listener", default=None)
-"""The listener for the text that the calling code asks for."""
+__all__ = ["Ear"]
 
 
 def _silence(_: Any) -> str:

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model_wire import anthropic, chat, responses
+from muniment.runs.lanes.listening import Listener
 from muniment_plugins.providers.clients.exchange import Fault, Outcome, Received
 from muniment_plugins.providers.prices import cost
 from muniment_plugins.providers.refusals import CompletionFailed
@@ -22,7 +23,7 @@ from muniment_plugins.providers.retries import (
     backoff,
 )
 from muniment_plugins.providers.secrets.redaction import Redaction
-from muniment_plugins.providers.stream_listener import Ear, Listener
+from muniment_plugins.providers.stream_listener import Ear
 from muniment_plugins.providers.wire_formats import dialects, sse
 from muniment_plugins.providers.wire_formats.answer_flaws import (
     Flaw,
@@ -112,6 +113,9 @@ def streamed(*events: str) -> Received:
         (OK, None, ""),
         (streamed("{}", '{"end": true}', "[DONE]"), None, ""),
         (streamed("{}"), True, "stopped before its end"),
+        (streamed("{}", "", '{"end": true}', " [DONE] "), None, ""),
+        (streamed('{"a": "b', '{"end": true}'), True, 'no JSON: \'{"a": "b\''),
+        (streamed('{"end": true}', "<html>"), True, "no JSON: '<html>'"),
         (Received(200, (), (b'{"error": null, "status": "completed"}',)), None, ""),
         (Received(200, (), (b'{"error": {"code": "server_error"}}',)), True, "server"),
         (Received(200, (), (b'{"error": "no such model"}',)), False, "no such model"),

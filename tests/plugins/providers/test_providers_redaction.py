@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import base64
 import json
-from itertools import pairwise
+import tracemalloc
+from itertools import pairwise, product
 
 import pytest
 from hypothesis import given
@@ -131,3 +132,59 @@ def test_twice(text: str) -> None:
 
     assert redaction.text(once) == once
     assert "hunter22" not in once
+
+
+FILLINGS = [
+    "a",
+    " word",
+    "\n",
+    "\\",
+    "4a",
+    "é",
+    "%41",
+    "'",
+    "a,",
+    "1,",
+    "-",
+    "=",
+    "<",
+    "\r\n",
+]
+"""What long bodies are long with; quotes between quotes end a text at once."""
+AROUND = {
+    "a text": ('{"a": "', '"}'),
+    "in single quotes": ("{'a': '", "'}"),
+    "within JSON": ('{"a": "{\\"a\\": \\"', '\\"}"}'),
+    "a list": ('{"a": ["', '"]}'),
+    "a tag": ("<a>", "</a>"),
+    "a variable": ("A=", "\n"),
+    "a parameter": ("?a=", "&b=1"),
+    "a part": ('--x\r\nContent-Disposition: form-data; name="a"\r\n\r\n', "\r\n--x--"),
+    "an open key": ("-----BEGIN PRIVATE KEY-----", ""),
+    "an open text": ('{"a": "', ""),
+    "an open text within JSON": ('{"a": "{\\"a\\": \\"', ""),
+}
+HINTS = '\n{"prompt_tokens": 3, "value": "", "key": 1} </p> form-data; a=b'
+LONG, MOST = 20_000, 60
+
+
+@pytest.mark.parametrize(("form", "filling"), [*product(AROUND, FILLINGS)])
+def test_memory(form: str, filling: str) -> None:
+    """However long a text is, redacting takes memory in proportion, with a small factor.
+
+    A pattern that remembers a way back for each character takes hundreds of bytes for one,
+    and the time of a square, since that memory is copied as it grows.
+    """
+    begin, end = AROUND[form]
+    spelt = json.dumps(filling)[1:-1] if "JSON" in form or "text" in form else filling
+    text = begin + spelt * (LONG // len(spelt)) + end + HINTS
+    redaction = Redaction()
+    tracemalloc.start()
+    try:
+        redaction.text(text)
+        redaction.begun(text.encode())
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert peak < MOST * len(text), peak / len(text)

@@ -97,6 +97,9 @@ def test_used_up(tmp_path: Path, ledger: Ledger) -> None:
     ("text", "message"),
     [
         ("[1]", "a value of type int is not an answer"),
+        ('[{"tool_calls": [{"id": "a"}]}]', "are no list of calls"),
+        ('[{"tool_calls": {"edit": 1}}]', "are no list of calls"),
+        ('[{"tool_calls": null}]', "are no list of calls"),
         ("{]", "answers.json:1: a line is not JSON"),
     ],
 )

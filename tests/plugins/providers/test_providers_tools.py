@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 from typing import Any
 
 import pytest
 
-from muniment.errors import CannotTellError, EffectFailed
+from muniment.errors import EffectFailed
 from muniment.ledger import Ledger
 from muniment.replays.replay import replay
 from muniment.runs.run import Run
@@ -103,9 +104,7 @@ def test_an_answer_of_another_kind_is_refused(ledger: Ledger) -> None:
 
     async def program(_: Run) -> None:
         async with tool_server(shop.connect) as tools:
-            with pytest.raises(
-                CannotTellError, match="Implementation is not made again"
-            ):
+            with pytest.raises(EffectFailed, match="answered with a Implementation"):
                 await tools.read_resource("file:///x")
 
     assert asyncio.run(ledger.aexecute(program)).status == "completed"
@@ -139,3 +138,147 @@ def test_a_server_of_the_package(ledger: Ledger) -> None:
     done = asyncio.run(ledger.aexecute(program))
     assert done.result == [["add"], "3"]
     assert replay(ledger, done.run_id, program=program).verdict == "acceptable"
+
+
+@asynccontextmanager
+async def down() -> AsyncGenerator[object]:
+    """Reach nobody, and tell the key."""
+    raise ExceptionGroup("tasks", [ConnectionRefusedError(f"no entry with {KEY}")])
+    yield
+
+
+def none_of_them() -> Any:
+    """Return what is no connection."""
+    return 5
+
+
+def breaks() -> Any:
+    """Fail."""
+    raise ZeroDivisionError("division by zero")
+
+
+@pytest.mark.parametrize(
+    ("connect", "says"),
+    [
+        (down, "ConnectionRefusedError: no entry with [redacted]"),
+        (none_of_them, "what connects gave a int"),
+        (breaks, "division by zero"),
+    ],
+)
+def test_a_server_that_is_not_reached(ledger: Ledger, connect: Any, says: str) -> None:
+    """What is asked of it fails, which is recorded without secrets, and replayed."""
+    tried = list[object]()
+
+    def counted() -> Any:
+        tried.append(connect)
+        return connect()
+
+    async def program(run: Run) -> list[str]:
+        told = list[str]()
+        async with tool_server(counted, run) as tools:
+            asks: Any = (tools.list_tools, partial(tools.call_tool, "add"))
+            for ask in asks:
+                with pytest.raises(EffectFailed) as failed:
+                    await ask()
+                told.append(failed.value.message)
+        return told
+
+    done = asyncio.run(ledger.aexecute(program))
+    assert done.status == "completed", done.error
+    assert isinstance(done.result, list)
+    assert [says in str(one) for one in done.result] == [True, True], done.result
+    report = replay(ledger, done.run_id, program=program)
+    assert (report.verdict, report.findings) == ("acceptable", ())
+    assert len(tried) == 1
+    contents = [ledger.resolve(one) for one in ledger.events(run=done.run_id)]
+    assert KEY not in str(contents)
+
+
+def test_a_run_whose_server_is_down(ledger: Ledger) -> None:
+    """The run fails by what it asked, without secrets; so does its replay."""
+
+    async def program(run: Run) -> None:
+        async with tool_server(down, run) as tools:
+            await tools.list_tools()
+
+    done = asyncio.run(ledger.aexecute(program))
+    assert isinstance(done.error, EffectFailed)
+    assert replay(ledger, done.run_id, program=program).verdict == "acceptable"
+    contents = [ledger.resolve(one) for one in ledger.events(run=done.run_id)]
+    assert KEY not in str(contents)
+
+
+class Grouping:
+    """A connection that raises what it gets in a group, or fails to be closed."""
+
+    def __init__(self, session: object) -> None:
+        self.session = session
+
+    async def __aenter__(self) -> object:
+        return self.session
+
+    async def __aexit__(self, *raised: object) -> None:
+        error = raised[1]
+        assert error is None or isinstance(error, Exception)
+        raise ExceptionGroup("tasks", [error or OSError(f"broken pipe {KEY}")])
+
+
+@pytest.mark.parametrize("bad", [False, True])
+def test_closing_changes_nothing(
+    ledger: Ledger, capsys: pytest.CaptureFixture[str], bad: bool
+) -> None:
+    """The program ends as it does in a replay, whatever a connection makes of its end."""
+    shop = Shop()
+
+    async def program(run: Run) -> str:
+        async with tool_server(lambda: Grouping(shop), run) as tools:
+            await tools.call_tool("broken" if bad else "add")
+        return "done"
+
+    done = asyncio.run(ledger.aexecute(program))
+    assert done.status == ("failed" if bad else "completed")
+    assert not bad or isinstance(done.error, EffectFailed)
+    said = capsys.readouterr().err
+    assert ("OSError: broken pipe [redacted]" in said) is not bad
+    report = replay(ledger, done.run_id, program=program)
+    assert (report.verdict, report.findings) == ("acceptable", ())
+
+
+def test_a_dry_run_connects_to_nobody(ledger: Ledger) -> None:
+    """It ends where it would ask."""
+    shop = Shop()
+
+    async def program(run: Run) -> None:
+        async with tool_server(shop.connect, run) as tools:
+            await tools.list_tools()
+
+    asyncio.run(ledger.aexecute(program, mode="dry"))
+    assert shop.connected == 0
+
+
+def test_pages(ledger: Ledger) -> None:
+    """A page is asked for by its cursor, as this edition of the package does."""
+    shop = Shop()
+    asked = list[object]()
+
+    class Session(Shop):
+        async def list_tools(self, *, params: Any = None) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+            """List by pages, as a session of the package."""
+            asked.append(params and params.cursor)
+            return await shop.list_tools()
+
+    async def program(run: Run) -> None:
+        async with tool_server(Session().connect, run) as tools:
+            await tools.list_tools()
+            await tools.list_tools(cursor="two")
+
+    done = asyncio.run(ledger.aexecute(program))
+    assert done.status == "completed", done.error
+    assert asked == [None, "two"]
+    requests: list[Any] = [
+        ledger.resolve(one)["request"] for one in ledger.events(type="data.requested")
+    ]
+    assert requests == [
+        {"name": "list_tools"},
+        {"name": "list_tools", "cursor": "two"},
+    ]

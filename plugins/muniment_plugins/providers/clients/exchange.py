@@ -12,7 +12,7 @@ r"""From the wire to an effect and back, whichever library sends.
 
 Rules:
 
-- A call to a known model endpoint is an effect of kind ``llm``, any other of kind
+- A call to a model is an effect of kind ``llm`` (`model_calls`), any other of kind
   ``http``. A replay matches a request by what is recorded of it: headers that differ
   between equal requests, or hold credentials, are left out.
 - An answer is recorded whole, in the chunks in which it arrived (`received`), with how it
@@ -39,6 +39,7 @@ from urllib.parse import urlsplit
 
 from muniment.encoding.codec import decode
 from muniment.errors import EffectFailed
+from muniment_plugins.providers.clients import json_bodies
 from muniment_plugins.providers.clients.boundaries import boundary_of
 from muniment_plugins.providers.clients.received import (
     ErrorOrigin,
@@ -56,6 +57,7 @@ from muniment_plugins.providers.clients.sent import (
     Sent,
     kept_body,
     kept_headers,
+    plain_body,
     searched,
 )
 from muniment_plugins.providers.clients.volatile import Volatile
@@ -64,6 +66,7 @@ from muniment_plugins.providers.secrets.issued import Answered, Issued
 from muniment_plugins.providers.secrets.names import NAMES, SecretNames
 from muniment_plugins.providers.secrets.redaction import MASK, Redaction
 from muniment_plugins.providers.wire_formats.dialects import Dialect, about, recognise
+from muniment_plugins.providers.wire_formats.model_calls import model_call
 
 __all__ = [
     "FIRST_ERROR",
@@ -130,7 +133,7 @@ class Exchange:
         self.answered = self.redaction.issued.answer(scope, ordinal)
 
     @classmethod
-    def of(
+    def of(  # noqa: PLR0913 - two of them for what earlier records hold
         cls,
         sent: Sent,
         volatile: Iterable[str] = (),
@@ -139,10 +142,12 @@ class Exchange:
         issued: Issued | None = None,
         *,
         exact: bool = True,
+        earlier: bool = False,
     ) -> Exchange:
         """Return the effect for *sent*, without *volatile* parts and *secrets*.
 
-        Bodies are not *exact* in runs that began before the recorder kept them so.
+        Bodies are not *exact* in runs that began before the recorder kept them so. With
+        *earlier*, only what was always a model call is one.
         """
         left_out = Volatile.of(volatile)
         redaction = Redaction.of(sent.url, sent.headers, secrets, names, issued)
@@ -150,7 +155,10 @@ class Exchange:
         said = told.body if told.decoded else sent.body
         boundary = boundary_of(sent.header("content-type"), said, exact=exact)
         body, read = kept_body(sent, told, left_out, boundary, exact=exact)
-        dialect = recognise(sent.method, urlsplit(sent.url).path, read)
+        if earlier:
+            dialect = recognise(sent.method, urlsplit(sent.url).path, read)
+        else:
+            dialect = _dialect(sent, read, redaction)
         request: dict[str, object] = {
             "method": sent.method,
             "url": left_out.url(redaction.url(sent.url)),
@@ -279,9 +287,10 @@ class Exchange:
         if self.dialect is None:
             return {}
         told = about(content_type, body)
-        told.setdefault("model", self.dialect.model)
         usage = cast("dict[str, int]", told.get("usage", {}))
-        price = cost(self.dialect.provider, str(told["model"]), usage)
+        # An answer that names no model costs what the one that was asked does.
+        model = str(told.get("model", self.dialect.model))
+        price = cost(self.dialect.provider, model, usage)
         return told if price is None else {**told, "cost": price}
 
     def answer(self, value: object) -> Received:
@@ -326,6 +335,20 @@ class Exchange:
         found = live if isinstance(live, Received) else received(data)
         cut = _fault(data, failure) if "fault" in data else None
         return replace(found, failure=failure, fault=cut)
+
+
+def _dialect(sent: Sent, read: object, redaction: Redaction) -> Dialect | None:
+    """Return the dialect of a model call, whatever *sent* says of its body's type."""
+    is_opaque = False
+    if read is None and sent.body:
+        try:
+            read = json_bodies.loosely(plain_body(sent))
+        except ValueError:
+            is_opaque = True
+    found = model_call(sent.method, sent.url, read, is_opaque=is_opaque)
+    if found is None:
+        return None
+    return Dialect(found.provider, redaction.text(found.model))
 
 
 def _fault(

@@ -152,6 +152,11 @@ class Flow:
         self.effect.read_on()
 
     def _answered(self) -> Outcome:
+        from muniment_plugins.providers.clients.stand_ins import (  # noqa: PLC0415 - few need it
+            on_the_wire,
+        )
+
+        self.effect.translate(lambda given: on_the_wire(self.one, given))
         try:
             value = self.effect.answer()
         except EffectFailed as failure:
@@ -322,4 +327,11 @@ def _exchange(
 ) -> Exchange:
     issued = cast("Issued", lane.memory.setdefault("providers.issued", Issued()))
     exact = lane.memory.get(EXACT_BODIES) is not False
-    return Exchange.of(sent, volatile, secrets, names, issued, exact=exact)
+    one = Exchange.of(sent, volatile, secrets, names, issued, exact=exact)
+    if not lane.has_record or lane.holds(one.kind, one.request):
+        return one
+    # A run that began when fewer requests were known as calls to models.
+    then = Exchange.of(
+        sent, volatile, secrets, names, issued, exact=exact, earlier=True
+    )
+    return then if lane.holds(then.kind, then.request) else one

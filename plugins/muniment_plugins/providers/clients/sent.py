@@ -39,6 +39,7 @@ __all__ = [
     "Sent",
     "kept_body",
     "kept_headers",
+    "plain_body",
     "searched",
 ]
 
@@ -119,6 +120,12 @@ def kept_headers(
         if told:
             kept.setdefault(name, []).extend(told)
     return {name: ", ".join(values) for name, values in kept.items()}
+
+
+def plain_body(sent: Sent) -> bytes:
+    """Return the body of *sent*, unpacked as far as it can be."""
+    unpacking = unpacked.unpacking(sent.headers) if sent.body else None
+    return sent.body if unpacking is None else unpacking.add(sent.body)
 
 
 def searched(

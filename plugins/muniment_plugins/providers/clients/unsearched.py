@@ -67,6 +67,9 @@ def look(run: Run, one: Exchange, head: Received, unpacked: Iterable[str]) -> No
 
     Its answer begins with *head*, and comes without the codings that are *unpacked*.
     """
+    from muniment.runs.lanes.of_plugins import (  # noqa: PLC0415 - there is a run
+        lane_of_plugin,
+    )
     from muniment_plugins.providers.recorder.inside.wire import (  # noqa: PLC0415 - the recorder tells bodies, too
         codings,
     )
@@ -83,7 +86,6 @@ def look(run: Run, one: Exchange, head: Received, unpacked: Iterable[str]) -> No
     new = [body for body in UnsearchedBody.of(one) if body not in known]
     if new:
         known.update(new)
-        run.beside("providers").record(
-            UNSEARCHED, {"bodies": [[*body] for body in new]}
-        )
+        said = {"bodies": [[*body] for body in new]}
+        lane_of_plugin(run, "providers").record(UNSEARCHED, said)
         warnings.warn(line(new), UnsearchedWarning, stacklevel=_CALLER)

@@ -73,14 +73,22 @@ def state(
 
 
 def _record(run: Run, kind: str, data: Mapping[str, object]) -> None:
+    from muniment.runs.lanes.of_plugins import (  # noqa: PLC0415 - there is a run
+        lane_of_plugin,
+    )
+
     with suppress(MunimentError):  # the run was stopped, which is said already
-        run.beside(_PLUGIN).record(kind, data)
+        lane_of_plugin(run, _PLUGIN).record(kind, data)
 
 
 def require_record(run: Run) -> None:
     """Tell a replay of *run* what its record lacks."""
+    from muniment.runs.lanes.of_plugins import (  # noqa: PLC0415 - there is a run
+        lane_of_plugin,
+    )
+
     what = "connections or programs that went past the recording"
-    run.beside(_PLUGIN).lacks(_TYPE, what)
+    lane_of_plugin(run, _PLUGIN).lacks(_TYPE, what)
 
 
 def _line(found: Mapping[str, object]) -> str:

@@ -100,7 +100,7 @@ def _python(name: str) -> str | None:
     if Path(found).resolve() == Path(sys.executable).resolve():
         return platform.python_version()
     try:
-        settings = (Path(found).parent.parent / "pyvenv.cfg").read_text()
+        settings = (Path(found).parent.parent / "pyvenv.cfg").read_text("utf-8")
     except OSError:
         return None
     version = re.search(r"^version(?:_info)?\s*=\s*([\d.]+)", settings, re.MULTILINE)

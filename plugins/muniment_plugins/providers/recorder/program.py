@@ -107,6 +107,19 @@ class RecordedProgram:
         require_executable(chosen.command)
         return chosen
 
+    def changed_outcome(self, kind: str, request: object, value: object) -> object:
+        """Return the HTTP answer that says *value*, for a fork that is given it.
+
+        Raises:
+            UsageError: no answer to that *request* says it.
+
+        """
+        from muniment_plugins.providers.recorder.changed import (  # noqa: PLC0415 - few need it
+            changed_answer,
+        )
+
+        return changed_answer(kind, request, value)
+
     def require_command(self) -> None:
         """Refuse to run what nobody gave.
 
@@ -207,7 +220,8 @@ class RecordedProgram:
             raise Killed(name, self.exit_code)
         if code:
             how = f"was ended by {name}" if code < 0 else f"ended with exit code {code}"
-            raise ProgramFailed(f"the program {how}") from server.failure
+            cause = server.failure or server.lacked
+            raise ProgramFailed(f"the program {how}") from cause
         return {"exit_code": 0}
 
     def _tell(self, message: str) -> None:

@@ -21,6 +21,7 @@ from pathlib import Path
 from secrets import token_urlsafe
 from typing import TYPE_CHECKING
 
+from muniment.errors import ImportElsewhere
 from muniment_plugins.providers.recorder.frames import Connection
 from muniment_plugins.providers.recorder.inside.wire import pack
 from muniment_plugins.providers.recorder.unrecorded import Hello, Unrecorded
@@ -63,7 +64,19 @@ class RecorderServer:
         """What the program did that bypassed its record."""
         self.tried: list[tuple[str, str]] = []
         """What reached for the network in a replay: audit event and address."""
+        self._lacked: dict[int, str] = {}
+        """Process → the import by whose failure it ended, in a replay."""
         self._exchanging: Exchanging | None = None
+
+    @property
+    def lacked(self) -> ImportElsewhere | None:
+        """By which import the program failed, if it did.
+
+        Only what its own process says counts, unless that is no recorded Python.
+        """
+        own = self.unrecorded.own
+        said = [w for pid, w in self._lacked.items() if own is None or pid == own]
+        return ImportElsewhere(said[-1]) if said else None
 
     @property
     def failure(self) -> EffectFailed | None:
@@ -156,4 +169,7 @@ class RecorderServer:
         if "tried" in frame:
             event, what = frame["tried"]
             self.tried.append((str(event), str(what)))
+        if "lacked" in frame:
+            pid, what = frame["lacked"]
+            self._lacked[int(pid)] = str(what)
         await connection.say(pack({}))

@@ -61,6 +61,11 @@ class Unrecorded:
     _greeted: set[int] = field(default_factory=set[int])
     _started: list[_Started] = field(default_factory=list[_Started])
 
+    @property
+    def own(self) -> int | None:
+        """The process of the recorded command, if it is recorded itself."""
+        return self.pid if self.pid in self._greeted else None
+
     def greet(self, hello: Hello) -> None:
         """Note that a Python is recorded."""
         self._greeted.add(hello.pid)

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Exchanging"]
 
+_GRACE = 1.0
+"""Seconds by which a process may come to its end later than the recorded one."""
+
 
 class Exchanging:
     """Makes effects of a run of what its program sends."""
@@ -151,7 +154,8 @@ async def _hand_on(flow: Flow, known: Outcome, line: Connection) -> None:
 async def _left(flow: Flow, line: Connection) -> None:
     """Wait for the program to go as it went, and diverge where it reads on.
 
-    What reads ahead cannot tell whether the program would have gone while it waited.
+    A process may have ended while one of its threads waited for more: it has the time that
+    it had. What reads ahead cannot tell whether the program would have gone: it has more.
     """
     try:
         frame, _ = await line.hear()
@@ -161,9 +165,10 @@ async def _left(flow: Flow, line: Connection) -> None:
         raise
     if flow.patience is not None:
         await flow.wait()
-    if frame.get("patient"):
-        await asyncio.sleep(flow.effect.took)
-    flow.effect.read_on()
+    effect = flow.effect
+    patient = frame.get("patient")
+    await asyncio.sleep(effect.took if patient else effect.lasted + _GRACE)
+    effect.read_on()
 
 
 def _received(came: Frame, parts: list[bytes]) -> Received:

@@ -23,15 +23,15 @@ TOLD = 3
 """How many characters of a value may be written."""
 
 _NAME = r"(?<![\w.$@-])([A-Za-z_@$][\w.$@-]{0,80}+)"
-_TEXT = r"\\*\"((?:[^\"\\]|\\.)*\\?)\Z"
+_TEXT = r"\\*\"((?:[^\"\\]++|\\.)*+\\?)\Z"
 _FORM = (
     r"form-data;[^\r\n]*?\bname=\"?([\w.\[\]-]+)\"?[^\r\n]*\r?\n"
-    r"(?:[^\r\n]+\r?\n)*\r?\n((?:(?!\r?\n--).)*)\Z"
+    r"(?:[^\r\n]++\r?\n)*+\r?\n((?:[^\r\n]++|(?!\r?\n--).)*+)\Z"
 )
 _OPEN = (
     rf"{_NAME}(?=\\*[\"']?\s*[:=]\s*(?:\[\s*)?{_TEXT})",
     rf"{_NAME}(?=\\*[\"']?\s*[:=]\s*\[([^\[\]{{}}]*)\Z)",
-    rf"{_NAME}(?=[\"']?\s*[:=]\s*'((?:[^'\\]|\\.)*\\?)\Z)",
+    rf"{_NAME}(?=[\"']?\s*[:=]\s*'((?:[^'\\]++|\\.)*+\\?)\Z)",
     rf"{_NAME}(?=\\*[\"']?\s*[:=]\s*(-?\d[\d.eE+-]*)\Z)",
     rf"\"(?:name|key|header)\\*\"\s*:\s*\\*\"{_NAME}\\*\"\s*,\s*\\*\"value\\*\"\s*:\s*{_TEXT}",
     r"(?:^|[?&;#])([\w.%-]+)=(?=([^&;\s\"'#<>]*)\Z)",
@@ -42,7 +42,8 @@ _OPEN = (
 _PATTERNS = tuple(re.compile(one, re.ASCII | re.DOTALL) for one in _OPEN)
 _WORD = re.compile(r"(?:(?i:bearer|basic)\s+)?[^\s\"'<>,;{}()\[\]]+\Z")
 _KEY = re.compile(
-    r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?:(?!-----END [A-Z ]*PRIVATE KEY-----).)*\Z",
+    r"-----BEGIN [A-Z ]*PRIVATE KEY-----"
+    r"(?:[^-]++|-(?!----END [A-Z ]*PRIVATE KEY-----))*+\Z",
     re.DOTALL,
 )
 _NEAR = 4096

@@ -39,7 +39,7 @@ _SHELL = re.compile(
     r"(?:ba|da|k|z|fi|a)?sh|ssh|su|watch|eval|(?:cmd|powershell|pwsh)(?:\.exe)?"
 )
 _SHELL_WORD = re.compile(
-    r"(?:[^\s'\"\\;&|()<>]|\\.|'[^']*'|\"(?:[^\"\\]|\\.)*\")+", re.DOTALL
+    r"(?:[^\s'\"\\;&|()<>]++|\\.|'[^']*'|\"(?:[^\"\\]++|\\.)*+\")+", re.DOTALL
 )
 
 

@@ -18,7 +18,7 @@ import base64
 import html
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import cast
 from urllib.parse import quote, quote_plus
 
@@ -37,7 +37,7 @@ _GROUP = 3  # bytes that become four characters of base64
 _AROUND = 8192
 """How many characters of base64 to read on either side of a value."""
 _CHARACTER = re.compile(r"%2[BbFf]|\\/|[A-Za-z0-9+/_-]")
-_BASE64 = re.compile(r"((?:%2[BbFf]|\\/|[A-Za-z0-9+/_-])*)(?:=|%3[Dd]|\\u003d){0,2}")
+_BASE64 = re.compile(r"((?:%2[BbFf]|\\/|[A-Za-z0-9+/_-]++)*+)(?:=|%3[Dd]|\\u003d){0,2}")
 _BASE64_END = re.compile(r"(?:%2[BbFf]|\\/|[A-Za-z0-9+/_-])+\Z")
 _PLAIN = {"%2b": "+", "%2f": "/", "\\/": "/", "-": "+", "_": "/"}
 
@@ -102,13 +102,9 @@ class Sought:
 
     def find(self, text: str) -> Iterator[tuple[int, int, str, str]]:
         """Yield where values are in *text*, what to write there, and by which name."""
-        here = [form for form in self._forms if form in text]
-        if not here:
-            return
-        longest = sorted(here, key=lambda form: (-len(form), form))
-        for match in _sticking_out("|".join(map(re.escape, longest)), text):
-            start, stop, name = *match.span(), self._forms[match[0]]
-            if match[0] in self._in_base64:
+        for start, form in _sticking_out(self._forms, text):
+            stop, name = start + len(form), self._forms[form]
+            if form in self._in_base64:
                 yield (*self._around(text, start, stop, name), name)
             else:
                 yield start, stop, name, name
@@ -144,17 +140,22 @@ class Sought:
         return first, last, f"[base64:{told}{quote(data[at:], safe='')}]"
 
 
-def _sticking_out(pattern: str, text: str) -> Iterator[re.Match[str]]:
-    """Yield the matches from left to right, including those that overlap.
+def _sticking_out(forms: Iterable[str], text: str) -> Iterator[tuple[int, str]]:
+    """Yield from left to right where *forms* are in *text*, also where they overlap.
 
-    A match that lies within another one adds nothing, and is left out.
+    A form that lies within another one adds nothing, and is left out.
     """
-    sought, at, end = re.compile(pattern), 0, 0
-    while match := sought.search(text, at):
-        if match.end() > end:
-            yield match
-            end = match.end()
-        at = match.start() + 1
+    ahead = {form: at for form in forms if (at := text.find(form)) >= 0}
+    end = 0
+    while ahead:
+        start, length, form = min((at, -len(one), one) for one, at in ahead.items())
+        if start - length > end:
+            yield start, form
+            end = start - length
+        for one in [one for one, at in ahead.items() if at == start]:
+            ahead[one] = text.find(one, start + 1)
+            if ahead[one] < 0:
+                del ahead[one]
 
 
 def _quoted(value: str) -> Iterator[str]:

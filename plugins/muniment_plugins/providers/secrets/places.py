@@ -43,15 +43,17 @@ class Span(NamedTuple):
 
 _NAME = r"(?<![\w.$@-])[A-Za-z_@$][\w.$@-]{0,80}+"
 """From where a word begins, and never back: bodies hold long runs of letters."""
-_ESCAPED = r'(?:\\\\\\"|\\\\|\\[^"\\]|[^"\\])+'
+_ESCAPED = r'(?:(?:[^"\\]++|\\[^"\\]|\\\\(?!\\"))++|\\\\\\"|\\\\(?=\\"))+'
 _VALUE = (
     rf'(?:\\"(?P<escaped>{_ESCAPED})\\"'
-    r'|"(?P<double>(?:[^"\\]|\\.)+)"'
-    r"|'(?P<single>(?:[^'\\]|\\.)+)'"
+    r'|"(?P<double>(?:[^"\\]++|\\.)++)"'
+    r"|'(?P<single>(?:[^'\\]++|\\.)++)'"
 )
-"""A text in quotes of some kind, and what may stand between those."""
+"""A text in quotes of some kind, and what may stand between those.
 
-_TEXT = re.compile(r'\\?"((?:[^"\\]|\\[^"]|\\"(?!\s*(?:,|\Z)))*)\\?"')
+What is possessive takes no memory for ways back, else 240 bytes for each character."""
+
+_TEXT = re.compile(r'\\?"((?:(?:[^"\\]++|\\[^"])++|\\"(?!\s*(?:,|\Z)))*)\\?"')
 """A text of a list."""
 
 

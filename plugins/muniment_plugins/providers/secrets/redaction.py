@@ -46,7 +46,7 @@ Headers = Iterable[tuple[str, str]]
 _URL_MASK = "redacted"
 """Without brackets, which in a URL enclose addresses."""
 
-_IN_QUOTES = (re.compile(r'"((?:[^"\\]|\\.)+)"'), re.compile(r'\\"((?:[^"\\])+)\\"'))
+_IN_QUOTES = (re.compile(r'"((?:[^"\\]++|\\.)++)"'), re.compile(r'\\"([^"\\]+)\\"'))
 """A text of JSON, and of JSON within JSON."""
 _NUMBER = re.compile(r"-?\d[\d.eE+-]*")
 

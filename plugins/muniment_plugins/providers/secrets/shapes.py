@@ -54,7 +54,7 @@ SHAPES: tuple[Shape, ...] = (
     Shape.of("eyj", rf"{_WORD}eyJ[\w-]{{8,}}\.eyJ[\w-]{{8,}}\.[\w-]{{8,}}"),  # JWT
     Shape.of(
         "private key-----",
-        r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?:[^-]|-(?!----))*"
+        r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?:[^-]++|-(?!----))*+"
         r"-----END [A-Z ]*PRIVATE KEY-----",
     ),
     Shape.of("://", r"://[^/\s:@\"]*:([^/\s:@\"]+)(?=@)"),  # a password in a URL

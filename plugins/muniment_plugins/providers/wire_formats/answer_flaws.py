@@ -9,7 +9,8 @@ Rules:
 - Failed connections, timeouts, answers that were cut off, and the statuses 408, 409,
   425, 429 and from 500 on are passing; so are errors that a server calls its own.
 - Servers also report errors within a stream, or in an answer that says it failed.
-- A stream that stops before its last event was cut off, however politely.
+- A stream that stops before its last event was cut off, however politely. One with an
+  event that is no JSON lacks a part of its text.
 - ``Retry-After`` is a number of seconds or a date (RFC 9110, 10.2.3).
 """
 
@@ -24,7 +25,7 @@ from typing import Any, cast
 
 from muniment_plugins.providers.clients.exchange import Outcome, Received
 from muniment_plugins.providers.secrets.redaction import Redaction
-from muniment_plugins.providers.wire_formats.sse import objects
+from muniment_plugins.providers.wire_formats.sse import objects, unread
 from muniment_plugins.providers.wire_formats.wire_format import Json
 
 __all__ = ["Flaw", "flaw_of", "is_streamed", "retry_after"]
@@ -101,6 +102,9 @@ def retry_after(value: str, now: Callable[[], float] = time.time) -> float | Non
 
 def _in_stream(body: str, ends: Callable[[Json], bool]) -> Flaw | None:
     ended = False
+    torn = next(unread(body), None)
+    if torn is not None:
+        return Flaw(f"an event of the stream is no JSON: {torn[:200]!r}", passing=True)
     for event in objects(body):
         flaw = _error(event)
         if flaw is not None:

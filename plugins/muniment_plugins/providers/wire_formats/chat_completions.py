@@ -14,6 +14,7 @@ from typing import Any
 from muniment_plugins.providers.prompt import Answer, Prompt, ToolCall
 from muniment_plugins.providers.wire_formats.dialects import usage_of
 from muniment_plugins.providers.wire_formats.wire_format import (
+    FILTERED,
     Json,
     arguments,
     function,
@@ -66,13 +67,15 @@ class Chat:
             )
             for one in message.get("tool_calls") or ()
         )
+        refusal = message.get("refusal")
         return Answer(
             message.get("content") or "",
             calls,
-            choice.get("finish_reason") or "stop",
+            FILTERED if refusal else choice.get("finish_reason") or "stop",
             usage_of(whole) if whole.get("usage") else {},
-            whole.get("model", ""),
-            whole.get("id", ""),
+            whole.get("model") or "",
+            whole.get("id") or "",
+            refusal=refusal or None,
         )
 
     def gather(self, events: Iterable[Json]) -> Json:
@@ -80,6 +83,7 @@ class Chat:
         whole: Json = {}
         reason: str | None = None
         text: list[str] = []
+        refusal: list[str] = []
         calls: dict[int, Json] = {}
         for event in events:
             whole |= {
@@ -90,10 +94,15 @@ class Chat:
             for choice in event.get("choices", ()):
                 delta = part(choice, "delta")
                 text.append(delta.get("content") or "")
+                refusal.append(delta.get("refusal") or "")
                 reason = choice.get("finish_reason") or reason
                 for piece in delta.get("tool_calls") or ():
                     _join(calls, piece)
-        message = {"content": "".join(text), "tool_calls": list(calls.values())}
+        message = {
+            "content": "".join(text),
+            "refusal": "".join(refusal),
+            "tool_calls": list(calls.values()),
+        }
         return {**whole, "choices": [{"message": message, "finish_reason": reason}]}
 
     def delta(self, event: Json) -> str:

@@ -15,6 +15,7 @@ from typing import Any
 from muniment_plugins.providers.prompt import Answer, Prompt, ToolCall
 from muniment_plugins.providers.wire_formats.dialects import usage_of
 from muniment_plugins.providers.wire_formats.wire_format import (
+    FILTERED,
     Json,
     arguments,
     function,
@@ -31,7 +32,7 @@ _REASONS = {
     "stop_sequence": "stop",
     "max_tokens": "length",
     "tool_use": "tool_calls",
-    "refusal": "content_filter",
+    "refusal": FILTERED,
 }
 
 
@@ -69,13 +70,16 @@ class Messages:
             if one["type"] == "tool_use"
         )
         reason = whole.get("stop_reason") or "end_turn"
+        text = "".join(one["text"] for one in blocks if one["type"] == "text")
+        why = part(whole, "stop_details").get("explanation")
         return Answer(
-            "".join(one["text"] for one in blocks if one["type"] == "text"),
+            text,
             calls,
             _REASONS.get(reason, reason),
             usage_of(whole) if whole.get("usage") else {},
-            whole.get("model", ""),
-            whole.get("id", ""),
+            whole.get("model") or "",
+            whole.get("id") or "",
+            refusal=(why or text) if reason == "refusal" else None,
         )
 
     def gather(self, events: Iterable[Json]) -> Json:

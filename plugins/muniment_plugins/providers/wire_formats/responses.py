@@ -15,6 +15,7 @@ from typing import Any
 from muniment_plugins.providers.prompt import Answer, Prompt, ToolCall
 from muniment_plugins.providers.wire_formats.dialects import usage_of
 from muniment_plugins.providers.wire_formats.wire_format import (
+    FILTERED,
     Json,
     arguments,
     function,
@@ -57,19 +58,22 @@ class Responses:
             for one in whole["output"]
             if one["type"] == "function_call"
         )
-        text = "".join(
-            said.get("text") or said.get("refusal") or ""
+        parts = [
+            said
             for one in whole["output"]
             if one["type"] == "message"
             for said in one["content"]
-        )
+        ]
+        refused = [one["refusal"] for one in parts if one.get("refusal")]
+        text = "".join(one.get("text") or one.get("refusal") or "" for one in parts)
         return Answer(
             text,
             calls,
-            _reason(whole, bool(calls)),
+            FILTERED if refused else _reason(whole, bool(calls)),
             usage_of(whole) if whole.get("usage") else {},
-            whole.get("model", ""),
-            whole.get("id", ""),
+            whole.get("model") or "",
+            whole.get("id") or "",
+            refusal="".join(refused) or None,
         )
 
     def gather(self, events: Iterable[Json]) -> Json:

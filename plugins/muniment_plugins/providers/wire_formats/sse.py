@@ -16,8 +16,10 @@ import re
 from collections.abc import Iterator
 from typing import Any, cast
 
-__all__ = ["events", "objects"]
+__all__ = ["events", "objects", "unread"]
 
+_DONE = "[DONE]"
+"""Ends a stream of OpenAI's servers; all other data is JSON."""
 _LINE = re.compile(r"\r\n|\n|\r")
 
 
@@ -35,6 +37,17 @@ def events(body: str) -> Iterator[tuple[str, str]]:
             data.append(value)
         elif field == "event":
             name = value
+
+
+def unread(body: str) -> Iterator[str]:
+    """Yield the data of each event of *body* that should hold JSON, and does not."""
+    for _, data in events(body):
+        if data.strip() in ("", _DONE):
+            continue
+        try:
+            json.loads(data)
+        except (ValueError, RecursionError):
+            yield data
 
 
 def objects(body: str) -> Iterator[dict[str, Any]]:

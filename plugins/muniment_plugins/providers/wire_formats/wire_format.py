@@ -14,13 +14,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 from muniment_plugins.providers.prompt import Answer, Prompt
 
-__all__ = ["Format", "Json", "arguments", "function", "given", "part", "spelled"]
+__all__ = [
+    "FILTERED",
+    "Format",
+    "Json",
+    "arguments",
+    "function",
+    "given",
+    "part",
+    "spelled",
+]
 
 Json: TypeAlias = dict[str, Any]
+
+FILTERED: Final = "content_filter"
+"""The finish reason of an answer that is none, because somebody refused."""
 
 
 class Format(Protocol):

@@ -10,7 +10,7 @@ Rules:
   a module that only has the name of one: it is left as it is.
 - A process says that it is recorded once it is: a process in which this fails is named.
 - In a replay, the program and the Pythons that it starts are refused the network, and
-  the recorder is told. Sockets of this machine without an address in any network stay
+  the recorder is told. So it is of an import that failed, and by which a process ended. Sockets of this machine without an address in any network stay
   open, since processes use them among each other.
 - This runs in the program's own interpreter: the standard library only.
 """
@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import os
 import sys
+from _thread import RLock  # `threading` takes longer than this
 
 TYPE_CHECKING = False  # as in `typing`, which takes as long as all of this
 if TYPE_CHECKING:
@@ -60,10 +61,32 @@ def begin(address: str, offline: bool) -> None:
     modules = _Modules(address)
     if offline:
         _shut(modules.client(), address)
+        _tell_of_imports(modules)
     else:
         modules.load("watch").watch(address, modules.client)
     sys.meta_path.insert(0, _Finder(modules))
     _greet(address)
+
+
+def _tell_of_imports(modules: _Modules) -> None:
+    """Tell the recorder if this process ends by an import that failed, as it ends."""
+    before = sys.excepthook
+
+    def ending(kind: Any, error: Any, trace: Any) -> None:
+        seen: list[Any] = []
+        one = error
+        while one is not None and one not in seen:
+            seen.append(one)
+            one = one.__cause__ or one.__context__
+        for one in seen:
+            if isinstance(one, ImportError):
+                try:
+                    modules.client().tell(lacked=[os.getpid(), str(one)])
+                except Exception:  # noqa: BLE001 - the program ends as it would
+                    break
+        before(kind, error, trace)
+
+    sys.excepthook = ending
 
 
 def _greet(address: str) -> None:
@@ -91,32 +114,53 @@ def _greet(address: str) -> None:
 
 
 class _Modules:
-    """The modules beside this one, by name; loaded when they are asked for."""
+    """The modules beside this one, by name; loaded when they are asked for.
+
+    Threads that import libraries at the same time wait for each other here.
+    """
 
     def __init__(self, address: str) -> None:
         self._address = address
         self._client: Any = None
+        self._lock: Any = RLock()
+        self._loading: set[str] = set()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._after_fork)
 
     def client(self) -> Client:
         """Return what speaks to the recorder."""
-        if self._client is None:
-            for name in ("wire", "stops", "unpacked", "bodies"):
-                self.load(name)
-            self._client = self.load("client").Client(self._address)
-        return self._client  # type: ignore[no-any-return]  # loaded by path
+        with self._lock:
+            if self._client is None:
+                for name in ("wire", "stops", "unpacked", "bodies"):
+                    self.load(name)
+                self._client = self.load("client").Client(self._address)
+            return self._client  # type: ignore[no-any-return]  # loaded by path
 
     def load(self, name: str) -> Any:
         """Return the module *name*."""
         known = f"_muniment_{name}"
-        if known not in sys.modules:
-            from importlib.machinery import SourceFileLoader  # noqa: PLC0415 - late
+        with self._lock:
+            if known not in sys.modules:
+                self._execute(known, f"{name}.py")
+            return sys.modules[known]
 
-            folder = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120
-            module: Any = type(sys)(known)
-            path = module.__file__ = os.path.join(folder, f"{name}.py")  # noqa: PTH118
-            sys.modules[known] = module
-            SourceFileLoader(known, path).exec_module(module)
-        return sys.modules[known]
+    def _execute(self, known: str, file: str) -> None:
+        from importlib.machinery import SourceFileLoader  # noqa: PLC0415 - late
+
+        folder = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120
+        module: Any = type(sys)(known)
+        path = module.__file__ = os.path.join(folder, file)  # noqa: PTH118
+        self._loading.add(known)
+        sys.modules[known] = module
+        SourceFileLoader(known, path).exec_module(module)
+        self._loading.discard(known)
+
+    def _after_fork(self) -> None:
+        """Let the only thread of a forked process load what another one had begun."""
+        self._lock = RLock()
+        for known in self._loading:
+            sys.modules.pop(known, None)
+        self._loading.clear()
 
 
 class _Finder:

@@ -222,10 +222,10 @@ def _runner_handler() -> Any:
 
 
 def _running_loop() -> Any:
-    if "asyncio" not in sys.modules:
-        return None
+    # Another thread may be loading asyncio at this moment: then it has few names.
+    find = getattr(sys.modules.get("asyncio"), "get_running_loop", None)
     with suppress(RuntimeError):
-        return sys.modules["asyncio"].get_running_loop()
+        return None if find is None else find()
     return None
 
 

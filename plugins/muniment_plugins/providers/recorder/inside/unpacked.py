@@ -20,7 +20,7 @@ from __future__ import annotations
 import re
 import sys
 import zlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -246,24 +246,26 @@ def _slices(parts: Iterable[bytes], steps: list[_Coding]) -> Iterable[bytes]:
 
 def _other(coding: str) -> _Decoder | None:
     """Return a decoder of what the program has loaded for *coding*."""
-    if coding == "br":
-        for name in ("brotlicffi", "brotli"):
-            if name in sys.modules:
-                return _Brotli(sys.modules[name])
-    if coding == "zstd":
-        for name in ("compression.zstd", "backports.zstd"):
-            if name in sys.modules:
-                return sys.modules[name].ZstdDecompressor()  # type: ignore[no-any-return]
-        if "zstandard" in sys.modules:
-            return sys.modules["zstandard"].ZstdDecompressor().decompressobj()  # type: ignore[no-any-return]
+    for name, kind, wrap in _DECODERS.get(coding, ()):
+        made = getattr(sys.modules.get(name), kind, None)
+        if made is not None:  # and not a module that another thread is loading now
+            return wrap(made())
     return None
+
+
+def _same(decoder: Any) -> _Decoder:
+    return decoder  # type: ignore[no-any-return]
+
+
+def _of_zstandard(decompressor: Any) -> _Decoder:
+    return decompressor.decompressobj()  # type: ignore[no-any-return]
 
 
 class _Brotli:
     """The decoder of either library for brotli."""
 
-    def __init__(self, module: Any) -> None:
-        self._decoder = module.Decompressor()
+    def __init__(self, decoder: Any) -> None:
+        self._decoder = decoder
         decoder = self._decoder
         self.decompress = getattr(decoder, "decompress", None) or decoder.process
 
@@ -274,3 +276,17 @@ class _Brotli:
             return bool(self._decoder.is_finished())
         except Exception:  # noqa: BLE001 - it broke
             return False
+
+
+_DECODERS: dict[str, tuple[tuple[str, str, Callable[[Any], _Decoder]], ...]] = {
+    "br": (
+        ("brotlicffi", "Decompressor", _Brotli),
+        ("brotli", "Decompressor", _Brotli),
+    ),
+    "zstd": (
+        ("compression.zstd", "ZstdDecompressor", _same),
+        ("backports.zstd", "ZstdDecompressor", _same),
+        ("zstandard", "ZstdDecompressor", _of_zstandard),
+    ),
+}
+"""Coding → the module that may be loaded, its class, and how that becomes a decoder."""

@@ -85,12 +85,16 @@ def test_resumed(path: str, server: ModelServer, ledger: Ledger) -> None:
     """A resume asks a model for what is not answered, and others only when told to."""
     wire = Stopping()
 
+    def asked(text: str) -> object:
+        said = {"messages": [{"role": "user", "content": text}]}
+        return {"text": text} if path == "/gzip" else {"model": "m", **said}
+
     def program(run: Run) -> list[int]:
         with http_client(run, transport=wire) as http:
             return [
                 http.post(
                     server.url + path,
-                    json={"model": "m", "messages": [{"role": "user", "content": one}]},
+                    json=asked(one),
                 ).status_code
                 for one in ("first", "second", "third")
             ]
