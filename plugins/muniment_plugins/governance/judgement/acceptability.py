@@ -17,11 +17,13 @@ Rules:
 - Of what only came in another order, each part is still there: whatever it is about, it
   weighs what another order weighs.
 - That claims were lost, or contradictions came, is weighed by the envelope, and is never
-  mere content. So is a metric.
+  mere content. So is a metric, which is compared as a number: ``1`` and ``1.0`` are not
+  recorded equally, and are 0 apart.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -30,6 +32,7 @@ from muniment_plugins.governance.documents.words import (
     ACCEPTABILITIES,
     Acceptability,
 )
+from muniment_plugins.governance.judgement.metrics import number_of
 
 if TYPE_CHECKING:
     from muniment_plugins.governance.judgement.differences import JudgedDifference
@@ -103,11 +106,11 @@ def _metrics(one: JudgedDifference, terms: Terms) -> int | None:
 
 
 def _metric(one: JudgedDifference, terms: Terms) -> int:
-    if one.structural or not (_is_number(one.expected) and _is_number(one.got)):
+    was, now = _measured(one.expected), _measured(one.got)
+    if one.structural or was is None or now is None:
         return NOBODY
-    apart = abs(_number(one.got) - _number(one.expected))
     allowed = terms.metric_tolerances.get(_metric_name(one.field), 0.0)
-    return _MEASURED if apart <= allowed else NOBODY
+    return _MEASURED if _apart(was, now) <= allowed else NOBODY
 
 
 def _metric_name(path: str) -> str:
@@ -115,8 +118,19 @@ def _metric_name(path: str) -> str:
     return path.removeprefix("metrics.").partition("[")[0]
 
 
-def _is_number(value: JsonValue) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+def _measured(value: JsonValue) -> float | None:
+    """Return the number that is recorded as *value*; None if it is another value."""
+    number = number_of(value) if isinstance(value, dict) else value
+    if isinstance(number, bool) or not isinstance(number, (int, float)):
+        return None
+    return number
+
+
+def _apart(one: float, other: float) -> float:
+    try:
+        return abs(other - one)
+    except OverflowError:  # an integer beyond all floats, and a float
+        return math.inf
 
 
 def _number(value: JsonValue) -> float:

@@ -21,11 +21,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from muniment.encoding.canonical import JsonValue
+from muniment.events.visibility import INSTEAD, PRIVATE
 from muniment.recorded.compare import differences
 from muniment.replays.account import AccountEntry
+from muniment_plugins.governance.judgement.metrics import metric_differences
 from muniment_plugins.governance.judgement.pairing import (
     PairedEntries,
     pair_effects,
@@ -72,6 +75,18 @@ class JudgedDifference:
     """Whether the types of the scope's facts, in their order, are others, too."""
     run: str = ""
     """The child run in whose record it is; empty for the run itself."""
+    private: bool = False
+    """Whether a side keeps its value private: it is judged, and not shown."""
+
+    @property
+    def hides(self) -> bool:
+        """Whether its values are for nobody who does not ask for what is private."""
+        return self.private or root_of(self.field) == PRIVATE
+
+    @property
+    def shown(self) -> tuple[JsonValue, JsonValue]:
+        """What was expected and what there is, as they may be shown."""
+        return (INSTEAD, INSTEAD) if self.hides else (self.expected, self.got)
 
     @property
     def warns(self) -> bool:
@@ -79,15 +94,16 @@ class JudgedDifference:
         return self.what in ("program", "unrecorded")
 
     def to_json(self) -> dict[str, JsonValue]:
-        """Return the difference as plain JSON."""
+        """Return the difference as plain JSON, as it may be shown."""
+        expected, got = self.shown
         return {
             "what": self.what,
             "about": self.about,
             "scope": self.scope,
             "seq": self.seq,
-            "field": self.field,
-            "expected": self.expected,
-            "got": self.got,
+            "field": root_of(self.field) if self.hides else self.field,
+            "expected": expected,
+            "got": got,
             **({"run": self.run} if self.run else {}),
         }
 
@@ -142,8 +158,15 @@ class _Comparison:
         for path, was, now in differences(began, begun):
             about = about_start(path, fixed)
             loose = about == LOOSE
-            found = (path, was, now)
-            self._note("start", about, mine.start, found, structural=not loose)
+            hides = root_of(path) == "params" and (mine.private or theirs.private)
+            self._note(
+                "start",
+                about,
+                mine.start,
+                (path, was, now),
+                structural=not loose,
+                private=hides,
+            )
 
     def scopes(self) -> None:
         """Compare facts with facts and effects with effects, scope by scope."""
@@ -187,16 +210,26 @@ class _Comparison:
             self._note("type", about, mine.seq, ("type", mine.type, theirs.type), scope)
             return
         what = "effect" if mine.kind else "fact"
-        for found in differences(dict(mine.data), dict(theirs.data)):
+        note = partial(
+            self._note,
+            scope=scope,
+            structural=False,
+            private=mine.private or theirs.private,
+        )
+        parted = metric_differences if about == "metric" else differences
+        for found in parted({**mine.data}, {**theirs.data}):
             member = about if fixed is None or root_of(found[0]) in fixed else LOOSE
-            self._note(what, member, mine.seq, found, scope, structural=False)
+            note(what, member, mine.seq, found)
+        if (linked := mine.links.difference(theirs.links)) is not None:
+            note(what, about, mine.seq, linked)
         if mine.outcome != theirs.outcome:
             found = ("outcome", mine.outcome, theirs.outcome)
             self._note("outcome", about, mine.answered or mine.seq, found, scope)
         elif mine.answer is not None and theirs.answer is not None:
+            hides = mine.private_answer or theirs.private_answer
             for found in differences(dict(mine.answer), dict(theirs.answer)):
                 seq = mine.answered or mine.seq
-                self._note("outcome", about, seq, found, scope, structural=False)
+                note("outcome", about, seq, found, private=hides)
         self._inside(mine, theirs)
 
     def _inside(self, mine: AccountEntry, theirs: AccountEntry) -> None:
@@ -240,19 +273,28 @@ class _Comparison:
         mine, theirs = self._expected.end, self._observed.end
         if mine is None and (theirs is None or self._observed.stopped):
             return
-        self._looked.compared["results"] += 1
+        self._looked.compared["results"] += mine is not None and mine.concluded
         was: dict[str, JsonValue] = {} if mine is None else dict(mine.data)
         now: dict[str, JsonValue] = {} if theirs is None else dict(theirs.data)
         was["status"] = None if mine is None else mine.status
         now["status"] = None if theirs is None else theirs.status
         seq = self._last if mine is None else mine.seq
         if was["status"] != now["status"]:
-            found = ("status", was["status"], _failure(now) or now["status"])
+            failed = _failure(now, private=theirs is not None and theirs.private)
+            found = ("status", was["status"], failed or now["status"])
             self._note("end", "status", seq, found)
             return
+        hides = any(one is not None and one.private for one in (mine, theirs))
         for path, one, other in differences(was, now):
             about = "status" if path in ("error_type", "message") else "result"
-            self._note("end", about, seq, (path, one, other), structural=False)
+            self._note(
+                "end",
+                about,
+                seq,
+                (path, one, other),
+                structural=False,
+                private=hides and path != "error_type",
+            )
 
     def told(self) -> None:
         """Add what is no difference of two values: attempts, and words of a replay."""
@@ -276,7 +318,7 @@ class _Comparison:
         compared["effects" if mine.kind else "facts"] += 1
         compared["outcomes"] += mine.outcome is not None
 
-    def _note(
+    def _note(  # noqa: PLR0913 - what a difference says
         self,
         what: str,
         about: str,
@@ -285,12 +327,14 @@ class _Comparison:
         scope: str = "",
         *,
         structural: bool = True,
+        private: bool = False,
     ) -> None:
         self._looked.found.append(
             JudgedDifference(
                 *(what, about, scope, seq, *found),
                 position=(seq or 0, 0),
                 structural=structural,
+                private=private,
             )
         )
 
@@ -315,11 +359,12 @@ def _told(one: Divergence) -> JudgedDifference:
     )
 
 
-def _failure(end: Mapping[str, JsonValue]) -> str | None:
+def _failure(end: Mapping[str, JsonValue], *, private: bool) -> str | None:
     """Return the status of a failed run with its error, or nobody learns of it."""
     if "error_type" not in end:
         return None
-    return f"{end['status']}, {end['error_type']}: {end.get('message', '')}"
+    message = INSTEAD if private else end.get("message", "")
+    return f"{end['status']}, {end['error_type']}: {message}"
 
 
 def _by_scope(
@@ -338,7 +383,12 @@ def _passed(mine: AccountEntry, theirs: AccountEntry) -> bool:
 
     A fact that differs may be one that was put before something else.
     """
-    return bool(mine.kind) or (mine.type, mine.data) == (theirs.type, theirs.data)
+    same = (mine.type, mine.data, mine.links) == (
+        theirs.type,
+        theirs.data,
+        theirs.links,
+    )
+    return bool(mine.kind) or same
 
 
 def _structure(entries: Iterable[AccountEntry]) -> list[str]:

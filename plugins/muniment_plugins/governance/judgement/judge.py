@@ -16,8 +16,8 @@ Rules:
 - The *confidence* is the first acceptability that accepts all differences; None if none
   does, or if the program was stopped.
 - A run that failed and fails again in the same way is like any other that ends equally.
-- If nothing was compared, or if what differs may come of a plugin that is not active, no
-  verdict is possible.
+- If nothing was compared, and nothing rejects, or if what differs may come of a plugin
+  that is not active, no verdict is possible. A run that was cut off has no result.
 """
 
 from __future__ import annotations
@@ -36,6 +36,10 @@ from muniment_plugins.governance.judgement.acceptability import (
     accepted_by,
     blocks,
     weight,
+)
+from muniment_plugins.governance.judgement.contradictions import (
+    lost_among,
+    new_among,
 )
 from muniment_plugins.governance.judgement.differences import (
     JudgedDifference,
@@ -75,7 +79,8 @@ class Judgement:
     evidence_overlap: float
     """The same of pieces of evidence, by id and digest; it is said, and not judged."""
     contradiction_delta: int
-    """How many more contradictions were observed than expected."""
+    """How many contradictions were observed that were not expected; if there is none, how
+    many were expected and not observed, as a negative number."""
     differences: tuple[JudgedDifference, ...]
     blocking: tuple[JudgedDifference, ...]
     """Those that reject."""
@@ -143,8 +148,9 @@ def judge(expected: ComparedRun, observed: ComparedRun, terms: Terms) -> Judgeme
         key=lambda one: one.position,
     )
     compared = _summed(pairs)
-    _require_compared(compared, expected)
     blocking = tuple(one for one in found if blocks(one, terms))
+    if not (blocking or any(compared.values())):
+        raise _nothing(expected)
     runs = [run for pair in pairs for run in (pair.expected, pair.observed)]
     if blocking:
         _require_declared(runs)
@@ -187,8 +193,9 @@ class _Pair:
 
     @property
     def delta(self) -> int:
-        """How many more contradictions were observed than expected."""
-        return self.observed.contradictions - self.expected.contradictions
+        """How many contradictions are new; or, less than 0, how many went instead."""
+        now, was = self.observed.contradictions, self.expected.contradictions
+        return new_among(now, was) or -lost_among(now, was)
 
 
 def _pairs(
@@ -243,7 +250,7 @@ def _share(expected: Claims, observed: Claims) -> float:
 def _measures(
     looked: Looked, overlap: float, expected: ComparedRun, delta: int
 ) -> Iterator[JudgedDifference]:
-    """Yield that claims were lost, and that there are more or fewer contradictions.
+    """Yield that claims were lost, and that contradictions came, or only went.
 
     Each comes right after the first difference from which it follows.
     """
@@ -251,10 +258,12 @@ def _measures(
         found = JudgedDifference("measure", "claim", "", None, "overlap", 1.0, overlap)
         yield _after(found, looked, "claim")
     if delta:
-        before = expected.contradictions
+        known = expected.contradictions.total()
         found = JudgedDifference(
-            "measure", "contradiction", "", None, "count", before, before + delta
+            "measure", "contradiction", "", None, "known", known, known + min(delta, 0)
         )
+        if delta > 0:
+            found = replace(found, field="new", expected=0, got=delta)
         yield _after(found, looked, "verification")
 
 
@@ -268,14 +277,13 @@ def _after(found: JudgedDifference, looked: Looked, about: str) -> JudgedDiffere
     return replace(found, seq=caused.seq, scope=caused.scope, position=(seq, rank + 1))
 
 
-def _require_compared(compared: Mapping[str, int], expected: ComparedRun) -> None:
-    if any(compared.values()):
-        return
-    raise CannotTellError(
+def _nothing(expected: ComparedRun) -> CannotTellError:
+    return CannotTellError(
         "the record holds nothing that could be compared",
         rule="judgement/nothing",
         place=f"run {expected.run}",
-        remedy="an open run without facts and effects says nothing; let it end first",
+        remedy="a run without facts, effects and a result says nothing; if it is open, "
+        "let it end first",
     )
 
 

@@ -8,12 +8,14 @@ Rules:
 
 - It is done in one scope at a time. Equal beginnings and ends are taken off first: so a
   single entry that was dropped, doubled or changed is the one that remains.
-- What is equal belongs together wherever it stands.
-- Facts outside the longest series that kept its order were *moved*. Of effects the order
-  is not compared, since calls that were made at once are recorded as they come.
-- Equal effects of which others were asked inside belong to those with the same inside.
+- Facts that are equal belong together wherever they stand. Those outside the longest
+  series that kept its order were *moved*.
+- The nth of equal requests belongs to the nth, whatever was answered, and whatever was
+  asked inside: a program that got the same answers in another order was told something
+  else. The order of effects that ask for different things is not compared, since calls
+  that were made at once are recorded as they come.
 - What has no equal belongs to what is alike between the same neighbours, else anywhere:
-  an effect with the same request, a fact or an effect of the same type.
+  a fact or an effect of the same type.
 - What is left is paired with one of another type between the same neighbours: its type
   changed.
 """
@@ -68,8 +70,6 @@ def pair_effects(
     """Pair the effects of one scope, whose order is not compared."""
     work = _Pairing(expected, observed)
     work.trim(_whole)
-    work.take(_whole)
-    work.align(_whole, _deep)
     work.take(_request)
     equal = work.in_order()
     work.take(_kind, between=equal)
@@ -83,16 +83,8 @@ def _whole(entry: AccountEntry) -> Hashable:
     return (*_request(entry), entry.outcome, answer)
 
 
-def _deep(entry: AccountEntry) -> Hashable:
-    """Return what *entry* is with the effects inside, if they are known."""
-    lanes = entry.inside
-    return _whole(entry), None if lanes is None else tuple(
-        (lane, tuple(map(_deep, lanes[lane]))) for lane in sorted(lanes)
-    )
-
-
 def _request(entry: AccountEntry) -> tuple[Hashable, ...]:
-    return entry.type, _parts(entry.data)
+    return entry.type, _parts(entry.data), entry.links
 
 
 def _parts(data: Mapping[str, JsonValue]) -> Hashable:
@@ -121,7 +113,10 @@ class _Pairing:
         self._right = list(range(len(observed)))
 
     def trim(self, key: Key) -> None:
-        """Pair equal beginnings and equal ends."""
+        """Pair equal beginnings and equal ends.
+
+        Where both have an equal number of one request, its nth stays with the nth.
+        """
         mine, theirs = [key(one) for one in self._mine], [key(o) for o in self._theirs]
         short, start, end = min(len(mine), len(theirs)), 0, 0
         while start < short and mine[start] == theirs[start]:
@@ -156,28 +151,6 @@ class _Pairing:
                 left.append(one)
         self._left = left
         self._right = sorted(one for many in waiting.values() for one in many)
-
-    def align(self, alike: Key, same: Key) -> None:
-        """Pair again what is *alike*: first what is the *same*, then in order."""
-        groups: dict[Hashable, list[int]] = {}
-        for one in sorted(self.found):
-            if alike(self._mine[one]) == alike(self._theirs[self.found[one]]):
-                groups.setdefault(alike(self._mine[one]), []).append(one)
-        for many in groups.values():
-            left = sorted(self.found[one] for one in many)
-            if len(many) == 1:
-                continue
-            equal: dict[Hashable, deque[int]] = {}
-            for one in left:
-                equal.setdefault(same(self._theirs[one]), deque()).append(one)
-            others: list[int] = []
-            for one in many:
-                if queue := equal.get(same(self._mine[one])):
-                    self.found[one] = queue.popleft()
-                else:
-                    others.append(one)
-            rest = sorted(one for queue in equal.values() for one in queue)
-            self.found |= zip(others, rest, strict=True)
 
     def in_order(self) -> list[int]:
         """Return the observed positions of as many pairs as kept their order."""

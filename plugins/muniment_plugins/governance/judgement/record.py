@@ -8,7 +8,8 @@ Rules:
 
 - It is a value: it reads nothing, and two that are equal are judged equally.
 - Claims, contradictions and evidence follow from the entries. A claim is an id with a
-  statement: the same id that says something else is another claim.
+  statement: the same id that says something else is another claim. So it is with
+  contradictions, which name claims by their ids.
 - The runs that a recorded run called belong to it, each a record of its own.
 - A replay is told the parameters, the policy and the environment of its record, so they
   are equal there; what a program states of its environment is compared like any fact.
@@ -16,17 +17,23 @@ Rules:
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from muniment.encoding.canonical import JsonValue, parse
+from muniment.events.visibility import is_private
 from muniment.formats.lifecycle import MARKED
 from muniment.formats.statement import BlobRef, Event
 from muniment.recorded.divergence import Divergence
 from muniment.replays.account import AccountEnd, AccountEntry, RunAccount, account_of
 from muniment_plugins.governance.governed import LABEL
+from muniment_plugins.governance.judgement.contradictions import (
+    Contradiction,
+    contradictions_in,
+)
 
 if TYPE_CHECKING:
     from muniment.ledger import Ledger
@@ -36,8 +43,6 @@ __all__ = ["ComparedRun", "observed_of", "record_of", "recorded_of"]
 
 CLAIMS = ("claim.stated", "reasoning.recorded")
 EVIDENCE = "evidence.collected"
-CONTRADICTION = "contradiction"
-"""The engine whose violations are contradictions."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +61,8 @@ class ComparedRun:
     """The digest of the policy that governed it."""
     start: int | None = None
     """The event with which it started."""
+    private: bool = field(default=False, compare=False, kw_only=True)
+    """Whether what it began with is kept private."""
     marks: tuple[tuple[str, str], ...] = ()
     """Marks with their reasons."""
     stopped: bool = False
@@ -83,14 +90,9 @@ class ComparedRun:
         return found
 
     @cached_property
-    def contradictions(self) -> int:
-        """How many contradictions were found in it."""
-        return sum(
-            len(cast("list[JsonValue]", entry.data.get("violations") or []))
-            for entry in self.entries
-            if entry.type == "verification.judged"
-            and entry.data.get("engine") == CONTRADICTION
-        )
+    def contradictions(self) -> Counter[Contradiction]:
+        """The contradictions that were found in it."""
+        return contradictions_in(self.entries, self.claims)
 
     @cached_property
     def evidence(self) -> frozenset[tuple[str, str]]:
@@ -159,6 +161,7 @@ def recorded_of(ledger: Ledger, account: RunAccount) -> ComparedRun:
         started.seq,
         tuple(_marks(ledger, events)),
         undeclared=account.undeclared,
+        private=is_private(started),
     )
 
 

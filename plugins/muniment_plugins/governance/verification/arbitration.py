@@ -11,7 +11,8 @@ Rules:
 - Who had nothing to judge has no vote; if nobody has one, there is no verdict, and that
   stands in nobody's way.
 - The threshold of a quorum is the majority of the votes, if the policy has none.
-- What passed on evidence less certain than the policy tolerates is escalated.
+- Where evidence less certain than the policy tolerates was collected, what does not fail
+  is escalated: whatever the engines say of it, and whether or not its step reasons.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from muniment_plugins.governance.documents.policy_verification import (
 from muniment_plugins.governance.documents.words import RANDOMNESS, rank
 from muniment_plugins.governance.verification.subjects import EngineVerdict, Status
 
-__all__ = ["ArbitratedVerdict", "arbitrate"]
+__all__ = ["ArbitratedVerdict", "arbitrate", "exceeds"]
 
 _CERTAINTY = {"deterministic": 0, "sampled": 1, "external": 2}
 """How far along `RANDOMNESS` evidence is, by its determinism."""
@@ -59,6 +60,8 @@ def arbitrate(
     verdicts: Iterable[EngineVerdict],
     policy: VerificationPolicy,
     determinism: Iterable[str],
+    *,
+    even_unjudged: bool = True,
 ) -> ArbitratedVerdict:
     """Return the verdict about *target*.
 
@@ -66,7 +69,8 @@ def arbitrate(
         target: what was judged.
         verdicts: what the engines said, in the order of the policy.
         policy: whose rule decides.
-        determinism: that of the evidence on which the claims rest.
+        determinism: that of the evidence which was collected.
+        even_unjudged: whether evidence counts that no engine had anything to say about.
 
     """
     votes: dict[str, Status] = {one.engine: one.status for one in verdicts}
@@ -75,7 +79,8 @@ def arbitrate(
     if policy.arbitration == "quorum":
         threshold = policy.quorum_threshold or len(given) // 2 + 1
     status = _status(given, policy.arbitration, threshold)
-    if status == "pass" and _exceeds(determinism, policy):
+    stands = ("pass", "abstain") if even_unjudged else ("pass",)
+    if status in stands and any(exceeds(one, policy) for one in determinism):
         status = "escalate"
     return ArbitratedVerdict(target, policy.arbitration, threshold, votes, status)
 
@@ -95,6 +100,7 @@ def _status(given: Sequence[Status], rule: str, threshold: int | None) -> Status
     return "pass" if set(given) == {"pass"} else "escalate"
 
 
-def _exceeds(determinism: Iterable[str], policy: VerificationPolicy) -> bool:
+def exceeds(determinism: str, policy: VerificationPolicy) -> bool:
+    """Tell whether evidence of this *determinism* is less certain than is tolerated."""
     most = rank(policy.randomness_tolerance, RANDOMNESS)
-    return any(_CERTAINTY[one] > most for one in determinism)
+    return _CERTAINTY[determinism] > most

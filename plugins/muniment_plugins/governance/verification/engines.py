@@ -70,7 +70,8 @@ def _listed(given: object) -> Sequence[object]:
 def _violation(engine: str, given: object, book: Rulebook) -> Violation:
     if not isinstance(given, Mapping):
         return book.violation(engine, str(given))
-    said = cast("Mapping[str, object]", given)
+    told = cast("Mapping[str, object]", given)
+    said = {name: one for name, one in told.items() if one is not None}
     severity = str(said.get("severity", "error"))
     return book.violation(
         str(said.get("rule", engine)),

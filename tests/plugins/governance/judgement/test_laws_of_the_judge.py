@@ -149,7 +149,7 @@ def test_a_wider_envelope_rejects_no_more(
 def test_a_strict_judge_accepts_what_is_equal_alone(
     one: ComparedRun, other: ComparedRun
 ) -> None:
-    """Equal facts of each scope in their order, equal effects, an equal end."""
+    """Equal facts of each scope, equal answers to equal requests, an equal end."""
     said = _judged(one, other, Terms())
     assert said.ok == (_shape(one) == _shape(other))
     assert (said.first_divergence is None) == said.ok
@@ -209,7 +209,11 @@ def _shape(run: ComparedRun) -> object:
         ]
         for scope in SCOPES
     }
-    asked = sorted(repr((one.scope, _plain(one))) for one in run.entries if one.kind)
+    asked: dict[str, list[object]] = {}
+    for one in run.entries:
+        if one.kind:
+            request = repr((one.scope, one.type, one.data))
+            asked.setdefault(request, []).append(_plain(one))
     return facts, asked, None if run.end is None else (run.end.status, run.end.data)
 
 

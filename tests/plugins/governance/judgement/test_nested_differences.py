@@ -89,8 +89,8 @@ def _is_call(program: Program, path: tuple[int, ...]) -> bool:
     return program[last].calls
 
 
-def test_equal_effects_belong_to_those_with_the_same_inside(ledger: Ledger) -> None:
-    """Calls that were made at once are recorded as they come."""
+def test_the_nth_of_equal_requests_belongs_to_the_nth(ledger: Ledger) -> None:
+    """Whatever was asked inside: what was answered first was answered first."""
 
     def program(run: Run, order: list[int]) -> object:
         for one in order:
@@ -99,10 +99,17 @@ def test_equal_effects_belong_to_those_with_the_same_inside(ledger: Ledger) -> N
 
     one, same, other = (
         ledger.execute(partial(program, order=order), name="x").run_id
-        for order in ([1, 2, 3], [3, 1, 2], [3, 1, 1])
+        for order in ([1, 2, 3], [1, 2, 3], [3, 2, 1])
     )
     assert judge_runs(ledger, one, same, Terms()).verdict == "acceptable"
-    assert not judge_runs(ledger, one, other, Terms()).ok
+    said = judge_runs(ledger, one, other, Terms())
+    assert not said.ok
+    assert [(each.field, each.expected, each.got) for each in said.differences] == [
+        ("request", 1, 3),
+        ("value", 1, 3),
+        ("request", 3, 1),
+        ("value", 3, 1),
+    ]
 
 
 def _ask(run: Run, one: int, _: object) -> str:
