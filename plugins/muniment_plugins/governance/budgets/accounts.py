@@ -41,6 +41,8 @@ class RunAccounts:
     _of_runs: dict[str, list[Account]] = field(default_factory=dict[str, list[Account]])
     """Run → its flow's account, then those of its steps."""
     _above: dict[str, str | None] = field(default_factory=dict[str, str | None])
+    _beside: set[str] = field(default_factory=set[str])
+    """Runs whose effects, and those of the runs they called, the policy's account lacks."""
 
     def __post_init__(self) -> None:
         self.own, *_ = accounts_of(self.policy, None)
@@ -59,11 +61,22 @@ class RunAccounts:
         if flow is not None and run not in self._of_runs:
             _, *self._of_runs[run] = accounts_of(self.policy, flow)
 
+    def follow(self, origin: str, run: str, *, counted: bool) -> None:
+        """Take in the *origin* of a fork, *run*: what was spent there, its flow has spent.
+
+        *counted* says whether the policy's account has it already, or gets it otherwise.
+        """
+        self._above[origin] = run
+        if counted:
+            self._beside.add(origin)
+
     def charged(self, run: str, scope: str) -> list[Account]:
         """Return the accounts that an effect in *scope* of *run* is charged to."""
         found = [self.own]
         at: str | None = run
         while at is not None:
+            if at in self._beside:
+                found = found[1:]
             mine = self._of_runs.get(at, [])
             found += mine[:1]
             if at == run and mine:
@@ -71,6 +84,27 @@ class RunAccounts:
                 found += [one for one in mine[1:] if one.agent == agent]
             at = self._above.get(at)
         return found
+
+    @property
+    def runs(self) -> tuple[str, ...]:
+        """The runs that were taken in, in their order."""
+        return tuple(self._above)
+
+    def charging(self, account: Account) -> list[str]:
+        """Return the runs whose effects are charged to the *account* of a policy or flow."""
+        return [
+            run
+            for run in self._above
+            if any(one is account for one in self._whole(run))
+        ]
+
+    def _whole(self, run: str) -> Iterator[Account]:
+        """Yield the accounts that all of *run* is charged to."""
+        yield self.own
+        at: str | None = run
+        while at is not None:
+            yield from self._of_runs.get(at, [])[:1]
+            at = self._above.get(at)
 
     # -- what was recorded -----------------------------------------------------------
 
@@ -160,7 +194,7 @@ def flow_of(params: Mapping[str, object], run: str) -> FlowManifest | None:
     if {*params} != {"flow", "policy", "pins"}:
         return None
     manifest = cast("JsonValue", params["flow"])
-    return FlowManifest.from_document(manifest, f"flow of run {run}")
+    return FlowManifest.from_record(manifest, f"flow of run {run}")
 
 
 def _params(ledger: OpenLedger, started: Event) -> Mapping[str, object]:

@@ -4,7 +4,8 @@
 
 Rules:
 
-- The first policy that a record adopts is the one whose digest labels the run's start.
+- The first policy that a record adopts is the one whose digest labels the run's start; in
+  a fork, that one or what its origin's record adopted by amendments of it.
   Each further one is an amendment of the one before, which the people of that approved.
   A record that says anything else was not written by this plugin alone, and nothing goes
   on from it.
@@ -13,7 +14,7 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self, cast
 
@@ -51,6 +52,8 @@ class Adopted:
     documents: Governing
     amendment: Event | None = None
     """What amended it, if its record has not adopted that yet."""
+    carried: str | None = None
+    """The leaf hash of the amendment by which its record adopted it, if one did."""
 
     @classmethod
     def of(
@@ -63,24 +66,62 @@ class Adopted:
                 nobody approved.
 
         """
-        found = [one for one in events if one.type == ADOPTED and one.scope == LANE]
+        found = [*filter(_adopts, events)]
         if not found:
             return None
         known, started = adopted_by(found[0], ledger, run.params), events[0]
-        labels = started.raw.get("labels")
-        label = labels.get(LABEL) if isinstance(labels, dict) else None
-        if known.policy.digest != label:
+        if not _begins_with(known, started, ledger):
             raise _forged(found[0])
         for event in found[1:]:
             amended = proven(ledger, started, event.raw.get("amendment"), known)
             if amended is None or _digests(amended) != _stated(event):
                 raise _forged(event)
             known = amended
+        told = found[-1].raw.get("amendment")
+        carried = told if isinstance(told, str) else None
         if run.root is not None or not run.resumed:
-            return cls(known)
+            return cls(known, carried=carried)
         taken = {str(one.raw.get("amendment")) for one in found}
         later = amended_by(ledger, started, known, taken)
-        return cls(known) if later is None else cls(*later)
+        return cls(known, carried=carried) if later is None else cls(*later)
+
+
+def _adopts(event: Event) -> bool:
+    return event.type == ADOPTED and event.scope == LANE
+
+
+def _begins_with(known: Governing, started: Event, ledger: OpenLedger) -> bool:
+    """Tell whether the run that *started* may begin with the policy *known*."""
+    labels = started.raw.get("labels")
+    label = labels.get(LABEL) if isinstance(labels, dict) else None
+    fork = started.raw.get("fork")
+    if known.policy.digest == label or not isinstance(fork, dict):
+        return known.policy.digest == label
+    return any(
+        _digests(one) == _digests(known) for one in _adoptions(str(fork["run"]), ledger)
+    )
+
+
+def _adoptions(run: str, ledger: OpenLedger) -> Iterator[Governing]:
+    """Yield what the record of *run* adopted, one after the other, as far as it may."""
+    events = list(ledger.events(run=run))
+    found = [*filter(_adopts, events)]
+    if not found:
+        return
+    started = events[0]
+    ref = started.data.get("params")
+    params: object = ledger.value(ref) if isinstance(ref, BlobRef) else None
+    given = cast("Mapping[str, object]", params or {})
+    known = adopted_by(found[0], ledger, given)
+    if not _begins_with(known, started, ledger):
+        return
+    yield known
+    for event in found[1:]:
+        amended = proven(ledger, started, event.raw.get("amendment"), known)
+        if amended is None or _digests(amended) != _stated(event):
+            return
+        known = amended
+        yield known
 
 
 def _digests(documents: Governing) -> tuple[object, object]:
@@ -113,12 +154,12 @@ def adopted_by(
     """
     told = ledger.resolve(event)
     name = str(told["policy"])
-    policy = GovernancePolicy.from_document(cast("JsonValue", told["document"]), name)
+    policy = GovernancePolicy.from_record(cast("JsonValue", told["document"]), name)
     flow: FlowManifest | None = None
     if told.get("flow") is not None:
         manifest = told.get("manifest") or params.get("flow")
         place = f"flow of run {event.run}"
-        flow = FlowManifest.from_document(cast("JsonValue", manifest), place)
+        flow = FlowManifest.from_record(cast("JsonValue", manifest), place)
     if _digests(Governing(policy, flow)) != _stated(event):
         raise RefusedError(
             "a document that the run adopted is not that of its digest",
@@ -126,7 +167,8 @@ def adopted_by(
             place=f"run {event.run}, event {event.seq}",
             remedy="`muniment verify` judges the ledger",
         )
-    return Governing(policy, flow)
+    group = told.get("group")
+    return Governing(policy, flow, None if group is None else str(group))
 
 
 def in_force(ledger: Ledger, run: str) -> Governing | None:
@@ -138,6 +180,8 @@ def in_force(ledger: Ledger, run: str) -> Governing | None:
 
     """
     events = tuple(ledger.events(run=run))
+    if not any(map(_adopts, events)):
+        return None  # whatever became of its params: a run that has none stays readable
     ref = events[0].data.get("params")
     params: object = ledger.value(ref) if isinstance(ref, BlobRef) else None
     facts = RunFacts(

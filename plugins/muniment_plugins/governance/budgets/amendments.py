@@ -38,6 +38,7 @@ __all__ = [
     "AMENDMENT",
     "amend",
     "amended_by",
+    "amendment_at",
     "amendment_of",
     "answers_to",
     "proven",
@@ -172,6 +173,13 @@ def proven(
     return None
 
 
+def amendment_at(ledger: OpenLedger, leaf: str | None) -> Event | None:
+    """Return the amendment with this *leaf* hash, if there is one."""
+    if leaf is None:
+        return None
+    return next((one for one in ledger.events(type=AMENDED) if one.hash == leaf), None)
+
+
 def _amendments(ledger: OpenLedger, run: str) -> Iterator[Event]:
     for event in ledger.events(type=AMENDED):
         if event.raw.get("of") == run and not event.fault:
@@ -203,13 +211,13 @@ def _approved(
     )
     if not fits:
         return None
-    policy = GovernancePolicy.from_document(told["policy"], known.policy.place)
+    policy = GovernancePolicy.from_record(told["policy"], known.policy.place)
     if policy.digest != told["after"]:
         return None
     flow = known.flow
     if told.get("flow") is not None and flow is not None:
-        flow = FlowManifest.from_document(told["flow"], flow.place)
-    return Governing(policy, flow)
+        flow = FlowManifest.from_record(told["flow"], flow.place)
+    return Governing(policy, flow, known.group)
 
 
 def answers_to(amended: Event, ledger: OpenLedger) -> list[object]:

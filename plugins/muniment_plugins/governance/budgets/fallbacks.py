@@ -8,40 +8,43 @@
 
 Rules:
 
-- A fallback performs no effect. Its answer is recorded as that of a fallback, so that a
+- A fallback performs no effect: one that tries is refused, and so is what it answers for.
+  Its answer is recorded as that of a fallback, so that a
   replay repeats it, and never calls the function again.
 - A request that was never answered has no cached answer; the run halts there. Answers to
-  other tenants are none.
+  other tenants are none, and private ones answer only what is private, too.
 - A function is found before a run starts, or the run does not start.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
-from typing import cast
+from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 
 from muniment import EffectKind
 from muniment.encoding.canonical import JsonValue, canonical
 from muniment.encoding.codec import encode
 from muniment.errors import MunimentError
+from muniment.events.visibility import is_private
 from muniment.formats.statement import BlobRef
 from muniment.hookspecs import OpenLedger
-from muniment.programs.references import Named
 from muniment_plugins.governance.budgets.spending import was_performed
-from muniment_plugins.governance.documents.budgets import EntropyBudget
-from muniment_plugins.governance.documents.manifest import FlowManifest
-from muniment_plugins.governance.documents.places import At
-from muniment_plugins.governance.documents.policy import GovernancePolicy
-from muniment_plugins.governance.flows.parts import FunctionFinder
 
-__all__ = ["NoCachedAnswer", "answer_of", "functions_of", "spelt"]
+__all__ = [
+    "ANSWERING",
+    "NO_EFFECT",
+    "NoCachedAnswer",
+    "answer_of",
+    "spelt",
+]
 
 Function = Callable[..., object]
 
+ANSWERING: ContextVar[bool] = ContextVar("muniment_fallback", default=False)
+"""Whether a fallback is called here, which may perform no effect."""
+NO_EFFECT = "a fallback performs no effect"
 _EARLIER = 10_000
 """How many earlier answers of a kind are looked at."""
-_BUILT_IN = ("skip", "cached", "echo")
 
 
 class NoCachedAnswer(Exception):
@@ -53,55 +56,20 @@ def spelt(fallback: JsonValue) -> str:
     return fallback if isinstance(fallback, str) else "answer"
 
 
-def functions_of(
-    policy: GovernancePolicy, flow: FlowManifest | None
-) -> dict[str, Named]:
-    """Return the functions that the documents name as fallbacks, by their names.
-
-    Raises:
-        UsageError: one cannot be found.
-        CannotTellError: importing one fails.
-
-    """
-    found: dict[str, Named] = {}
-    for place, fallback in _fallbacks(policy, flow):
-        if not isinstance(fallback, str) or fallback in (*_BUILT_IN, *found):
-            continue
-        at = At(place, "policy").key("fallback")
-        finder = FunctionFinder(Path(place).parent)
-        found[fallback] = cast("Named", finder.imported(fallback, at))
-    return found
-
-
-def _fallbacks(
-    policy: GovernancePolicy, flow: FlowManifest | None
-) -> Iterator[tuple[str, JsonValue]]:
-    budgets = [(policy.place, policy.entropy_budget)]
-    yield policy.place, policy.execution_budget.fallback
-    if flow is not None:
-        yield flow.place, flow.execution_budget.fallback
-        parts = [one.entropy_budget for one in flow.parts.values()]
-        budgets += [(flow.place, one) for one in (flow.entropy_budget, *parts)]
-    for place, budget in budgets:
-        yield from ((place, one) for one in _of_budget(budget))
-
-
-def _of_budget(budget: EntropyBudget | None) -> Iterator[JsonValue]:
-    if budget is not None:
-        yield from (one.fallback for one in (budget.total, *budget.per_source.values()))
-
-
-def answer_of(
+def answer_of(  # noqa: PLR0913 - what is asked, by whom, and out of what it is answered
     fallback: JsonValue,
     kind: EffectKind,
     request: object,
     functions: Mapping[str, Function],
     ledger: OpenLedger,
     tenant: str,
+    *,
+    private: bool = False,
 ) -> tuple[object, str | None]:
     """Return the answer of *fallback* to *request*, and the leaf hash of its origin.
 
-    A cached answer has one: of the outcome, in a run of the same *tenant*.
+    A cached answer has one: of the outcome, in a run of the same *tenant*. It is a private
+    one only if the answer is kept *private* where it is given.
 
     Raises:
         NoCachedAnswer: there is none.
@@ -110,23 +78,33 @@ def answer_of(
     if isinstance(fallback, dict):
         return fallback["answer"], None
     if fallback == "cached":
-        return _cached(kind, request, ledger, tenant)
+        return _cached(kind, request, ledger, tenant, private=private)
     if fallback == "skip":
         return None, None
     if fallback == "echo":
         return request, None
-    return functions[str(fallback)](request), None
+    token = ANSWERING.set(True)
+    try:
+        return functions[str(fallback)](request), None
+    finally:
+        ANSWERING.reset(token)
 
 
 def _cached(
-    kind: EffectKind, request: object, ledger: OpenLedger, tenant: str
+    kind: EffectKind,
+    request: object,
+    ledger: OpenLedger,
+    tenant: str,
+    *,
+    private: bool,
 ) -> tuple[object, str]:
     """Return the last answer that a performer gave to an equal request."""
     wanted = canonical(encode(request))
     ended = ledger.events(type=f"{kind.name}.completed", limit=_EARLIER, order="desc")
     for outcome in ended:
         others = outcome.run is None or outcome.tenant != tenant
-        if others or not was_performed(outcome):
+        withheld = is_private(outcome) and not private
+        if others or withheld or not was_performed(outcome):
             continue
         asked = next(
             (
@@ -136,7 +114,9 @@ def _cached(
             ),
             None,
         )
-        if asked is not None and _content(ledger, asked.data.get("request")) == wanted:
+        if asked is None or (not private and is_private(asked)):
+            continue
+        if _content(ledger, asked.data.get("request")) == wanted:
             return ledger.resolve(outcome).get("value"), outcome.hash
     raise NoCachedAnswer
 

@@ -16,29 +16,36 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 from muniment import EffectFailed, EffectKind, Event, GateAnswer, Run, RunFacts
 from muniment.encoding.canonical import JsonValue
+from muniment.formats.lifecycle import MARKED
 from muniment.hookspecs import OpenLedger
 from muniment_plugins.governance.budgets.accounts import RunAccounts, flow_of
 from muniment_plugins.governance.budgets.fallbacks import (
+    ANSWERING,
+    NO_EFFECT,
     NoCachedAnswer,
     answer_of,
     spelt,
 )
 from muniment_plugins.governance.budgets.limits import (
+    OVERSPENT,
+    Account,
     Exceeded,
     exceeded,
     overspent,
 )
-from muniment_plugins.governance.budgets.spending import seconds_of
+from muniment_plugins.governance.budgets.siblings import Siblings, ungoverned
+from muniment_plugins.governance.budgets.spending import seconds_of, was_performed
 from muniment_plugins.governance.documents.manifest import FlowManifest
 from muniment_plugins.governance.documents.policy import GovernancePolicy
-from muniment_plugins.governance.governed import MEMORY
+from muniment_plugins.governance.flows.raised import EFFECTS, answer_about
+from muniment_plugins.governance.governed import LABEL, MEMORY
 
-__all__ = ["MARK", "Governor", "flow_of", "governor_of"]
+__all__ = ["MARK", "Governor", "flow_of", "governor_of", "is_labelled"]
 
 MARK = "non_certifiable"
 
@@ -47,6 +54,11 @@ def governor_of(facts: RunFacts | None) -> Governor | None:
     """Return the governor of a run, if it is governed and runs in this process."""
     found = None if facts is None else facts.memory.get(MEMORY)
     return found if isinstance(found, Governor) else None
+
+
+def is_labelled(facts: RunFacts) -> bool:
+    """Tell whether a run is held to a policy, whoever looks after that."""
+    return facts.labels.get(LABEL, "").startswith("sha256:")
 
 
 @dataclass(slots=True)
@@ -61,16 +73,30 @@ class Governor:
     """As they were declared when the run began."""
     functions: Mapping[str, Callable[..., object]]
     """The fallbacks that are functions."""
+    group: str | None = None
+    """The runs that share the policy's budgets; see `Siblings`."""
     halted: Exceeded | None = None
     before: float = 0.0
     """Seconds that the run was under way in earlier processes."""
     _began: float = field(default_factory=time.monotonic)
     _noted: set[tuple[str, str, str]] = field(default_factory=set[tuple[str, str, str]])
+    _marked_below: set[str] = field(default_factory=set[str])
+    """Runs whose effects overspent a limit."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
     accounts: RunAccounts = field(init=False)
+    _others: Siblings = field(init=False)
 
     def __post_init__(self) -> None:
         self.accounts = RunAccounts(self.policy, self.kinds)
+        told = self.lane.id, self.group, self.policy, self.kinds, self.ledger
+        self._others = Siblings(*told)
+
+    def _shared(self, account: Account, kind: str, asking: str | None) -> Account:
+        """Return *account* with what other runs have spent of it, if they share it."""
+        if account is not self.accounts.own or self.group is None:
+            return account
+        others = self._others.spending(kind, asking)
+        return replace(account, spending=account.spending + others)
 
     def limit_of(self, account: str, name: str) -> int | None:
         """Return the limit *name* of an *account*, as it is now, amendments included."""
@@ -103,8 +129,20 @@ class Governor:
         self.accounts.recall(run, events, self.ledger, until)
 
     def resumed(self, events: Iterable[Event]) -> None:
-        """Count the time that the run has taken so far."""
-        self.before = seconds_of(events)
+        """Count the time that the run has taken so far, and what it said of its limits.
+
+        An amendment begins anew.
+        """
+        told = list(events)
+        self.before = seconds_of(told)
+        for event in told:
+            raw = event.raw
+            if event.type == "policy.adopted":
+                self._noted.clear()
+            elif event.type == "budget.exhausted" and raw.get("action") != "halt":
+                effect = "" if raw["action"] == OVERSPENT else f" {raw['effect']}"
+                named = str(raw["budget"]), str(raw["limit"])
+                self._noted.add((*named, f"{raw['action']}{effect}"))
 
     def observe(self, event: Event) -> None:
         """Count what *event*, which was just written, says was spent."""
@@ -112,20 +150,69 @@ class Governor:
             return
         with self._lock:
             self.accounts.observe(event.run, event, self.ledger)
-            told = [one for each in self.accounts for one in overspent(each)]
-        kind = self.kinds.get(event.type.removesuffix(".completed"))
-        if kind is not None:
-            for one in told:
-                self._state(self.lane, one, kind, event.scope or "")
+        name, _, verb = event.type.rpartition(".")
+        if verb in ("completed", "failed") and name in self.kinds:
+            if was_performed(event):
+                self._overspent(event.run, name, event.scope or "")
         elif event.type == BYPASSED:
             self._mark(self.lane, _BYPASS)
+
+    def _overspent(
+        self, run: str, what: str, scope: str, *, ends: bool = False
+    ) -> None:
+        """State the limits that are overspent, and mark the run unless it degrades."""
+        with self._lock:
+            seconds, more = self.seconds, int(ends and self.halted is None)
+            found = [
+                one
+                for each in self.accounts
+                for one in overspent(self._shared(each, what, None), seconds, more)
+                if (ends and self.halted is None) or one.limit != "trace_event_limit"
+            ]
+            known = {key[:2] for key in self._noted}
+            found = [one for one in found if (one.budget, one.limit) not in known]
+            self._noted |= {(one.budget, one.limit, OVERSPENT) for one in found}
+            if any(one.then != "degrade" for one in found):
+                self._marked_below.add(run)
+        for one in found:
+            data = _exhausted(one, what, scope)
+            self.lane.record("budget.exhausted", data)
+            if one.then != "degrade" and self.policy.mode != "unsafe":
+                self.lane.mark(MARK, f"{one.budget}, {one.limit}: {one.detail}")
+
+    def end(self, lane: Run, facts: RunFacts) -> None:
+        """State what the run has overspent, and mark it if one that it called is marked."""
+        self._overspent(facts.id, "run", "", ends=True)
+        if self._is_marked(facts.id):
+            return
+        for child in self.ledger.children(facts.id):
+            if self._is_marked(child):
+                lane.mark(MARK, f"run {child}, which it called, is marked")
+                return
+        for run in ungoverned(self.ledger, facts.id):
+            lane.mark(MARK, f"run {run} started here meanwhile, without the policy")
+            return
+        if facts.id in self._marked_below and facts.id != self.lane.id:
+            lane.mark(MARK, "its effects overspent a limit of the policy")
+
+    def _is_marked(self, run: str) -> bool:
+        marks = self.ledger.events(run=run, type=MARKED)
+        return any(one.raw.get("mark") == MARK for one in marks)
+
+    def lose_count(self) -> None:
+        """Let nothing more happen, since what was recorded could not be counted."""
+        with self._lock:
+            self.halted = self.halted or _UNCOUNTABLE
 
     # -- what is asked ---------------------------------------------------------------
 
     def answer(
         self, lane: Run, facts: RunFacts, kind: EffectKind, request: object, scope: str
-    ) -> GateAnswer | None:
+    ) -> GateAnswer | str | None:
         """Let an effect happen, answer it, or halt the run; see the module's rules."""
+        if ANSWERING.get() or kind.name == "amendment":
+            asked = cast("Mapping[str, object]", request)
+            return NO_EFFECT if ANSWERING.get() else self._raised(asked)
         beyond = self._beyond(facts.id, kind, scope)
         worst = beyond[0] if beyond else None
         if worst is None:
@@ -145,13 +232,29 @@ class Governor:
                 self._mark(lane, one)
         return None
 
+    def _raised(self, asked: Mapping[str, object]) -> GateAnswer:
+        """Say whether people have raised the limit that a flow has reached."""
+        budget, limit = str(asked["budget"]), str(asked["limit"])
+        used = cast("int", asked["used"])
+        said = answer_about(budget, limit, used, self.limit_of(budget, limit))
+        if said.halts:
+            halted = Exceeded(budget, limit, f"{used} of {used}", "halt")
+            with self._lock:
+                self.halted = self.halted or halted
+                self._noted.add((budget, limit, f"halt {EFFECTS.get(limit)}"))
+        return said
+
     def _beyond(self, run: str, kind: EffectKind, scope: str) -> list[Exceeded]:
         """Return the limits that the effect goes beyond; spend it if it may happen."""
         with self._lock:
             if self.halted is not None:
                 return [self.halted]
             accounts, seconds = self.accounts.charged(run, scope), self.seconds
-            found = [one for each in accounts for one in exceeded(each, kind, seconds)]
+            found = [
+                one
+                for each in accounts
+                for one in exceeded(self._shared(each, kind.name, run), kind, seconds)
+            ]
             found.sort(key=lambda one: _ORDER[one.action])
             goes_on = not found or found[0].action == "mark_non_certifiable"
             if goes_on or self.policy.mode == "unsafe":
@@ -173,13 +276,13 @@ class Governor:
         """State that a limit was reached; tell whether that is new."""
         if not self._first(one, kind):
             return False
-        lane.record("budget.exhausted", _exhausted(one, kind, scope))
+        lane.record("budget.exhausted", _exhausted(one, kind.name, scope))
         return True
 
     def _halt(self, lane: Run, one: Exceeded, kind: EffectKind, scope: str) -> None:
         """State that the run was halted, and so in the one at the top, which resumes it."""
         if self._state(lane, one, kind, scope) and lane.id != self.lane.id:
-            self.lane.record("budget.exhausted", _exhausted(one, kind, scope))
+            self.lane.record("budget.exhausted", _exhausted(one, kind.name, scope))
 
     def _note(self, lane: Run, one: Exceeded, kind: EffectKind, scope: str) -> None:
         if self._first(one, kind):
@@ -207,7 +310,8 @@ class Governor:
     ) -> GateAnswer:
         told = (one.fallback, kind, request, self.functions, self.ledger, tenant)
         try:
-            value, origin = answer_of(*told)
+            private = lane.is_kept_private(scope)
+            value, origin = answer_of(*told, private=private)
         except NoCachedAnswer:
             detail = f"{one.detail}; no answer to such a request is cached"
             failed = Exceeded(one.budget, one.limit, detail, "halt")
@@ -228,16 +332,19 @@ _BYPASS = Exceeded(
     "calls went past the recorder, and no budget counts them",
     "halt",
 )
+_UNCOUNTABLE = Exceeded(
+    "policy", "recording", "what an event says was spent could not be counted", "halt"
+)
 MARK_ACTION = "mark_non_certifiable"
 _ORDER = {"halt": 0, "degrade": 1, MARK_ACTION: 2}
 
 
-def _exhausted(one: Exceeded, kind: EffectKind, scope: str) -> dict[str, object]:
+def _exhausted(one: Exceeded, what: str, scope: str) -> dict[str, object]:
     return {
         "budget": one.budget,
         "limit": one.limit,
         "action": one.action,
-        "effect": kind.name,
+        "effect": what,
         "scope": scope,
         "detail": one.detail,
     }

@@ -52,6 +52,8 @@ class Exceeded:
     fallback: JsonValue = None
     is_violation: bool = False
     """Whether it was never allowed, rather than used up."""
+    then: Action | None = None
+    """Of a limit that was overspent: what its budget does once it is used up."""
 
     @property
     def error_type(self) -> str:
@@ -94,22 +96,73 @@ def _exceeded(account: Account, kind: EffectKind, seconds: float) -> Iterator[Ex
         yield from _used(account, account.execution, kind, seconds)
 
 
-def overspent(account: Account) -> list[Exceeded]:
-    """Return the limits that the effects performed so far have gone beyond.
+def overspent(
+    account: Account,
+    seconds: float = 0.0,
+    more_events: int = 0,
+    *,
+    even_unknown: bool = True,
+) -> list[Exceeded]:
+    """Return the limits that what happened so far has gone beyond.
 
-    An answer tells its tokens and its cost when it is too late to refuse it.
+    An answer tells its tokens and its cost when it is too late to refuse it, and time
+    passes in an effect, and after the last. *seconds* is how long the run has been under
+    way, *more_events* how many events are about to be written. Whoever observes does not
+    hold a run to what is unknown.
     """
     budget, spending = account.execution, account.spending
     if budget is None:
-        return []
-    return [
-        Exceeded(account.name, name, f"{used:.12g} of {limit:.12g} is spent", OVERSPENT)
-        for name, limit, used in (
-            ("token_limit", budget.token_limit, spending.tokens),
-            ("cost_limit", budget.cost_limit, float(spending.cost)),
-        )
+        return [*_overdrawn(account)]
+    kinds = budget.effect_limits.items()
+    limits: list[_Limit] = [
+        ("token_limit", budget.token_limit, spending.tokens),
+        ("cost_limit", budget.cost_limit, float(spending.cost)),
+        ("wall_time_limit", budget.wall_time_limit, seconds),
+        ("trace_event_limit", budget.trace_event_limit, spending.events + more_events),
+        ("effect_limit", budget.effect_limit, spending.effects),
+        *((f"effect_limits.{k}", most, spending.kinds.get(k, 0)) for k, most in kinds),
+    ]
+    told = [
+        (name, f"{used:.12g} of {limit:.12g} is spent")
+        for name, limit, used in limits
         if limit is not None and used > limit
     ]
+    told += _unknown(budget, spending) if even_unknown else ()
+    then = budget.exhaustion_action
+    return [
+        *_overdrawn(account),
+        *(
+            Exceeded(account.name, name, detail, OVERSPENT, then=then)
+            for name, detail in told
+        ),
+    ]
+
+
+def _overdrawn(account: Account) -> Iterator[Exceeded]:
+    """Yield the sums that attempts inside an effect went beyond."""
+    entropy, spending = account.entropy, account.spending
+    slices = () if entropy is None else (entropy.total, *entropy.per_source.values())
+    for one in slices:
+        sources = spending.counts if one.source is None else [one.source]
+        for name, most, spent in (
+            ("max_count", one.max_count, spending.counts),
+            ("max_weight", one.max_weight, spending.weights),
+        ):
+            used = sum(spent.get(source, 0) for source in sources)
+            if most is not None and used > most:
+                detail = f"{used} of {most} is spent"
+                then = one.exhaustion_action
+                yield Exceeded(account.name, name, detail, OVERSPENT, then=then)
+
+
+def _unknown(budget: ExecutionBudget, spending: Spending) -> Iterator[tuple[str, str]]:
+    """Yield the limits of which nobody can tell what is left, and why."""
+    for name, limit, unknown, what in (
+        ("token_limit", budget.token_limit, spending.unmetered, "tokens"),
+        ("cost_limit", budget.cost_limit, spending.unpriced, "cost"),
+    ):
+        if limit is not None and unknown:
+            yield name, f"{unknown} of the answers do not say their {what}"
 
 
 def _violated(account: Account, kind: EffectKind) -> Iterator[Exceeded]:
@@ -178,13 +231,8 @@ def _used(
         if limit is not None and used >= limit:
             detail = f"{used:.12g} of {limit:.12g} is spent"
             yield Exceeded(account.name, name, detail, action, fallback)
-    for name, limit, unknown, what in (
-        ("token_limit", budget.token_limit, spending.unmetered, "tokens"),
-        ("cost_limit", budget.cost_limit, spending.unpriced, "cost"),
-    ):
-        if limit is not None and unknown:
-            detail = f"{unknown} of the answers do not say their {what}"
-            yield Exceeded(account.name, name, detail, action, fallback)
+    for name, detail in _unknown(budget, spending):
+        yield Exceeded(account.name, name, detail, action, fallback)
 
 
 def _above(one: str, other: str) -> bool:

@@ -9,8 +9,9 @@ Rules:
   after the first is spent, too.
 - Timers and calls of runs spend nothing: time passes, and what a child does is counted
   as its own.
-- Tokens and cost are what the outcomes say. A model's answer that does not say them is
-  counted as one of which nobody knows.
+- Tokens and cost are what the outcomes say. A model's answer that does not say both input
+  and output as whole numbers below 2**53 is counted as one of which nobody knows: what it
+  does say is spent in any case. A total that is more than its parts was spent.
 """
 
 from __future__ import annotations
@@ -18,31 +19,41 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
-from typing import Protocol, TypeVar, cast
+from typing import Protocol, TypeGuard, TypeVar
 
 from muniment import EffectKind, Event
 from muniment.encoding.canonical import JsonValue
-from muniment.events.effect_kinds import Magnitude
+from muniment.events.effect_kinds import KERNEL_KINDS, Magnitude
 from muniment.formats.statement import when
+from muniment_plugins.governance.vocabulary import KINDS
 
 __all__ = [
     "UNCOUNTED",
     "Spending",
     "Spent",
     "is_another",
+    "is_count",
     "performed",
     "seconds_of",
+    "tokens_of",
     "was_performed",
 ]
 
-UNCOUNTED = frozenset({"amendment", "child", "dataset_check", "timer"})
-"""Kinds that no budget counts: nothing of the world is asked."""
+UNCOUNTED = frozenset(
+    one.name for one in (*KERNEL_KINDS, *KINDS) if one.own is not None
+)
+"""Kinds that no budget counts: their own code alone performs them, and asks nothing of
+the world. What another plugin declares so is counted."""
 _UNSEEN = ("dataset_check.", "dataset.checked")
 """How events begin that no budget counts: a flow looks after its data in any case."""
 
 _MODEL = "llm"
 _TOKENS = ("input_tokens", "output_tokens")
 _CACHED = ("cache_read_tokens", "cache_write_tokens")
+_TOTAL = "total_tokens"
+_COUNTS = (*_TOKENS, *_CACHED, _TOTAL)
+_INEXACT = 2**53
+"""The first whole number that not every reader reads exactly."""
 
 
 class Spent(Protocol):
@@ -91,6 +102,24 @@ class Spending:
     """Answers of models that do not say their cost."""
     events: int = 0
 
+    def __add__(self, other: Spending) -> Spending:
+        """Return what both have spent."""
+
+        def together(one: dict[str, int], more: dict[str, int]) -> dict[str, int]:
+            names = one.keys() | more.keys()
+            return {name: one.get(name, 0) + more.get(name, 0) for name in names}
+
+        return Spending(
+            together(self.counts, other.counts),
+            together(self.weights, other.weights),
+            together(self.kinds, other.kinds),
+            self.tokens + other.tokens,
+            self.unmetered + other.unmetered,
+            self.cost + other.cost,
+            self.unpriced + other.unpriced,
+            self.events + other.events,
+        )
+
     @property
     def effects(self) -> int:
         """How many effects were performed."""
@@ -115,18 +144,29 @@ class Spending:
         about = event.raw.get("about")
         told = about if isinstance(about, dict) else {}
         usage, cost = told.get("usage"), told.get("cost")
-        counts = cast("dict[str, int]", usage if isinstance(usage, dict) else {})
-        names = (*_TOKENS, *_CACHED) if _beside(counts) else _TOKENS
-        tokens = [counts[name] for name in names if name in counts]
-        if tokens and all(type(one) is int and one >= 0 for one in tokens):
-            self.tokens += sum(tokens)
-        else:
-            self.unmetered += 1
+        tokens, is_known = tokens_of(usage if isinstance(usage, dict) else {})
+        self.tokens += tokens
+        self.unmetered += not is_known
         amount = _amount(cost.get("usd") if isinstance(cost, dict) else None)
         if amount is None:
             self.unpriced += 1
         else:
             self.cost += amount
+
+
+def tokens_of(usage: Mapping[str, object]) -> tuple[int, bool]:
+    """Return the tokens that *usage* says, and whether that is all that were taken."""
+    said = {name: usage[name] for name in _COUNTS if usage.get(name) is not None}
+    counts = {name: one for name, one in said.items() if is_count(one)}
+    names = (*_TOKENS, *_CACHED) if _beside(counts) else _TOKENS
+    total = sum(counts.get(name, 0) for name in names)
+    is_known = len(counts) == len(said) and counts.keys() >= {*_TOKENS}
+    return max(total, counts.get(_TOTAL, 0)), is_known
+
+
+def is_count(value: object) -> TypeGuard[int]:
+    """Tell whether *value* is a number of something, which each reader reads exactly."""
+    return type(value) is int and 0 <= value < _INEXACT
 
 
 def _beside(counts: Mapping[str, int]) -> bool:
@@ -144,7 +184,9 @@ def _amount(said: object) -> Decimal | None:
         amount = Decimal(str(said))
     except InvalidOperation:
         return None
-    return amount if amount.is_finite() and amount >= 0 else None
+    if not amount.is_finite() or not 0 <= amount < _INEXACT:
+        return None
+    return amount
 
 
 def was_performed(outcome: Spent) -> bool:

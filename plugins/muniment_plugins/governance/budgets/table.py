@@ -9,26 +9,32 @@ Rules:
 - Every number is a fold over the events of the run and of those that it called. No
   plugin has to be loaded, and no event states a sum.
 - A run that another one called is held to the policy of the run at the top.
-- Steps, artifacts and evidence are what the flow itself counts: facts of this run alone.
+- The policy's limits are shared by the runs of one command, and the numbers are theirs
+  together; time, and what flows count, are each run's own.
+- A fork has spent what its origin had spent up to the event at which it begins.
+- Steps, artifacts and evidence are what flows themselves count: facts of the flow whose
+  limit it is and of its parts; of all of them, if it is the policy's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 from muniment import EffectKind, Event, RunFacts
 from muniment.encoding.canonical import JsonValue
 from muniment.errors import MunimentError
+from muniment_plugins.governance.authority import own_facts
 from muniment_plugins.governance.budgets.accounts import RunAccounts
 from muniment_plugins.governance.budgets.adopted import (
     ADOPTED,
     Adopted,
     governing_of,
 )
-from muniment_plugins.governance.budgets.adoption import halted_by
+from muniment_plugins.governance.budgets.adoption import halted_by, take_in_earlier
 from muniment_plugins.governance.budgets.limits import Account
+from muniment_plugins.governance.budgets.siblings import siblings_of
 from muniment_plugins.governance.budgets.spending import seconds_of
 from muniment_plugins.governance.documents.budgets import ExecutionBudget
 from muniment_plugins.governance.documents.words import Action
@@ -41,11 +47,13 @@ __all__ = [
     "BudgetRow",
     "BudgetTable",
     "budget_table",
+    "counted_by_flows",
     "halted_for",
     "is_governed",
 ]
 
 Number: TypeAlias = "int | float"
+_CALLED = "child.completed"
 _Line: TypeAlias = "tuple[str, Number | None, Number, int]"
 
 
@@ -123,22 +131,62 @@ def budget_table(ledger: Ledger, run: str) -> BudgetTable | None:
     parent = started.raw.get("parent")
     top = str(parent["root"]) if isinstance(parent, dict) else run
     events = list(ledger.events(run=top))
-    adopted = [one for one in events if one.type == ADOPTED]
+    adopted = [one for one in own_facts(events) if one.type == ADOPTED]
     if not adopted:
         return None  # it was cut off before it stated its policy
-    _, here = governing_of(ledger, top)
-    accounts = RunAccounts(here.policy, _kinds(ledger, adopted[-1]))
-    accounts.enter(top, None, here.flow)
+    _, held = governing_of(ledger, top)
+    accounts = RunAccounts(held.policy, _kinds(ledger, adopted[-1]))
+    accounts.enter(top, None, held.flow)
     accounts.recall(top, events, ledger)
+    parts = (*accounts.runs, *_answered(ledger, events))
+    made = {one: list(ledger.events(run=one)) for one in parts if one != top}
+    made[top] = events  # a fork has what its origin made, for it states that again
+    own = [*accounts]
+    for other in siblings_of(ledger, held.group, top):
+        accounts.recall(other, ledger.events(run=other), ledger)
+    take_in_earlier(accounts, events, ledger, held.group)
     rows: list[BudgetRow] = []
-    for account in accounts:
+    for account in own:
         rows += _entropy(account)
         if account.execution is not None:
-            lines = _execution(account, account.execution, events)
+            under = accounts.charging(account)
+            here = [one for run in under for one in made.get(run, ())]
+            lines = _execution(account, account.execution, events, here)
             rows += _rows(account, account.execution, lines)
-    policy = here.policy
+    policy = held.policy
     told = top, policy.name, policy.digest, policy.mode
     return BudgetTable(*told, tuple(rows), accounts)
+
+
+def _answered(ledger: Ledger, events: Iterable[Event]) -> Iterator[str]:
+    """Yield the runs that a fork did not call, since its origin's record answered.
+
+    Only what they made is nowhere in the record of the fork.
+    """
+    for event in events:
+        if event.type == _CALLED:
+            child = _child_of(ledger, event)
+            if child is not None:
+                yield from _with_called(ledger, child)
+
+
+def _child_of(ledger: Ledger, called: Event) -> str | None:
+    """Return the run whose result a record answered; None if the run itself called it."""
+    found = called
+    while isinstance(by := found.raw.get("answered_by"), dict) and "seq" in by:
+        run, seq = str(by["run"]), cast("int", by["seq"])
+        (found,) = ledger.events(run=run, from_seq=seq, limit=1)
+    about = found.raw.get("about")
+    return (
+        str(about["run"]) if found is not called and isinstance(about, dict) else None
+    )
+
+
+def _with_called(ledger: Ledger, run: str) -> Iterator[str]:
+    """Yield *run*, and all that it called."""
+    yield run
+    for child in ledger.children(run):
+        yield from _with_called(ledger, child)
 
 
 def halted_for(ledger: Ledger, run: str) -> str | None:
@@ -187,9 +235,15 @@ def _entropy(account: Account) -> Iterator[BudgetRow]:
 
 
 def _execution(
-    account: Account, budget: ExecutionBudget, events: Sequence[Event]
+    account: Account,
+    budget: ExecutionBudget,
+    events: Sequence[Event],
+    made: Sequence[Event],
 ) -> Iterator[_Line]:
-    """Yield name, limit, what is spent, and how often nobody knows."""
+    """Yield name, limit, what is spent, and how often nobody knows.
+
+    *events* are those of the run at the top, *made* those of the runs that are charged.
+    """
     spending = account.spending
     yield "effect_limit", budget.effect_limit, spending.effects, 0
     for kind, most in sorted(budget.effect_limits.items()):
@@ -198,17 +252,17 @@ def _execution(
     yield "cost_limit", budget.cost_limit, float(spending.cost), spending.unpriced
     yield "wall_time_limit", budget.wall_time_limit, round(seconds_of(events), 3), 0
     yield "trace_event_limit", budget.trace_event_limit, spending.events, 0
-    for name, spent in _counted_by_flows(events).items():
+    for name, spent in counted_by_flows(made).items():
         yield name, getattr(budget, name), spent, 0
 
 
-def _counted_by_flows(events: Sequence[Event]) -> dict[str, int]:
-    """Return limit → what the flow made of it; artifacts of a step by its largest."""
-    made: dict[str, int] = {}
+def counted_by_flows(events: Sequence[Event]) -> dict[str, int]:
+    """Return limit → what flows made of it; artifacts of a step by its largest."""
+    made: dict[tuple[str | None, str], int] = {}
     steps = evidence = 0
-    for event in events:
+    for event in own_facts(events):
         if event.type == "artifact.produced":
-            step = "/".join((event.scope or "").split("/")[:2])
+            step = event.run, "/".join((event.scope or "").split("/")[:2])
             made[step] = made.get(step, 0) + 1
         elif event.type == "evidence.collected":
             evidence += 1

@@ -9,7 +9,7 @@ from typing import cast
 import pytest
 
 from deciding import answer, approver
-from governed_programs import Provider, asking, opened, policy
+from governed_programs import Provider, asking, forged_lane, opened, policy
 from muniment import Run
 from muniment.errors import MunimentError, RefusedError, UsageError
 from muniment.ledger import Ledger
@@ -18,6 +18,7 @@ from muniment.verification.verify import verify
 from muniment_plugins.governance import GovernancePolicy
 from muniment_plugins.governance.budgets.adopted import governing_of
 from muniment_plugins.governance.budgets.amendments import amend, amendment_of
+from muniment_plugins.governance.budgets.table import budget_table
 from muniment_plugins.governance.governed import governed
 
 
@@ -219,3 +220,62 @@ def test_a_policy_document_survives_the_record(tmp_path: Path) -> None:
             done = ledger.execute(asking(Provider(), 1))
         _, known = governing_of(ledger, done.run_id)
         assert known.policy.document == rules.document
+
+
+def test_forks_of_amended_runs_are_read_as_honest(tmp_path: Path) -> None:
+    """At every event, of a run that was amended twice, and of its forks."""
+    provider = Provider()
+    with opened(tmp_path) as ledger:
+        key = approver(ledger, "ann")
+        run = halted(ledger, provider, terms(1))
+        for limit in (2, 20):
+            waiting = asked_for(ledger, run, terms(limit))
+            answer(ledger, key)
+            assert ledger.resume(waiting).ok
+            done = ledger.resume(run, asking(provider))
+            assert done.ok is (limit > 5)
+        ends = [one.seq for one in ledger.events(run=run, type="llm.completed")]
+        for at in (*ends, [*ledger.events(run=run)][-2].seq):
+            fork = ledger.fork(run, at=at, program=asking(provider))
+            assert fork.ok
+            last = [*ledger.events(run=fork.run_id, type="llm.requested")][-1]
+            again = ledger.fork(fork.run_id, at=last.seq, program=asking(provider))
+            for one in (fork, again):
+                _, known = governing_of(ledger, one.run_id)
+                assert known.policy.digest == terms(20).digest
+                table = budget_table(ledger, one.run_id)
+                assert table is not None
+                assert table.rows[0].allowed == 20
+                verdict = replay(ledger, one.run_id, asking(provider)).verdict
+                assert verdict == "acceptable"
+                (adopted,) = ledger.events(run=one.run_id, type="policy.adopted")
+                assert adopted.raw["amendment"] is not None
+        assert verify(ledger.path, home=ledger.home).ok
+
+
+@pytest.mark.parametrize("amended", [False, True])
+def test_a_forged_adoption_in_a_fork_stays_forged(
+    tmp_path: Path, amended: bool
+) -> None:
+    """Whatever a program of the fork states of a policy that nobody approved."""
+    provider, weak = Provider(), terms(99)
+
+    def forging(run: Run) -> list[object]:
+        got = [run.effect("llm", 0, provider)]
+        if run.mode == "fork":
+            claimed = {"amendment": "0" * 64} if amended else {}
+            told = {"policy": "tested", "digest": weak.digest, "mode": "live"}
+            document = {"document": dict(weak.document)}
+            forged_lane(run, "governance").record(
+                "policy.adopted", {**told, **document, **claimed}
+            )
+        return got
+
+    with opened(tmp_path) as ledger:
+        with governed(ledger, terms(3)):
+            done = ledger.execute(forging)
+        at = [*ledger.events(run=done.run_id, type="llm.completed")][-1].seq
+        fork = ledger.fork(done.run_id, at=at, program=forging)
+        assert [*ledger.events(run=fork.run_id, type="policy.adopted")][1:]
+        with pytest.raises(RefusedError, match="nobody approved"):
+            governing_of(ledger, fork.run_id)

@@ -5,16 +5,20 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from governed_programs import Provider, asking, opened, policy
-from muniment import Run
-from muniment.errors import CannotTellError, RefusedError
+from governed_programs import Provider, asking, forged_lane, opened, policy
+from muniment import Run, current_run
+from muniment.errors import CannotTellError, RefusedError, UsageError
 from muniment.ledger import Ledger
 from muniment.queries.run_summary import RunSummaries
+from muniment_plugins.governance.budgets import adoption
 from muniment_plugins.governance.budgets.adopted import governing_of
+from muniment_plugins.governance.flows import existence
 from muniment_plugins.governance.governed import governed
 from muniment_plugins.governance.views.observation import observe
 
@@ -26,7 +30,7 @@ def forging(provider: Provider) -> object:
     """Return a program that writes an adoption into the plugin's lane, and pauses."""
 
     def program(run: Run) -> list[object]:
-        lane = run.beside("governance")
+        lane = forged_lane(run, "governance")
         stated = {"policy": "tested", "digest": MANY.digest, "mode": "live"}
         lane.record("policy.adopted", {**stated, "document": dict(MANY.document)})
         run.pause("for the night")
@@ -156,7 +160,9 @@ def test_what_anybody_states_amends_nothing_and_blocks_nothing(tmp_path: Path) -
 
 def test_what_an_answer_spent_too_much_is_stated(tmp_path: Path) -> None:
     """The answer that goes beyond a limit is the last, and the record says by how much."""
-    provider = Provider({"text": "…", "usage": {"input_tokens": 3000}})
+    provider = Provider(
+        {"text": "…", "usage": {"input_tokens": 2990, "output_tokens": 10}}
+    )
     with opened(tmp_path) as ledger:
         limits = policy(execution_budget={"token_limit": 10})
         with governed(ledger, limits):
@@ -196,14 +202,47 @@ def test_a_cached_answer_is_of_the_same_tenant(tmp_path: Path) -> None:
         assert degraded.raw["origin"] == origins[0]
 
 
+@pytest.mark.parametrize("how", [{}, {"effects": True}, {"everywhere": True}])
+def test_a_private_answer_answers_what_is_private(
+    tmp_path: Path, how: dict[str, bool]
+) -> None:
+    """A cached answer out of a private lane is given to private lanes, and to no other."""
+    limits = {"effect_limit": 0, "exhaustion_action": "degrade", "fallback": "cached"}
+
+    def privately(provider: Provider) -> Any:
+        def program(run: Run) -> object:
+            with run.scope("a") as lane:
+                lane.keep_private(**how)
+                return lane.effect("llm", {"model": "m"}, provider)
+
+        return program
+
+    def publicly(run: Run) -> object:
+        with run.scope("a") as lane:
+            return lane.effect("llm", {"model": "m"}, Provider())
+
+    with opened(tmp_path) as ledger:
+        said = ledger.execute(privately(Provider("a secret"))).value
+        with governed(ledger, policy(execution_budget=limits)):
+            told = ledger.execute(publicly)
+            again = ledger.execute(privately(Provider()))
+        assert told.status == "failed"
+        assert "no answer to such a request is cached" in str(told.error)
+        assert again.value == said
+        (answer,) = ledger.events(run=again.run_id, type="llm.completed")
+        assert answer.raw["visibility"] == "private"
+
+
 def test_a_kind_that_nothing_declares_is_refused(tmp_path: Path) -> None:
     """A limit on ``llms`` would never be reached."""
     with (
         opened(tmp_path) as ledger,
         governed(ledger, policy(execution_budget={"effect_limits": {"llms": 1}})),
-        pytest.raises(RefusedError, match=r"did you mean llm\?"),
+        pytest.raises(UsageError, match=r"the effect kind 'llms'") as told,
     ):
         ledger.execute(asking(Provider()))
+    assert told.value.place.endswith(": execution_budget.effect_limits.llms")
+    assert "did you mean llm" in told.value.remedy
 
 
 @pytest.mark.parametrize("setting", ["1", "true", "yes"])
@@ -224,3 +263,64 @@ def test_strict_machines_go_on_with_nothing_unsafe(
             ledger.resume(done.run_id, program)
         with pytest.raises(RefusedError, match="MUNIMENT_STRICT forbids"):
             ledger.fork(done.run_id, at=last, program=program)
+
+
+@pytest.mark.parametrize("way", ["effect", "call", "sleep", "nothing"])
+def test_a_fallback_performs_no_effect(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    """One that tries is refused, and nothing recurs."""
+    provider, tried = Provider(), list[str]()
+
+    def performing(_: object) -> object:
+        tried.append(way)
+        run = current_run()
+        if way == "effect":
+            return run.effect("llm", "again", provider)
+        if way == "call":
+            return run.call(lambda _: 1)
+        if way == "sleep":
+            run.sleep(0)
+        return "an answer"
+
+    for one in (adoption, existence):
+        monkeypatch.setattr(one, "functions_of", lambda *_: {"m:f": performing})
+    monkeypatch.setattr(adoption, "refer", lambda _: {})
+    budget = {"effect_limit": 0, "exhaustion_action": "degrade", "fallback": "m:f"}
+    with opened(tmp_path) as ledger, governed(ledger, policy(execution_budget=budget)):
+        done = ledger.execute(asking(provider, 1))
+    assert (provider.calls, tried) == ([], [way])
+    assert done.ok is (way == "nothing")
+
+
+def test_a_step_limit_has_no_cached_answers(tmp_path: Path) -> None:
+    """It is refused before the run starts, and not skipped in silence."""
+    budget = {"step_limit": 1, "exhaustion_action": "degrade", "fallback": "cached"}
+    with (
+        opened(tmp_path) as ledger,
+        governed(ledger, policy(execution_budget=budget)),
+        pytest.raises(UsageError, match="no step has a cached answer"),
+    ):
+        ledger.execute(asking(Provider()))
+
+
+def test_a_run_that_a_ledger_without_the_plugin_starts_is_a_mark(
+    tmp_path: Path,
+) -> None:
+    """What cannot be held is said: the run during which it started is marked."""
+
+    def program(run: Run) -> object:
+        def go() -> None:
+            place, home = tmp_path / "ledger.db", tmp_path / "home"
+            with Ledger.open(place, home=home, plugins=()) as bare:
+                bare.execute(asking(Provider()))
+
+        thread = threading.Thread(target=go)
+        thread.start()
+        thread.join()
+        return run.id
+
+    with opened(tmp_path) as ledger:
+        with governed(ledger, THREE):
+            run = ledger.execute(program).run_id
+        assert ledger.project(RunSummaries, run=run).marks == ["non_certifiable"]

@@ -154,7 +154,7 @@ def test_time_is_a_budget(tmp_path: Path, action: str) -> None:
         calls = {"halt": 1, "degrade": 1, "mark_non_certifiable": 2}
         assert len(provider.calls) == calls[action]
         assert done.ok is (action != "halt")
-        marked = action == "mark_non_certifiable"
+        marked = action != "degrade"  # the timer took more than was left
         expected = "non_certifiable" if marked else "acceptable"
         assert replay(ledger, done.run_id, program).verdict == expected
 
