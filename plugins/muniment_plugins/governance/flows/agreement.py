@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+from muniment.documents.places import At
 from muniment.errors import RefusedError
 from muniment_plugins.governance.documents.budgets import (
     EntropyBudget,
@@ -15,7 +16,6 @@ from muniment_plugins.governance.documents.budgets import (
     Intent,
 )
 from muniment_plugins.governance.documents.manifest import FlowManifest
-from muniment_plugins.governance.documents.places import At
 from muniment_plugins.governance.documents.policy import (
     GovernancePolicy,
     NondeterminismRules,

@@ -15,23 +15,24 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from muniment.documents.places import At, near
 from muniment.encoding.canonical import JsonValue
 from muniment.formats.statement import BlobRef
 from muniment.programs.functions import given_in
 from muniment.programs.references import Function, named, plain, refer
 from muniment.programs.stable_names import name_of
-from muniment_plugins.governance.documents.manifest import FlowManifest, load_flow
-from muniment_plugins.governance.documents.places import At, near
+from muniment_plugins.governance.documents.manifest import FlowManifest
 from muniment_plugins.governance.documents.policy import GovernancePolicy
 from muniment_plugins.governance.documents.policy_verification import (
     BASELINE,
     COMPUTED,
 )
 from muniment_plugins.governance.documents.words import ENGINES
+from muniment_plugins.governance.flows.edition import EDITION
 from muniment_plugins.governance.flows.parts import (
     FlowFunction,
-    FunctionFinder,
-    RecordedFunctions,
+    PartFinder,
+    RecordedParts,
     StepFunctions,
     offered_by,
 )
@@ -44,6 +45,7 @@ from muniment_plugins.governance.flows.pins.loose_modules import modules_beside
 from muniment_plugins.governance.flows.plan import planned
 from muniment_plugins.governance.flows.program import AsyncFlowProgram, FlowProgram
 from muniment_plugins.governance.flows.steps.box_agents import BOX
+from muniment_plugins.governance.flows.tree import FlowTree
 from muniment_plugins.governance.verification.rulebook import Rulebook
 
 if TYPE_CHECKING:
@@ -53,6 +55,7 @@ if TYPE_CHECKING:
 __all__ = ["assembled", "rebuild"]
 
 Row = Mapping[str, JsonValue]
+Fallbacks = Mapping[str, FlowFunction]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,19 +66,18 @@ class _Assembly:
     offered: Mapping[str, Function]
     engines: Mapping[str, Function]
 
-    def program(self, flow: FlowManifest, above: tuple[Path, ...] = ()) -> FlowProgram:
-        finder = FunctionFinder(flow.folder, self.offered)
+    def program(self, tree: FlowTree, above: Fallbacks | None = None) -> FlowProgram:
+        flow = tree.flow
+        finder = PartFinder(flow.folder, offered=self.offered)
         functions = {one: finder.step(flow, one) for one in flow.agents}
         _require_retrievers(flow, functions)
+        fallbacks = {**(above or {}), **self._fallbacks(flow, finder)}
         children = {
-            agent: self._child(flow, agent, part.flow, above)
-            for agent, part in flow.parts.items()
-            if part.flow is not None
+            agent: self.program(part, fallbacks) for agent, part in tree.parts.items()
         }
         plans = {agent: one.plan for agent, one in children.items()}
         plan = planned(flow, functions, plans)
         book = self._book(flow, finder)
-        fallbacks = self._fallbacks(flow, finder)
         made = FlowProgram(plan, self.policy, book, {}, children, fallbacks)
         if any(map(_is_async, _own(made))) or any(
             one.is_async for one in children.values()
@@ -83,24 +85,7 @@ class _Assembly:
             made = AsyncFlowProgram(plan, self.policy, book, {}, children, fallbacks)
         return replace(made, pins=_pins(made))
 
-    def _child(
-        self, flow: FlowManifest, agent: str, name: str, above: tuple[Path, ...]
-    ) -> FlowProgram:
-        file = flow.folder / name
-        at = At(flow.place, "flow").key("parts").key(agent).key("flow")
-        seen = (*above, Path(flow.place).resolve())
-        if file.resolve() in seen:
-            raise at.wrong(f"{name} runs itself", "cycle", "leave it out")
-        child = load_flow(file)
-        if child.tenant_id != flow.tenant_id:
-            raise at.wrong(
-                f"{name} is of the tenant {child.tenant_id!r:.80}",
-                "tenant",
-                f"a flow runs flows of its own tenant, {flow.tenant_id}",
-            )
-        return self.program(child, seen)
-
-    def _book(self, flow: FlowManifest, finder: FunctionFinder) -> Rulebook:
+    def _book(self, flow: FlowManifest, finder: PartFinder) -> Rulebook:
         policy, checks = self.policy.verification, dict[str, Function]()
         rules = At(self.policy.place, "policy").key("rules")
         for number, one in enumerate(policy.rules.values()):
@@ -136,7 +121,7 @@ class _Assembly:
         return found
 
     def _fallbacks(
-        self, flow: FlowManifest, finder: FunctionFinder
+        self, flow: FlowManifest, finder: PartFinder
     ) -> dict[str, FlowFunction]:
         found: dict[str, FlowFunction] = {}
         for budget, at in (
@@ -154,23 +139,23 @@ class _Assembly:
 
 
 def assembled(
-    flow: FlowManifest, policy: GovernancePolicy, plugins: Plugins
+    tree: FlowTree, policy: GovernancePolicy, plugins: Plugins
 ) -> FlowProgram:
-    """Return *flow* as a program that is held to *policy*.
+    """Return the flow of *tree* as a program that is held to *policy*.
 
     Args:
-        flow: the manifest.
+        tree: the manifest, and those of the flows that are parts of it.
         policy: what it is held to.
         plugins: who may offer parts and engines.
 
     Raises:
-        UsageError: a function, a rule, an engine or a child flow is not there.
+        UsageError: a function, a rule or an engine is not there.
         CannotTellError: importing one fails.
 
     """
     offered = offered_by(plugins, "flow_parts")
     engines = offered_by(plugins, "verification_engines")
-    return _Assembly(policy, offered, engines).program(flow)
+    return _Assembly(policy, offered, engines).program(tree)
 
 
 def _require_retrievers(
@@ -215,6 +200,7 @@ def _pins(made: FlowProgram) -> dict[str, JsonValue]:
     functions = made.functions()
     beside = modules_beside(functions, flow.folder)
     return {
+        "edition": EDITION,
         "environment": environment_of(
             flow.determinism_level, described(functions), beside
         ),
@@ -250,10 +236,8 @@ def rebuild(ledger: Ledger, run: str, trust_source: bool = False) -> FlowProgram
     if known is None or known.name not in ours or not isinstance(params, BlobRef):
         return None
     said = cast("Mapping[str, Row]", ledger.value(params))
-    policy = GovernancePolicy.from_document(
-        dict(said["policy"]), f"policy of run {run}"
-    )
-    found = RecordedFunctions(tuple(given_in(program)), ledger.plugins.names, run)
+    policy = GovernancePolicy.from_record(dict(said["policy"]), f"policy of run {run}")
+    found = RecordedParts(tuple(given_in(program)), ledger.plugins.names, run, "flow")
     waits = known.name == name_of(AsyncFlowProgram)
     return _recorded(said["flow"], said["pins"], policy, found, waits=waits)
 
@@ -262,12 +246,12 @@ def _recorded(
     document: Row,
     pins: Row,
     policy: GovernancePolicy,
-    found: RecordedFunctions,
+    found: RecordedParts,
     *,
     waits: bool,
 ) -> FlowProgram:
     place = str(Path(str(pins["folder"])) / f"the manifest of run {found.run}")
-    flow = FlowManifest.from_document(dict(document), place)
+    flow = FlowManifest.from_record(dict(document), place)
     rows = cast("Mapping[str, Mapping[str, Row]]", pins["parts"])
     functions = {
         one: found.step(rows[one]) if one in rows else StepFunctions()
@@ -302,6 +286,6 @@ def _recorded(
     )
 
 
-def _remembered(pins: Row, name: str, found: RecordedFunctions) -> dict[str, Function]:
+def _remembered(pins: Row, name: str, found: RecordedParts) -> dict[str, Function]:
     rows = cast("Mapping[str, Row]", pins[name])
     return {one: found.remembered(row) for one, row in rows.items()}

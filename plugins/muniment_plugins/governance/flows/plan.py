@@ -16,10 +16,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from muniment.documents.places import At
 from muniment.encoding.canonical import JsonValue, canonical, sha256_tag
 from muniment_plugins.governance.documents.manifest import FlowManifest
 from muniment_plugins.governance.documents.order import in_order
-from muniment_plugins.governance.documents.places import At
 from muniment_plugins.governance.flows.parts import StepFunctions
 
 __all__ = ["FlowPlan", "PlannedStep", "planned"]

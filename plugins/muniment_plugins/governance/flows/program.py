@@ -26,10 +26,12 @@ from pathlib import Path
 from typing import cast
 
 from muniment.encoding.canonical import JsonValue, canonical, sha256_tag
+from muniment.programs.awaiting import driven
 from muniment.programs.references import Function
 from muniment.programs.stable_names import stable_name
 from muniment.runs.run import Run
 from muniment_plugins.governance.documents.policy import GovernancePolicy
+from muniment_plugins.governance.flows.edition import edition_of, of_edition
 from muniment_plugins.governance.flows.parts import FlowFunction
 from muniment_plugins.governance.flows.pins.comparison import (
     compare_pins,
@@ -42,9 +44,12 @@ from muniment_plugins.governance.flows.pins.loose_modules import described_modul
 from muniment_plugins.governance.flows.pins.rechecks import DataWatch
 from muniment_plugins.governance.flows.plan import FlowPlan, PlannedStep
 from muniment_plugins.governance.flows.steps.artifacts import ArtifactStore
-from muniment_plugins.governance.flows.steps.awaiting import driven
-from muniment_plugins.governance.flows.steps.counts import FlowCounts
-from muniment_plugins.governance.flows.steps.step import FlowState, take_step
+from muniment_plugins.governance.flows.steps.counts import FlowCounts, FlowTally
+from muniment_plugins.governance.flows.steps.step import (
+    COUNTED,
+    FlowState,
+    take_step,
+)
 from muniment_plugins.governance.flows.steps.verdicts import FlowVerdicts
 from muniment_plugins.governance.verification.rulebook import Rulebook
 
@@ -124,7 +129,7 @@ class FlowProgram:
 
         """
         self._compare(run, flow, policy, pins)
-        return driven(self._conduct(run))
+        return driven(self._conduct(run, pins))
 
     def _compare(
         self, run: Run, flow: object, policy: object, pins: Mapping[str, JsonValue]
@@ -160,36 +165,43 @@ class FlowProgram:
         if flow.dataset is not None and isinstance(data, dict):
             run.record("dataset.pinned", stated_dataset(flow.dataset, data))
 
-    async def _conduct(self, run: Run) -> object:
+    async def _conduct(self, run: Run, pins: Params) -> object:
         self._begin(run)
-        state, verdicts = self._state(run), FlowVerdicts(self.policy, self.book)
-        data = DataWatch.of(self.plan.flow.dataset, self.pins)
+        state, edition = self._state(run, pins), edition_of(pins)
+        verdicts = FlowVerdicts(self.policy, self.book, state.counts, edition)
+        data = DataWatch.of(self.plan.flow.dataset, {**self.pins, **_edition(pins)})
         for step in self.plan.steps:
             await self._take(run.scope(step.scope), step, state, verdicts, data)
         verdicts.judge_flow(run, state)
         if data is not None:
             data.at_end(run)
         verdicts.raise_failure()
-        return _result(state, verdicts)
+        result = _result(state, verdicts)
+        return result if "above" not in pins else {**result, **_counted(state)}
 
-    def _state(self, run: Run) -> FlowState:
+    def _state(self, run: Run, pins: Params) -> FlowState:
         flow, store = self.plan.flow, ArtifactStore(run.values)
         store.note("manifest", "flow_manifest", "flow", (), "the flow")
         store.note("plan", "execution_plan", "flow", ("manifest",), "the flow")
-        budgets = (
-            ("policy", self.policy.execution_budget),
-            (f"flow {flow.flow_id}", flow.execution_budget),
-        )
+        above = cast("list[Params]", pins.get("above", [{"used": {}}]))
+        used = dict(cast("dict[str, int]", above[0]["used"]))
+        terms = flow.document.get("execution_budget")
+        tallies = [
+            FlowTally("policy", self.policy.execution_budget, used),
+            *map(FlowTally.of_row, above[1:]),
+            FlowTally(f"flow {flow.flow_id}", flow.execution_budget, terms=terms),
+        ]
         folder = Path(str(self.pins["folder"]))
         data = None if flow.dataset is None else place_of(flow.dataset, folder)
         return FlowState(
             flow=flow,
             store=store,
-            counts=FlowCounts(budgets, self.policy.mode == "unsafe"),
+            counts=FlowCounts(tallies, self.policy.mode == "unsafe"),
             dataset=data,
             is_async=self.is_async,
             fallbacks=self.fallbacks,
             state=self.plan.digest,
+            edition=edition_of(pins),
         )
 
     async def _take(
@@ -204,7 +216,7 @@ class FlowProgram:
         with lane:
             if data is not None and step.child is None:
                 data.before_step(lane)
-            outcome = await take_step(lane, step, state, self._child(step))
+            outcome = await take_step(lane, step, state, self._child(step, state))
             verdicts.judge_step(lane, step, outcome)
             digests: list[JsonValue] = [one.digest for one in outcome.artifacts]
             covered: list[JsonValue] = [state.state, step.agent, digests]
@@ -219,17 +231,20 @@ class FlowProgram:
                 },
             )
 
-    def _child(self, step: PlannedStep) -> Function | None:
+    def _child(self, step: PlannedStep, state: FlowState) -> Function | None:
         child = self.children.get(step.agent)
         if child is None:
             return None
 
         def call(lane: Run, task: object) -> object:
             del task
-            name = child.plan.flow.flow_id
+            name, params = child.plan.flow.flow_id, child.params()
+            said = of_edition(cast("Params", params["pins"]), state.edition)
+            above = {} if state.edition == 1 else {"above": state.counts.above()}
+            params["pins"] = {**said, **above}
             if self.is_async:
-                return lane.acall(child, child.params(), name)
-            return lane.call(child, child.params(), name)
+                return lane.acall(child, params, name)
+            return lane.call(child, params, name)
 
         return call
 
@@ -251,7 +266,16 @@ class AsyncFlowProgram(FlowProgram):
 
         """
         self._compare(run, flow, policy, pins)
-        return await self._conduct(run)
+        return await self._conduct(run, pins)
+
+
+def _edition(pins: Params) -> Params:
+    return {"edition": edition_of(pins)}
+
+
+def _counted(state: FlowState) -> dict[str, object]:
+    """Return what the result of a part says to the flow above it."""
+    return {COUNTED: state.counts.counted()}
 
 
 def _result(state: FlowState, verdicts: FlowVerdicts) -> dict[str, object]:

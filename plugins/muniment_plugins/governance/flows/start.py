@@ -5,18 +5,22 @@
 Rules:
 
 - Whatever is wrong with manifest, policy, functions or data is refused before anything is
-  written.
+  written; that of the flows that are parts of it, too, before anything is imported.
 - Of a level that is strict or bounded, equal manifests have equal seeds.
 - A dry run writes nothing, and calls no function of the flow.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypedDict
 
 from muniment.encoding.canonical import JsonValue
+from muniment_plugins.governance.documents.asked import (
+    refuse_unasked_gates,
+    refuse_unasked_policy,
+)
 from muniment_plugins.governance.documents.manifest import FlowManifest
 from muniment_plugins.governance.documents.policy import GovernancePolicy
 from muniment_plugins.governance.flows.agreement import (
@@ -25,12 +29,14 @@ from muniment_plugins.governance.flows.agreement import (
     refuse_state,
 )
 from muniment_plugins.governance.flows.assembly import assembled
+from muniment_plugins.governance.flows.existence import kinds_of, require_named
 from muniment_plugins.governance.flows.pins.datasets import (
     pinned,
     refuse_declared,
     refuse_history,
 )
 from muniment_plugins.governance.flows.program import FlowProgram
+from muniment_plugins.governance.flows.tree import FlowTree, tree_of
 from muniment_plugins.governance.governed import governed
 
 if TYPE_CHECKING:
@@ -61,11 +67,33 @@ def plan_flow(
         RefusedError: it declares more than the policy allows.
 
     """
-    refuse_disagreement(flow, policy)
-    made = assembled(flow, policy, plugins)
-    for child in made.children.values():
-        refuse_disagreement(child.plan.flow, policy)
-    return made
+    tree = tree_of(flow)
+    _refuse_any(tree, policy)
+    _require_named(tree, policy, kinds_of(plugins))
+    return assembled(tree, policy, plugins)
+
+
+def _refuse_any(
+    tree: FlowTree, policy: GovernancePolicy, *, runs: bool = False
+) -> None:
+    """Refuse a flow, or a part of it, that the policy or its own state forbids.
+
+    And what either of them declares, and nobody would ask.
+    """
+    refuse_unasked_policy(policy.document, policy.verification, policy.place)
+    for one in tree.walk():
+        refuse_unasked_gates(one, policy.verification)
+        if runs:
+            refuse_state(one)
+        refuse_disagreement(one, policy)
+
+
+def _require_named(
+    tree: FlowTree, policy: GovernancePolicy, kinds: Iterable[str]
+) -> None:
+    known = tuple(kinds)
+    for one in tree.walk():
+        require_named(policy, one, known)
 
 
 def ready_flow(
@@ -84,9 +112,10 @@ def ready_flow(
 
     """
     refuse_mode(policy, dry=dry)
-    if not dry:
-        refuse_state(flow)
-    return _with_data(ledger, plan_flow(flow, policy, ledger.plugins))
+    tree = tree_of(flow)
+    _refuse_any(tree, policy, runs=not dry)
+    _require_named(tree, policy, ledger.effect_kinds)
+    return _with_data(ledger, assembled(tree, policy, ledger.plugins))
 
 
 def _with_data(ledger: Ledger, made: FlowProgram) -> FlowProgram:

@@ -75,7 +75,6 @@ def test_halt(
     ("fallback", "made"),
     [
         ("skip", None),
-        ("cached", None),
         ({"answer": 7}, 7),
         ("agents:take", "by hand"),
         ("agents:ask", {"answer": 1}),

@@ -230,3 +230,44 @@ def test_a_changed_helper_at_a_resume(book: Ledger, flow: Path) -> None:
         book.resume(done.run_id)
     assert caught.value.rule == "flow/environment"
     assert book.head == before
+
+
+LATE = {
+    "in the function": "    import helper\n    return helper.word()\n",
+    "after another": "    import stranger, helper\n    return helper.word()\n",
+    "by its name": (
+        "    if False:\n        import helper\n"
+        "    from importlib import import_module\n"
+        "    return import_module('helper').word()\n"
+    ),
+    "in a thread": (
+        "    from concurrent.futures import ThreadPoolExecutor\n"
+        "    def late():\n        import helper\n        return helper.word()\n"
+        "    with ThreadPoolExecutor(1) as pool:\n"
+        "        return pool.submit(late).result()\n"
+    ),
+    "swallowing what it raises": (
+        "    try:\n        import helper\n    except Exception:\n        pass\n"
+        "    return 'v1'\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("how", LATE)
+def test_a_helper_that_is_imported_late(book: Ledger, flow: Path, how: str) -> None:
+    """Wherever a module of the fingerprint is imported, a replay finds its change.
+
+    Also one with which the flow comes to the same.
+    """
+    (flow.parent / "agents.py").write_text(f"def say(run, task):\n{LATE[how]}")
+    assert elsewhere("start") == "completed"
+    (run,) = [one.id for one in book.runs()]
+    assert {"helper.py", "deeper.py"} <= modules_of(book, run)
+    assert elsewhere("replay", run) == "acceptable"
+    for name in ("helper.py", "deeper.py"):
+        file = flow.parent / name
+        before = file.read_text()
+        file.write_text(f"{before}\nchanged = 1\n")
+        assert elsewhere("replay", run).startswith(f"program/changed {file}")
+        file.write_text(before)
+    assert elsewhere("replay", run) == "acceptable"

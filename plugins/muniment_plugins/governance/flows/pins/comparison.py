@@ -24,6 +24,7 @@ from muniment.programs.references import named, plain
 from muniment.runs.run import Run
 from muniment_plugins.governance.documents.manifest import FlowManifest
 from muniment_plugins.governance.documents.policy import GovernancePolicy
+from muniment_plugins.governance.flows.edition import edition_of
 from muniment_plugins.governance.flows.parts import FlowFunction
 from muniment_plugins.governance.flows.pins.datasets import (
     pinned,
@@ -105,7 +106,7 @@ def refuse_other_pins(
     data = recorded.get("dataset")
     if flow.dataset is None or not isinstance(data, dict):
         return
-    now = pinned(flow.dataset, Path(str(recorded["folder"])))
+    now = pinned(flow.dataset, Path(str(recorded["folder"])), edition_of(recorded))
     refuse_declared(flow.dataset, now, flow.place)
     if now.sha256 != data["sha256"]:
         raise RefusedError(
@@ -171,7 +172,9 @@ def compare_pins(
     )
     data = recorded.get("dataset")
     if flow.dataset is not None and isinstance(data, dict):
-        present = pinned(flow.dataset, Path(str(recorded["folder"])))
+        present = pinned(
+            flow.dataset, Path(str(recorded["folder"])), edition_of(recorded)
+        )
         run.require_param(
             "dataset", {"sha256": data["sha256"]}, {"sha256": present.sha256}
         )

@@ -7,7 +7,10 @@
 Rules:
 
 - The digest of a folder is that of the canonical list of [path, digest of the file],
-  sorted by path. A link in it is refused: what it leads to may change.
+  sorted by path. A folder in it without files or folders is in the list, as [path and a
+  slash, nothing]: whoever reads the data sees it. Where there is none, the list is that of
+  the files alone, as DVC's always is, and as it was in the first edition.
+- A link in a folder is refused: what it leads to may change.
 - *frozen* and *deprecated* data has the declared digest, or nothing runs; *experimental*
   data may change, and its digest is recorded.
 - A version never goes back: what was frozen once stays frozen, with the same digest.
@@ -28,8 +31,10 @@ from muniment.encoding.canonical import JsonValue, canonical, sha256_tag
 from muniment.errors import CannotTellError, RefusedError
 from muniment_plugins.governance.documents.manifest import DatasetPin
 from muniment_plugins.governance.documents.words import DATASET_STATES, rank
+from muniment_plugins.governance.flows.edition import EDITION, edition_of
 
 if TYPE_CHECKING:
+    from muniment.formats.statement import Event
     from muniment.ledger import Ledger
 
 __all__ = [
@@ -73,8 +78,8 @@ def place_of(dataset: DatasetPin, folder: Path) -> Path:
     return folder / unquote(dataset.storage_uri.removeprefix("file://"))
 
 
-def pinned(dataset: DatasetPin, folder: Path) -> PinnedData:
-    """Return the digests of the data as it is now.
+def pinned(dataset: DatasetPin, folder: Path, edition: int = EDITION) -> PinnedData:
+    """Return the digests of the data as it is now, by the rules of an *edition*.
 
     Raises:
         CannotTellError: it is not there, or cannot be read.
@@ -83,7 +88,7 @@ def pinned(dataset: DatasetPin, folder: Path) -> PinnedData:
     place = place_of(dataset, folder)
     try:
         if place.is_dir():
-            return _of_folder(place)
+            return _of_folder(place, edition)
         return _of_file(place)
     except OSError as error:
         why = error.strerror or type(error).__name__
@@ -119,9 +124,13 @@ def _of_file(place: Path) -> PinnedData:
     return PinnedData(sums.sha256, sums.md5, 1, sums.size)
 
 
-def _of_folder(place: Path) -> PinnedData:
-    rows = [(path, _sums(file)) for path, file in _files(place)]
-    listed: JsonValue = [[path, sums.sha256] for path, sums in rows]
+def _of_folder(place: Path, edition: int) -> PinnedData:
+    found = sorted(_walked(place, place))
+    rows = [(path, _sums(file)) for path, file in found if not path.endswith("/")]
+    listing = [(path, sums.sha256) for path, sums in rows]
+    if edition > 1:
+        listing += [(path, "") for path, _ in found if path.endswith("/")]
+    listed: JsonValue = [[path, digest] for path, digest in sorted(listing)]
     as_dvc = [{"md5": sums.md5, "relpath": path} for path, sums in rows]
     text = json.dumps(as_dvc, sort_keys=True).encode()
     return PinnedData(
@@ -132,13 +141,12 @@ def _of_folder(place: Path) -> PinnedData:
     )
 
 
-def _files(place: Path) -> list[tuple[str, Path]]:
-    return sorted(_walked(place, place))
-
-
 def _walked(top: Path, folder: Path) -> Iterator[tuple[str, Path]]:
+    """Yield files by their paths, and folders with nothing in them, with a slash."""
+    is_empty = folder != top
     with os.scandir(folder) as entries:
         for entry in entries:
+            is_empty = False
             if entry.is_symlink():
                 raise _odd(Path(entry.path), "it is a link")
             if entry.is_dir():
@@ -147,6 +155,8 @@ def _walked(top: Path, folder: Path) -> Iterator[tuple[str, Path]]:
                 yield Path(entry.path).relative_to(top).as_posix(), Path(entry.path)
             else:
                 raise _odd(Path(entry.path), "it is neither a file nor a folder")
+    if is_empty:
+        yield f"{folder.relative_to(top).as_posix()}/", folder
 
 
 def _odd(place: Path, why: str) -> CannotTellError:
@@ -186,20 +196,35 @@ def refuse_history(
 
     """
     earlier = [
-        event.raw
+        event
         for event in ledger.events(type="dataset.pinned", tenant=dataset.tenant_id)
         if event.raw["dataset_id"] == dataset.dataset_id
         and event.raw["version"] == dataset.dataset_version
     ]
-    _refuse_back(dataset, earlier, place)
-    frozen = [one for one in earlier if one["state"] != "experimental"]
-    if frozen and frozen[-1]["sha256"] != now.sha256:
+    _refuse_back(dataset, [one.raw for one in earlier], place)
+    frozen = [one for one in earlier if one.raw["state"] != "experimental"]
+    if frozen and not _is_same(ledger, frozen[-1], dataset, now, Path(place).parent):
         raise RefusedError(
-            f"version {dataset.dataset_version} was frozen as {frozen[-1]['sha256']}",
+            f"version {dataset.dataset_version} was frozen as "
+            f"{frozen[-1].raw['sha256']}",
             rule="dataset/history",
             place=f"{place}: dataset.dataset_version",
             remedy="give the new data a new dataset_version",
         )
+
+
+def _is_same(
+    ledger: Ledger, frozen: Event, dataset: DatasetPin, now: PinnedData, folder: Path
+) -> bool:
+    """Tell whether the data is what was *frozen*, by the edition that froze it."""
+    if frozen.raw["sha256"] == now.sha256:
+        return True
+    started = next(ledger.events(run=frozen.run, limit=1))
+    params = ledger.resolve(started).get("params")
+    told = cast("dict[str, object]", params if isinstance(params, dict) else {})
+    pins = cast("Mapping[str, JsonValue]", told.get("pins") or {"edition": EDITION})
+    edition = edition_of(pins)
+    return pinned(dataset, folder, edition).sha256 == frozen.raw["sha256"]
 
 
 def _refuse_back(

@@ -27,7 +27,7 @@ from typing import cast
 from muniment.encoding.canonical import JsonValue
 from muniment.programs.files import files_of, root_of
 from muniment.programs.parsing import undisturbed
-from muniment.programs.references import Function, Named, plain
+from muniment.programs.references import Function, Named, StandIn, plain
 
 __all__ = ["described_modules", "modules_beside"]
 
@@ -55,7 +55,7 @@ def modules_beside(functions: Iterable[Function], folder: Path) -> dict[str, str
 
 
 def _description(function: Function) -> Mapping[str, object]:
-    return cast("Mapping[str, object]", getattr(function, "described", {}))
+    return function.described if isinstance(function, StandIn) else {}
 
 
 def _file(function: Function, module: str) -> Path | None:

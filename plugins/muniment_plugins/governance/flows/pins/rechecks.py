@@ -24,11 +24,13 @@ from typing import Self, cast
 from muniment.encoding.canonical import JsonValue
 from muniment.errors import EffectFailed
 from muniment.runs.run import Run
+from muniment.runs.waits.own import own
 from muniment_plugins.governance.documents.manifest import DatasetPin
+from muniment_plugins.governance.flows.edition import edition_of
 from muniment_plugins.governance.flows.failed import FlowFailed
 from muniment_plugins.governance.flows.pins.datasets import pinned
 
-__all__ = ["CHECK", "DataWatch"]
+__all__ = ["CHECK", "DataWatch", "dataset_fault"]
 
 CHECK = "dataset_check"
 _LITTLE = 16 << 20
@@ -43,6 +45,8 @@ class DataWatch:
     """Where relative paths begin; absolute, since a step may go elsewhere."""
     sha256: str
     bytes: int
+    edition: int
+    """By which rules the data is hashed."""
 
     @classmethod
     def of(
@@ -53,7 +57,8 @@ class DataWatch:
         if dataset is None or not isinstance(data, dict):
             return None
         folder = Path(str(pins["folder"])).absolute()
-        return cls(dataset, folder, str(data["sha256"]), cast("int", data["bytes"]))
+        said = str(data["sha256"]), cast("int", data["bytes"])
+        return cls(dataset, folder, *said, edition_of(pins))
 
     @property
     def is_fixed(self) -> bool:
@@ -85,16 +90,20 @@ class DataWatch:
         if self.is_fixed and now != self.sha256:
             raise self._changed(run, now)
 
-    def _now(self, lane: Run) -> str:
-        def look(_: object) -> dict[str, JsonValue]:
-            return {"sha256": pinned(self.dataset, self.folder).sha256}
-
-        request = {
+    def request(self) -> dict[str, JsonValue]:
+        """Return the request in the record."""
+        return {
             "dataset_id": self.dataset.dataset_id,
             "version": self.dataset.dataset_version,
         }
+
+    def perform(self, call: object, *, awaits: bool) -> dict[str, JsonValue]:  # noqa: ARG002 - as it is called
+        """Hash the data."""
+        return {"sha256": pinned(self.dataset, self.folder, self.edition).sha256}
+
+    def _now(self, lane: Run) -> str:
         try:
-            answer = lane.effect(CHECK, request, look)
+            answer = lane.effect(CHECK, self, own)
         except EffectFailed as failed:
             raise self._failed(lane, failed.message) from failed
         return str(cast("Mapping[str, object]", answer)["sha256"])
@@ -126,3 +135,11 @@ class DataWatch:
             remedy="restore the data, and start a new run; what a step makes is handed on "
             "as an artifact, and not written over its data",
         )
+
+
+def dataset_fault(_: object, value: object) -> str | None:
+    """Say what is wrong with *value* as what a look at data tells."""
+    said = cast("Mapping[str, object]", value if isinstance(value, Mapping) else {})
+    if {*said} == {"sha256"} and isinstance(said["sha256"], str):
+        return None
+    return "it has the sha256 of the data, a text"

@@ -21,10 +21,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, get_args
 
+from muniment.documents.places import near
 from muniment.encoding.canonical import canonical, parse, sha256_tag
 from muniment.encoding.codec import decode, encode
 from muniment.encoding.registry import ValueTypes
-from muniment_plugins.governance.documents.places import near
 from muniment_plugins.governance.flows.failed import FlowFailed
 
 __all__ = [

@@ -19,13 +19,16 @@ from collections.abc import Mapping
 from typing import cast
 
 from muniment.errors import CannotTellError
+from muniment.programs.awaiting import settled
 from muniment.programs.stable_names import stable_name
 from muniment.runs.run import Run, current_run
 from muniment_plugins.governance.flows.failed import FlowFailed
-from muniment_plugins.governance.flows.steps.awaiting import settled
 from muniment_plugins.governance.flows.steps.task import FlowTask
 
 __all__ = ["BOX", "echo", "llm", "question"]
+
+_QUOTED = 300
+"""Characters of a refusal that an error quotes; the answer has all of it."""
 
 
 @stable_name("muniment:echo/1")
@@ -41,7 +44,15 @@ def llm(run: Run, task: FlowTask) -> object:
     answer = run.effect("llm", question(task), _complete)
     if not isinstance(answer, Mapping):
         return answer  # of a fallback: nothing, or a value of its own
-    return cast("Mapping[str, object]", answer)["text"]
+    told = cast("Mapping[str, object]", answer)
+    if isinstance(refusal := told.get("refusal"), str):
+        raise FlowFailed(
+            f"the model refused: {refusal[:_QUOTED] or 'it gave no reason'}",
+            rule="flow/llm",
+            place=str(task.model),
+            remedy="ask for something that it does not refuse, or ask another model",
+        )
+    return told["text"]
 
 
 BOX = {"echo": echo, "llm": llm}

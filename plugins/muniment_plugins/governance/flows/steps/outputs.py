@@ -4,7 +4,8 @@
     [{"artifact_id": "draft", "content": {…}}, …]      as many as there are items
 
 Rule: a list means artifacts if every item of it is an object with ``artifact_id`` and
-``content`` and no other members than an artifact has; else it is a content itself.
+``content`` and no other members than an artifact has; else it is a content itself. A member
+that may be left out may be ``None``, which means the same.
 """
 
 from __future__ import annotations
@@ -63,9 +64,10 @@ def _is_artifact(item: object) -> bool:
     return {"artifact_id", "content"} <= names <= {*_MEMBERS, _ALIAS}
 
 
-def _given(row: Mapping[str, object], step: str, place: str) -> GivenArtifact:
+def _given(given: Mapping[str, object], step: str, place: str) -> GivenArtifact:
+    row = {name: one for name, one in given.items() if one is not None}
     parents = row.get("parents", row.get(_ALIAS, (step,)))
-    name = row["artifact_id"]
+    name = row.get("artifact_id")
     if not isinstance(name, str) or not name:
         raise _wrong(f"artifact_id is {name!r:.80}, not a text", place)
     if not isinstance(parents, list | tuple) or not all(
@@ -74,7 +76,7 @@ def _given(row: Mapping[str, object], step: str, place: str) -> GivenArtifact:
         raise _wrong(f"parents is {parents!r:.80}, not a list of ids", place)
     return GivenArtifact(
         artifact_id=name,
-        content=row["content"],
+        content=given["content"],
         artifact_type=str(row.get("artifact_type", "agent_invocation")),
         scope=str(row.get("scope", "working")),
         parents=tuple(cast("list[str]", parents)) or (step,),

@@ -9,6 +9,7 @@
 Rules:
 
 - Here only the form is required; whether the claims hold up is judged by rules.
+- A claim states its confidence; no number is assumed of one that does not.
 - Without ``evidence_ids`` a bundle is about the evidence that its claims name.
 - A signature is a DSSE envelope over the canonical bundle without it; `sign_bundle` makes
   one, and the engine ``signature`` verifies it.
@@ -20,21 +21,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
-from muniment.encoding.canonical import JsonValue, canonical, parse, sha256_tag
-from muniment.errors import UsageError
-from muniment.formats.dsse import Signer, sign_payload
-from muniment_plugins.governance.documents.places import At
-from muniment_plugins.governance.documents.shapes import (
+from muniment.documents.places import At
+from muniment.documents.shapes import (
     Anything,
     Items,
     Numeric,
     ObjectShape,
     Text,
 )
+from muniment.encoding.canonical import JsonValue, canonical, parse, sha256_tag
+from muniment.errors import UsageError
+from muniment.formats.dsse import Signer, sign_payload
+from muniment_plugins.governance.flows.edition import EDITION
 from muniment_plugins.governance.flows.failed import FlowFailed
 from muniment_plugins.governance.verification.signatures import BUNDLE_TYPE
 
-__all__ = ["ReasoningBundle", "bundle_of", "sign_bundle"]
+__all__ = ["BUNDLE", "ReasoningBundle", "bundle_of", "sign_bundle"]
 
 _TEXTS = Items(Text())
 _CLAIM = ObjectShape(
@@ -45,7 +47,7 @@ _STEP = ObjectShape(
     {"step_id": Text()},
     {"input_claims": _TEXTS, "output_claims": _TEXTS, "method": Text()},
 )
-_BUNDLE = ObjectShape(
+BUNDLE = ObjectShape(
     {"claims": Items(_CLAIM)},
     {
         "bundle_id": Text(),
@@ -55,6 +57,7 @@ _BUNDLE = ObjectShape(
         "signature": Anything(),
     },
 )
+"""What a reasoner may return."""
 
 Row = Mapping[str, JsonValue]
 
@@ -100,15 +103,20 @@ class ReasoningBundle:
         }
 
 
-def bundle_of(value: object, agent: str, step: int, place: str) -> ReasoningBundle:
+def bundle_of(
+    value: object, agent: str, step: int, place: str, edition: int = EDITION
+) -> ReasoningBundle:
     """Return the bundle that a reasoner returned as *value*.
 
     Raises:
         FlowFailed: it has another form.
 
     """
+    at = At(place, "flow")
     try:
-        _BUNDLE.check(cast("JsonValue", value), At(place, "flow"))
+        BUNDLE.check(cast("JsonValue", value), at)
+        if edition > 1:
+            _require_confidences(cast("Row", value), at)
     except UsageError as error:
         raise FlowFailed(
             error.message,
@@ -128,6 +136,21 @@ def bundle_of(value: object, agent: str, step: int, place: str) -> ReasoningBund
         evidence_ids=tuple(dict.fromkeys(named)) if about is None else tuple(about),
         signature=cast("Row | None", said.get("signature")),
     )
+
+
+def _require_confidences(said: Row, at: At) -> None:
+    """Refuse a claim that does not say how sure it is: no number is assumed.
+
+    The first edition assumed 1.0.
+    """
+    for number, one in enumerate(cast("Sequence[Row]", said["claims"])):
+        if one.get("confidence") is None:
+            raise (
+                at.key("claims")
+                .item(number)
+                .key("confidence")
+                .wrong("it is missing", "missing-key", "write a number from 0 to 1")
+            )
 
 
 def _claim(row: Row) -> Row:

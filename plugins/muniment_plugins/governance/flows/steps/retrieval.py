@@ -10,7 +10,7 @@ Rules:
   record, and calls no retriever.
 - There is one for each retrieval contract of the agent; one, named after the agent, for
   a retriever without contracts. Without a query, the inputs of the step are the query.
-- An item is *deterministic* unless it says otherwise. An id stands for one content in all
+- An item is *deterministic* unless it says otherwise, its score 0, its source unnamed. An id stands for one content in all
   of the flow.
 """
 
@@ -19,28 +19,28 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import cast
 
-from muniment.encoding.canonical import JsonValue
-from muniment.encoding.registry import ValueTypes
-from muniment.errors import UsageError
-from muniment_plugins.governance.documents.manifest import FlowManifest
-from muniment_plugins.governance.documents.places import At
-from muniment_plugins.governance.documents.shapes import (
+from muniment.documents.places import At
+from muniment.documents.shapes import (
     Anything,
     Choice,
     Numeric,
     ObjectShape,
     Text,
 )
+from muniment.encoding.canonical import JsonValue
+from muniment.encoding.registry import ValueTypes
+from muniment.errors import UsageError
+from muniment_plugins.governance.documents.manifest import FlowManifest
 from muniment_plugins.governance.flows.failed import FlowFailed
 from muniment_plugins.governance.flows.steps.artifacts import (
     FlowEvidence,
     content_digest,
 )
 
-__all__ = ["DETERMINISM", "evidence_of", "questions", "stated"]
+__all__ = ["DETERMINISM", "ITEM", "evidence_of", "questions", "stated"]
 
 DETERMINISM = ("deterministic", "sampled", "external")
-_ITEM = ObjectShape(
+ITEM = ObjectShape(
     {"evidence_id": Text(), "content": Anything()},
     {
         "source_uri": Text(),
@@ -48,6 +48,7 @@ _ITEM = ObjectShape(
         "determinism": Choice(DETERMINISM),
     },
 )
+"""What an item of a retriever's answer may say."""
 
 
 def questions(
@@ -93,7 +94,7 @@ def evidence_of(
         there = f"{place}, item {number}"
         try:
             # a content may be any value that can be recorded: its shape is free
-            _ITEM.check(item, At(there, "flow"))
+            ITEM.check(item, At(there, "flow"))
         except UsageError as error:
             raise _wrong(error.message, error.place) from None
         one = _evidence(cast("Mapping[str, object]", item), contract, values)

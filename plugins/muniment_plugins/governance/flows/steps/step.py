@@ -8,23 +8,31 @@
 Rules:
 
 - A step has its own scope, ``step/<number>-<agent>``; so have its effects.
-- Its functions are called in this order, and each with copies.
-- Whatever a function raises fails the step, and with it the flow; the error names it.
+- Its functions are called in this order, and each with copies. Their lane refuses what
+  the flow itself states (`function_lanes`).
+- Whatever a function raises fails the step, and with it the flow; the error names it. That
+  holds for `SystemExit` and its like, too (`flows.failed`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import inspect
+from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import cast
 
 from muniment.encoding.canonical import JsonValue
-from muniment.errors import MunimentError
+from muniment.programs.awaiting import awaited
 from muniment.programs.references import Function, plain, refer
 from muniment.runs.run import Run
 from muniment_plugins.governance.documents.manifest import FlowManifest, FlowPart
-from muniment_plugins.governance.flows.failed import FlowFailed
+from muniment_plugins.governance.flows.edition import EDITION
+from muniment_plugins.governance.flows.failed import (
+    FlowFailed,
+    passes_through,
+    told,
+)
 from muniment_plugins.governance.flows.plan import PlannedStep
 from muniment_plugins.governance.flows.steps.artifacts import (
     ArtifactStore,
@@ -32,8 +40,8 @@ from muniment_plugins.governance.flows.steps.artifacts import (
     FlowEvidence,
     content_digest,
 )
-from muniment_plugins.governance.flows.steps.awaiting import awaited
 from muniment_plugins.governance.flows.steps.counts import FlowCounts
+from muniment_plugins.governance.flows.steps.function_lanes import FunctionLane
 from muniment_plugins.governance.flows.steps.outputs import (
     GivenArtifact,
     given_artifacts,
@@ -46,8 +54,10 @@ from muniment_plugins.governance.flows.steps.retrieval import (
 )
 from muniment_plugins.governance.flows.steps.task import FlowTask
 
-__all__ = ["FlowState", "StepOutcome", "take_step"]
+__all__ = ["COUNTED", "FlowState", "StepOutcome", "take_step"]
 
+COUNTED = "counted"
+"""The member of a part's result that is for the flow above it, and no artifact's."""
 _SEEDS = 2**32
 
 
@@ -70,6 +80,8 @@ class FlowState:
     bundles: list[ReasoningBundle] = field(default_factory=list[ReasoningBundle])
     state: str = ""
     """SHA-256 over all steps so far: each one covers the one before."""
+    edition: int = EDITION
+    """By which rules the flow runs."""
 
     def inputs_of(self, needs: tuple[str, ...]) -> object:
         """Return what a step that *needs* other agents' outputs is given."""
@@ -149,7 +161,7 @@ def _start(lane: Run, step: PlannedStep, task: FlowTask, state: FlowState) -> No
 
 
 async def _called(
-    step: PlannedStep, role: str, call: Function, *given: object
+    lane: Run, step: PlannedStep, role: str, call: Function, task: FlowTask
 ) -> object:
     """Return what a function of the step returns.
 
@@ -157,17 +169,30 @@ async def _called(
         FlowFailed: it raised something that no rule of muniment says.
 
     """
+    awaiting = False
     try:
-        return await awaited(plain(call)(*given))
-    except MunimentError:
-        raise
-    except Exception as error:
-        raise FlowFailed(
-            f"{type(error).__name__}: {error}",
-            rule=f"flow/{role}",
-            place=f"{step.scope}, its {role}",
-            remedy="the function raised this; --debug shows the traceback",
-        ) from error
+        with FunctionLane.of(lane) as own:
+            value = plain(call)(own, task)
+            awaiting = True
+            return await awaited(value)
+    except GeneratorExit as error:
+        if awaiting:  # whoever waits for this is closed, and so is what it waits for
+            raise
+        raise _raised(error, step, role) from error
+    except BaseException as error:
+        raise _raised(error, step, role) from error
+
+
+def _raised(error: BaseException, step: PlannedStep, role: str) -> FlowFailed:
+    """Return how the flow fails by what a function raised; raise what is not its own."""
+    if passes_through(error):
+        raise error
+    return FlowFailed(
+        told(error),
+        rule=f"flow/{role}",
+        place=f"{step.scope}, its {role}",
+        remedy="the function raised this; --debug shows the traceback",
+    )
 
 
 async def _retrieve(
@@ -181,7 +206,7 @@ async def _retrieve(
         request = {**asked, "agent": step.agent, "retriever": refer(retriever)}
 
         def perform(_: object, asked: Mapping[str, object] = asked) -> object:
-            return plain(retriever)(asked)
+            return _asked(step, retriever, asked)
 
         if state.is_async:
             answer = await lane.aeffect("retrieval", request, perform)
@@ -200,6 +225,26 @@ async def _retrieve(
             if _collect(lane, one, request_id, place, state):
                 found[one.evidence_id] = one
     return [*found.values()]
+
+
+def _asked(step: PlannedStep, retriever: Function, asked: object) -> object:
+    """Return what a retriever returns, whatever it raises: an effect has an outcome."""
+
+    async def waiting(answer: Awaitable[object]) -> object:
+        try:
+            return await answer
+        except (Exception, GeneratorExit):
+            raise
+        except BaseException as error:
+            raise _raised(error, step, "retriever") from error
+
+    try:
+        answer = plain(retriever)(asked)
+    except Exception:
+        raise
+    except BaseException as error:
+        raise _raised(error, step, "retriever") from error
+    return waiting(answer) if inspect.isawaitable(answer) else answer
 
 
 def _collect(
@@ -237,13 +282,22 @@ async def _acted(
     if isinstance(instead, dict):
         value: object = instead["answer"]
     elif isinstance(instead, str):
-        value = await _called(step, "agent", state.fallbacks[instead], lane, task)
+        value = await _called(lane, step, "agent", state.fallbacks[instead], task)
     elif child is not None:
-        value = await awaited(child(lane, task))
+        value = _absorbed(await awaited(child(lane, task)), lane, state)
     else:
         agent = cast("Function", step.functions.agent)
-        value = await _called(step, "agent", agent, lane, task)
+        value = await _called(lane, step, "agent", agent, task)
     return given_artifacts(value, step.agent, step.name, place)
+
+
+def _absorbed(result: object, lane: Run, state: FlowState) -> object:
+    """Count what a flow counted that ran in place of an agent; return its result."""
+    if state.edition == 1:
+        return result
+    told = dict(cast("Mapping[str, object]", result))
+    state.counts.absorb(lane, cast("Mapping[str, JsonValue]", told.pop(COUNTED)))
+    return told
 
 
 def _produce(
@@ -286,8 +340,8 @@ async def _reason(
     if reasoner is None:
         return None
     place = f"{step.scope}, its reasoner"
-    value = await _called(step, "reasoner", reasoner, lane, task)
-    bundle = bundle_of(value, step.agent, step.number, place)
+    value = await _called(lane, step, "reasoner", reasoner, task)
+    bundle = bundle_of(value, step.agent, step.number, place, state.edition)
     _note_bundle(bundle, step, state, place)
     lane.record("reasoning.recorded", bundle.stated())
     state.bundles.append(bundle)

@@ -16,12 +16,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from muniment.errors import MunimentError
 from muniment.runs.run import Run
 from muniment_plugins.governance.documents.policy import GovernancePolicy
-from muniment_plugins.governance.flows.failed import FlowFailed
+from muniment_plugins.governance.flows.edition import EDITION
+from muniment_plugins.governance.flows.failed import (
+    FlowFailed,
+    passes_through,
+    told,
+)
 from muniment_plugins.governance.flows.plan import PlannedStep
 from muniment_plugins.governance.flows.steps.artifacts import FlowArtifact
+from muniment_plugins.governance.flows.steps.counts import FlowCounts
+from muniment_plugins.governance.flows.steps.function_lanes import FunctionLane
 from muniment_plugins.governance.flows.steps.reasoning import ReasoningBundle
 from muniment_plugins.governance.flows.steps.retrieval import stated
 from muniment_plugins.governance.flows.steps.step import FlowState, StepOutcome
@@ -30,7 +36,10 @@ from muniment_plugins.governance.verification.arbitration import (
     arbitrate,
 )
 from muniment_plugins.governance.verification.engines import judged_by
-from muniment_plugins.governance.verification.escalation import decided_by_people
+from muniment_plugins.governance.verification.escalation import (
+    decided_by_people,
+    uncertain,
+)
 from muniment_plugins.governance.verification.rulebook import Rulebook
 from muniment_plugins.governance.verification.subjects import (
     EngineVerdict,
@@ -40,8 +49,6 @@ from muniment_plugins.governance.verification.subjects import (
 
 __all__ = ["FlowVerdicts"]
 
-_MARK = "non_certifiable"
-
 
 @dataclass(slots=True)
 class FlowVerdicts:
@@ -49,6 +56,8 @@ class FlowVerdicts:
 
     policy: GovernancePolicy
     book: Rulebook
+    counts: FlowCounts
+    edition: int = EDITION
     said: dict[str, str] = field(default_factory=dict[str, str])
     """Target → verdict."""
     _failed: list[FlowFailed] = field(default_factory=list[FlowFailed])
@@ -107,16 +116,25 @@ class FlowVerdicts:
         for one in verdicts:
             if one.status != "abstain":
                 lane.record("verification.judged", one.stated(subject.target))
-        resting = () if subject.bundle is None else subject.evidence
         verdict = arbitrate(
             subject.target,
             verdicts,
             self.policy.verification,
-            [str(one["determinism"]) for one in resting],
+            self._uncertain(subject),
+            even_unjudged=self.edition > 1,
         )
         lane.record("verification.arbitrated", verdict.stated())
         violations = [one for made in verdicts for one in made.violations]
         self._settle(lane, subject, verdict, violations)
+
+    def _uncertain(self, subject: VerificationSubject) -> list[str]:
+        """Return the determinism of evidence that people may have to be asked about.
+
+        That of a flow was asked about where its steps collected it.
+        """
+        unjudged = self.edition == 1 and subject.bundle is None
+        found = () if subject.is_flow or unjudged else subject.evidence
+        return [str(one["determinism"]) for one in found]
 
     def _asked(
         self, engine: str, subject: VerificationSubject, lane: Run
@@ -128,12 +146,13 @@ class FlowVerdicts:
 
         """
         try:
-            return judged_by(engine, subject, self.book, lane.values)
-        except MunimentError:
-            raise
-        except Exception as error:
+            with FunctionLane.of(lane):
+                return judged_by(engine, subject, self.book, lane.values)
+        except BaseException as error:
+            if passes_through(error):
+                raise
             raise FlowFailed(
-                f"the engine {engine} raised {type(error).__name__}: {error}",
+                f"the engine {engine} raised {told(error)}",
                 rule="flow/rule",
                 place=subject.target,
                 remedy="correct the check or the engine; --debug shows the traceback",
@@ -153,8 +172,11 @@ class FlowVerdicts:
             self._note(lane, verdict, violations)
             return
         if verdict.status == "escalate" or (not passed and mode == "escalate"):
+            why = ""
+            if self.edition > 1:
+                why = uncertain(subject, self.policy.verification)
             verdict = decided_by_people(
-                lane, verdict, subject, violations, self.policy.approvers
+                lane, verdict, subject, violations, self.policy.approvers, why
             )
             lane.record("verification.arbitrated", verdict.stated())
         self.said[verdict.target] = verdict.status
@@ -175,7 +197,9 @@ class FlowVerdicts:
             lane.record("violation.noted", said)
         if not self._marked:
             self._marked = True
-            lane.mark(_MARK, f"{verdict.target}: {verdict.status}, and unsafe goes on")
+            self.counts.mark(
+                lane, f"{verdict.target}: {verdict.status}, and unsafe goes on"
+            )
 
 
 def _failure(verdict: ArbitratedVerdict, violations: list[Violation]) -> FlowFailed:
