@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from muniment import Event, GateAnswer, Run, RunFacts
     from muniment.encoding.canonical import JsonValue
+    from muniment.errors import MunimentError
     from muniment.events.effect_kinds import EffectKind
     from muniment.events.types import EventType
     from muniment.hookspecs import OpenLedger
@@ -53,6 +54,7 @@ __all__ = [
     "Judgement",
     "Terms",
     "after_append",
+    "at_end",
     "at_start",
     "before_effect",
     "before_run",
@@ -127,19 +129,19 @@ def hookspecs() -> Iterable[ModuleType | type]:
 
 
 @hookimpl
-def run_labels(run: RunFacts) -> Mapping[str, str]:
+def run_labels(run: RunFacts, ledger: OpenLedger) -> Mapping[str, str]:
     """Label governed runs with the digest of their policy."""
     from muniment_plugins.governance.budgets.adoption import labels_of  # noqa: PLC0415 - lazy
 
-    return labels_of(run)
+    return labels_of(run, ledger)
 
 
 @hookimpl
 def before_run(
     run: RunFacts, events: tuple[Event, ...], ledger: OpenLedger
-) -> str | None:
+) -> str | MunimentError | None:
     """Refuse what the policy of a run does not allow, before anything is written."""
-    if not run.labels:
+    if not run.labels and not run.resumed and run.origin is None:
         return None
     from muniment_plugins.governance.budgets.adoption import may_run  # noqa: PLC0415 - lazy
 
@@ -156,18 +158,33 @@ def at_start(run: Run, facts: RunFacts, ledger: OpenLedger) -> None:
     start(run, facts, ledger)
 
 
-@hookimpl(trylast=True)
-def before_effect(
-    run: Run, kind: EffectKind, request: object, scope: str, facts: RunFacts
-) -> GateAnswer | None:
-    """Let an effect happen that its budgets allow; asked last, so that it is performed."""
-    if not facts.memory:
-        return None
+@hookimpl
+def at_end(run: Run, facts: RunFacts) -> None:
+    """State what a governed run overspent, and that one which it called is marked."""
+    if not facts.labels:
+        return
     from muniment_plugins.governance.budgets.governor import governor_of  # noqa: PLC0415 - lazy
 
     governor = governor_of(facts)
-    if governor is None:
+    if governor is not None:
+        governor.end(run, facts)
+
+
+@hookimpl(trylast=True)
+def before_effect(
+    run: Run, kind: EffectKind, request: object, scope: str, facts: RunFacts
+) -> GateAnswer | str | None:
+    """Let an effect happen that its budgets allow; asked last, so that it is performed."""
+    if not facts.labels and not facts.memory:
         return None
+    from muniment_plugins.governance.budgets.governor import (  # noqa: PLC0415 - lazy
+        governor_of,
+        is_labelled,
+    )
+
+    governor = governor_of(facts)
+    if governor is None:
+        return "nothing counts what it spends" if is_labelled(facts) else None
     return governor.answer(run, facts, kind, request, scope)
 
 
@@ -180,7 +197,11 @@ def after_append(event: Event, facts: RunFacts | None) -> None:
 
     governor = governor_of(facts)
     if governor is not None:
-        governor.observe(event)
+        try:
+            governor.observe(event)
+        except BaseException:
+            governor.lose_count()
+            raise
 
 
 @hookimpl

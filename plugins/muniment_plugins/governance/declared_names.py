@@ -19,7 +19,10 @@ NAMES = (
     StableName("muniment:echo/1", f"{_HERE}.steps.box_agents:echo"),
     StableName("muniment:flow/1", f"{_HERE}.program:FlowProgram"),
     StableName(
-        "muniment:observation/1", f"{_GOVERNANCE}.views.observation:observation"
+        "muniment:observation/1", f"{_GOVERNANCE}.views.observation:earlier_observation"
+    ),
+    StableName(
+        "muniment:observation/2", f"{_GOVERNANCE}.views.observation:observation"
     ),
     StableName("muniment:llm/1", f"{_HERE}.steps.box_agents:llm"),
 )

@@ -51,6 +51,8 @@ class PolicyAdopted(PlainData):
     """The flow's manifest, if an amendment changed it."""
     amendment: str | None = None
     """The leaf hash of the event that amended the policy, if one did."""
+    group: str | None = None
+    """The runs of one command, which share the policy's budgets; None if it is alone."""
     approved: Annotated[list[Free] | None, LARGE] = None
     """The answers that approved the amendment, each with its key and leaf hash."""
 
@@ -283,7 +285,21 @@ TYPES: tuple[EventType, ...] = (
 )
 
 KINDS = (
-    EffectKind("amendment", source="data", magnitude="low", on_doubt="repeat"),
-    EffectKind("dataset_check", source="data", magnitude="low", on_doubt="repeat"),
+    EffectKind(
+        "amendment",
+        source="data",
+        magnitude="low",
+        on_doubt="repeat",
+        own="muniment_plugins.governance.flows.steps.counts:AmendedLimit",
+        fault="muniment_plugins.governance.flows.steps.counts:amendment_fault",
+    ),
+    EffectKind(
+        "dataset_check",
+        source="data",
+        magnitude="low",
+        on_doubt="repeat",
+        own="muniment_plugins.governance.flows.pins.rechecks:DataWatch",
+        fault="muniment_plugins.governance.flows.pins.rechecks:dataset_fault",
+    ),
     EffectKind("retrieval", source="data", magnitude="medium", on_doubt="repeat"),
 )

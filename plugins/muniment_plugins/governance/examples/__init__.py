@@ -15,8 +15,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
 
+from muniment.documents.places import near
 from muniment.errors import UsageError
-from muniment_plugins.governance.documents.places import near
 
 __all__ = ["EXAMPLES", "Example", "example_called"]
 

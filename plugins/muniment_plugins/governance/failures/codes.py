@@ -63,7 +63,7 @@ _STRUCTURAL = _of(
     ),
     (
         "document_invalid",
-        "a flow or a policy has a mistake, or does not fit what it belongs to",
+        "a flow, a graph or a policy has a mistake, or does not fit what it belongs to",
         "correct the document at the key that the message names; `muniment plan` checks",
     ),
     (
@@ -85,6 +85,11 @@ _STRUCTURAL = _of(
         "muniment_bug",
         "muniment itself failed, where it should not have",
         "report it, with what --debug prints",
+    ),
+    (
+        "node_failed",
+        "a node of a graph came to a bad end, and no edge leads on from there",
+        "look at what the node did; let an edge take its failure, if it may fail",
     ),
     (
         "program_changed",

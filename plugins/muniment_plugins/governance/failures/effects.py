@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from muniment import Event
 from muniment.encoding.canonical import JsonValue
 from muniment.hookspecs import ReadableLedger
+from muniment_plugins.governance.authority import own_facts
 from muniment_plugins.governance.failures.codes import CODES, ReasonCode
 from muniment_plugins.governance.failures.errors import code_of_data, code_of_error
 from muniment_plugins.governance.failures.told import (
@@ -67,8 +68,11 @@ def _place(one: JsonValue) -> Place:
 
 
 def halted_by(events: Sequence[Event], before: int | None = None) -> Event | None:
-    """Return the last fact that says which budget halted the run."""
-    for event in reversed(events):
+    """Return the last fact that says which budget halted the run.
+
+    What a program says of budgets halts nothing.
+    """
+    for event in reversed([*own_facts(events)]):
         if before is not None and event.seq > before:
             continue
         if event.type == EXHAUSTED and event.raw.get("action") == "halt":

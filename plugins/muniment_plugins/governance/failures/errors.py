@@ -19,6 +19,7 @@ from muniment_plugins.governance.failures.rules import code_of_rule, rule_in
 __all__ = ["ERRORS", "code_of_data", "code_of_error", "code_of_name", "is_timeout"]
 
 _ERRORS = {
+    "AgentStopped": "node_failed",
     "AppendRefused": "fact_refused",
     "BoundedExecutionError": "code_out_of_bounds",
     "CannotTellError": "needed_missing",
@@ -30,6 +31,7 @@ _ERRORS = {
     "FlowFailed": "flow_step_broken",
     "HarnessRefused": "experiment_invalid",
     "KeyRefused": "key_refused",
+    "ModelRefused": "provider_failed",
     "MunimentError": "needed_missing",
     "NotInBundle": "needed_missing",
     "ProgramRefused": "code_out_of_bounds",
@@ -43,6 +45,7 @@ _ERRORS = {
     "ValueRefused": "value_unrecordable",
     "WithheldFromBundle": "needed_missing",
     "WorkerDied": "worker_lost",
+    "WorkflowFailed": "node_failed",
     "WrongError": "record_contradictory",
 }
 ERRORS: Mapping[str, ReasonCode] = MappingProxyType(

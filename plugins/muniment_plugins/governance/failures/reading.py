@@ -29,6 +29,7 @@ from muniment.formats.lifecycle import (
     PAUSED,
 )
 from muniment.hookspecs import OpenLedger
+from muniment_plugins.governance.authority import own_facts
 from muniment_plugins.governance.failures.codes import CODES, ReasonCode
 from muniment_plugins.governance.failures.effects import (
     blamed,
@@ -228,7 +229,7 @@ def _stated(
     """Yield the facts of the run that say more than the error that ended it."""
     named = None if code is None else code.code
     if named in ("verification_failed", "decision_denied"):
-        yield from _verified(events)
+        yield from _verified([*own_facts(events)])
     if named in ("decision_denied", None):
         yield from _denied(events, last, must_be_last=named is None)
     if named == "experiment_incomplete":

@@ -40,10 +40,12 @@ cose           needed_missing
 dataset        dataset_changed
 decision       answer_refused
 demo           call_invalid
+diff           needed_missing
 directory      call_invalid
 dsse           record_contradictory
 effect         effect_failed
 erase          call_invalid
+evals          document_invalid
 event          record_contradictory
 evidence       call_invalid
 example        call_invalid
@@ -76,6 +78,7 @@ schema         record_contradictory
 scope          call_invalid
 series         record_contradictory
 signing        key_unusable
+session        call_invalid
 sigstore       record_contradictory
 store          store_unusable
 subject        record_contradictory
@@ -86,6 +89,7 @@ trust          key_unusable
 value          value_unrecordable
 verify         worker_lost
 vkey           record_contradictory
+workflow       document_invalid
 zip            record_contradictory
 """
 _RULES = """
@@ -93,8 +97,8 @@ content_erased        attestation/erased blob/erased
 needed_missing        anchor/format anchor/missing anchor/uncompared attestation/none
                       blob/missing blob/unreadable bundle/absent bundle/unreadable
                       bundle/withheld continues/no-checkpoint event/genesis
-                      evidence/blob evidence/checkpoint inbox/file key/elsewhere
-                      key/formats key/given record/missing replay/open
+                      evals/file-gone evidence/blob evidence/checkpoint inbox/file judgement/nothing
+                      key/elsewhere key/formats key/given record/missing replay/open
                       replay/unrecorded schema/version tlog-proof/beyond-ledger
                       tlog-proof/no-event verify/uncompared
 key_unusable          attestation/no-key cose/no-key evidence/no-checkpoint-key
@@ -111,18 +115,22 @@ record_contradictory  demo/unexpected file/index file/size ledger/foreign
                       run/scope run/start value/content value/json value/tag
                       fork/answer fork/origin evidence/changing
 call_invalid          blob/directory blob/unknown checkpoint/ledger-id
-                      cli/directory cli/name event/plain event/reserved
+                      cli/directory cli/name event/own event/plain event/reserved
                       event/type-model event/type-name event/type-twice
                       event/type-unknown event/unknown key/exists key/fingerprint
                       key/request key/root ledger/exists plugin/twice plugin/unknown
                       replay/mode replay/no-command replay/command store/url
                       trust/digest trust/keyid trust/ledger-id trust/location
                       value/register head/value signing/scheme decision/quorum
+                      workflow/key workflow/run run/document program/path
+                      evals/file evals/label evals/no-run evals/one-side
+                      evals/unused-run
                       decision/payload effect/async effect/child effect/inside
-                      effect/kind effect/kind-unknown effect/no-key file/scheme
+                      effect/kind effect/kind-unknown effect/no-key
+                      effect/own file/scheme
                       capsule/batch capsule/code capsule/policy capsule/request
                       capsule/workers policy/same policy/none policy/amendment
-                      policy/run executor/unknown
+                      policy/run policy/size policy/told executor/unknown
 muniment_bug          cli/bug
 owner_gone            cli/left
 effect_in_doubt       effect/doubt effect/secret fork/secret fork/cancelled
@@ -135,7 +143,7 @@ write_refused         event/claim event/counts event/data event/series event/siz
 ownership_lost        run/canceled run/complete run/ended run/fenced run/owned
 program_changed       plugin/stable-name replay/program run/import harness/function
                       harness/import flow/functions flow/function
-plugin_missing        record/plugin replay/plugin policy/plugin judgement/plugin
+plugin_missing        evals/plugin record/plugin replay/plugin policy/plugin judgement/plugin
                       run/labelled
                       flow/plugin
 package_missing       executor/package export/package provider/missing value/package
@@ -150,7 +158,7 @@ code_failed           capsule/raised capsule/refused capsule/result
                       capsule/syntax harness/output harness/entrypoint
 experiment_incomplete harness/failed harness/replicates
 hypothesis_unjudged   harness/verifier harness/vacuous
-provider_failed       harness/llm provider/answer provider/failed flow/llm
+provider_failed       harness/llm harness/llm-refused provider/answer provider/failed flow/llm
 provider_refused      provider/no-key
 dataset_changed       harness/data flow/dataset
 environment_changed   flow/environment
@@ -159,14 +167,41 @@ decision_denied       flow/denied policy/denied
 decision_awaited      run/paused
 budget_exhausted      flow/budget
 policy_refused        flow/policy flow/state flow/strict policy/flow
-                      policy/forged run/plugin run/strict
+                      policy/forged policy/held run/plugin run/strict
 flow_step_broken      flow/agent flow/artifact flow/artifact-id flow/artifact-scope
-                      flow/artifact-type flow/async flow/evidence flow/import
+                      flow/artifact-type program/async flow/evidence flow/import
                       flow/lineage flow/reasoner flow/reasoning flow/retriever
-                      flow/rule
+                      flow/rule flow/statement
+node_failed           session/hard-limit workflow/session workflow/transcript
+node_failed           workflow/answer workflow/condition workflow/failed
+                      workflow/agent-stopped workflow/input-schema
+                      workflow/inputs workflow/lineage
+                      workflow/output-schema workflow/outputs workflow/own-id
+                      workflow/own-kind
+                      workflow/steps workflow/verify-path workflow/visits
+verification_failed   workflow/unverified
+decision_denied       workflow/tool-denied
+policy_refused        workflow/ceiling workflow/other-start
+                      workflow/recursion-limit workflow/started
+program_changed       workflow/changed workflow/function
+needed_missing        workflow/folder workflow/model workflow/needs workflow/tool
+plugin_missing        workflow/kind workflow/kind-missing
+needed_missing        workflow/not-committed session/unknown
+record_contradictory  workflow/history workflow/record session/history
+call_invalid          workflow/continue workflow/mail-answered workflow/mail-kind workflow/mail-name
+                      workflow/onto workflow/mail-race workflow/mail-size workflow/plan-done
+                      workflow/plan-size
+                      workflow/query replay/reader
+needed_missing        workflow/update-open
+node_failed           workflow/update-refused
+write_refused         workflow/undelivered
+write_refused         session/closed session/exists session/held session/no-series
+                      session/open session/written-meanwhile session/in-use session/left
+write_refused         workflow/committed-meanwhile workflow/edits workflow/no-series
+                      workflow/not-following workflow/patch-test workflow/unchanged
 replay_diverged       child/result
 isolation_missing     replay/memory
-needed_missing        replay/child replay/denied replay/secret
+needed_missing        replay/child replay/denied replay/lacking replay/secret
 """
 
 FAMILIES: Mapping[str, ReasonCode] = {

@@ -156,7 +156,7 @@ class Inspection:
             return "replay"
         program = self.events[0].raw.get("program")
         name = program.get("name") if isinstance(program, dict) else None
-        if name == "muniment:observation/1":
+        if name in ("muniment:observation/1", "muniment:observation/2"):
             return "observe"
         return "live" if self.table is None else self.table.mode
 

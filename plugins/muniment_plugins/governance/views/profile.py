@@ -58,6 +58,7 @@ _CLASSES: Mapping[Source, DeterminismClass] = {
 }
 _DECAY = (0.0, 0.2, 0.5, 1.0)
 _TAGS: Mapping[str, CausalityTag] = {
+    "agent": "agent",
     "artifact": "agent",
     "claim": "agent",
     "command": "tool",

@@ -11,6 +11,9 @@ Rules:
 - The words are those that people have for it: an artifact's ``parent_artifacts``, a
   step's ``inputs_fingerprint``. The events are named by their numbers.
 - What no flow states is missing, or null: any run has a record.
+- It holds governance's own word (`governance.authority`). The same facts stated by a
+  program are listed apart, as the program's: by type and event, and nothing of them is
+  taken over.
 """
 
 from __future__ import annotations
@@ -21,16 +24,19 @@ from typing import cast
 
 from muniment import Event, Projection
 from muniment.encoding.canonical import JsonValue
+from muniment_plugins.governance.authority import Authority
 
 __all__ = ["GovernedRecords", "step_of"]
 
 Row = dict[str, JsonValue]
 
 _STEP = re.compile(r"step/(\d+)-")
+_AUTHORITY = "authority"
+"""Under which name the fold remembers what tells whose word an event is."""
 _LISTS = (
     *("steps", "artifacts", "evidence", "claims", "verification_results"),
     *("arbitration_decisions", "human_decisions", "degradations", "violations"),
-    *("exhausted_budgets", "non_certifiable_reasons"),
+    *("exhausted_budgets", "non_certifiable_reasons", "stated_by_program"),
 )
 _NOTHING = (
     *("run_id", "name", "tenant_id", "flow_id", "flow_state", "determinism_level"),
@@ -49,23 +55,32 @@ class GovernedRecords(Projection[Row]):
     """The fold; ask for it with ``ledger.project(GovernedRecords, run=…)``."""
 
     name = "governed-record"
-    version = 1
+    version = 2
 
     def initial(self) -> JsonValue:
         """Return the record of a run that has no events."""
-        return {**dict.fromkeys(_NOTHING), **{name: [] for name in _LISTS}}
+        lists: dict[str, JsonValue] = {name: [] for name in _LISTS}
+        known = Authority().to_json()
+        return {**dict.fromkeys(_NOTHING), **lists, _AUTHORITY: known}
 
     def apply(self, state: JsonValue, event: Event) -> JsonValue:
         """Take in what *event* states."""
         record = cast("Row", state)
+        authority = Authority.from_json(record[_AUTHORITY])
+        speaker = authority.speaker(event)
+        record[_AUTHORITY] = authority.to_json()
         told = _TOLD.get(event.type)
-        if told is not None:
+        if speaker == "program":
+            row: Row = {"type": event.type, "scope": event.scope or ""}
+            _add(record, "stated_by_program", event, row)
+        elif told is not None:
             told(record, event)
         return record
 
     def view(self, state: JsonValue) -> Row:
         """Return the record."""
         record = dict(cast("Row", state))
+        del record[_AUTHORITY]
         record["non_certifiable"] = bool(record["non_certifiable_reasons"])
         return record
 
@@ -141,7 +156,11 @@ def _step(status: str) -> Callable[[Row, Event], None]:
             row = _taken(event, **names, inputs_fingerprint="inputs")
             known = [{"step_index": number, **row, "first_event": event.seq}]
             steps += known
-        known[0] |= {"status": status, "last_event": event.seq}
+        skipped = known[0].get("status") == "skipped"  # and completed as such
+        known[0] |= {
+            "status": "skipped" if skipped else status,
+            "last_event": event.seq,
+        }
         known[0] |= _taken(event, state_fingerprint="state")
 
     return take

@@ -11,6 +11,8 @@ Rules:
 - Each kind of fact has its place, also where there is none: that nothing was degraded is
   said, too. Redacted bundles withhold none of these facts, except for decisions.
 - A run that another one called is held to the policy which that one adopted.
+- What a program says of policies and budgets is no word of governance's, and has no place
+  here (`governance.authority`); decisions are the kernel's.
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from muniment.events.findings import VIOLATIONS
 from muniment.formats.lifecycle import STARTED
+from muniment_plugins.governance.authority import Authority
 from muniment_plugins.governance.governed import LABEL
 
 if TYPE_CHECKING:
@@ -38,34 +42,44 @@ _OF_POLICY = ("digest", "mode", "flow", "amendment")
 
 def report_sections(ledger: Ledger, run: str, size: int) -> list[JsonValue] | None:
     """Return the section about the governance of *run*; None if it is not governed."""
+    authority = Authority()
 
     def found(kind: str) -> list[Event]:
         """Return the first events of that type, and one more if there are more."""
         events = ledger.events(run=run, type=kind, to_seq=size)
-        return list(islice(events, ROWS + 1))
+        own = (one for one in events if authority.speaker(one) != "program")
+        return list(islice(own, ROWS + 1))
+
+    def violated() -> str:
+        """Say which violations there are, where none was noted as the run went on."""
+        for kind in VIOLATIONS:
+            events = ledger.events(run=run, type=kind, to_seq=size)
+            own = (one for one in events if authority.speaker(one) != "program")
+            if any(one.raw.get("violations") for one in own):
+                return "Engines found violations: they stand with the verdicts."
+        hidden = getattr(getattr(ledger, "withheld", None), "events", ())
+        return f"No violation was noted{', as far as is shown here' if hidden else ''}."
 
     started, adopted = found(STARTED)[:1], found("policy.adopted")
-    labels = [one.raw.get("labels") for one in started]
-    labelled = any(isinstance(one, dict) and LABEL in one for one in labels)
-    if not adopted and not labelled:
+    if authority.label is None:
         return None
-    blocks = [*_policies(adopted, started[0] if labelled else None), *_facts(found)]
+    blocks = [*_policies(adopted, started[0]), *_facts(found, violated())]
     return [{"title": "Governance", "blocks": blocks}]
 
 
-def _policies(adopted: Sequence[Event], started: Event | None) -> Iterator[JsonValue]:
+def _policies(adopted: Sequence[Event], started: Event) -> Iterator[JsonValue]:
     for one in adopted[:ROWS]:
         yield {"title": ["Policy ", _at(one, "policy")]}
         told = [name for name in _OF_POLICY if one.raw.get(name) is not None]
         yield {"facts": [[name, _at(one, name)] for name in told]}
     if len(adopted) > ROWS:
         yield {"say": _MORE}
-    if not adopted and started is not None:
+    if not adopted:
         yield {"say": "It is held to the policy of the run that called it."}
         yield {"facts": [["digest", _at(started, "labels", LABEL)]]}
 
 
-def _facts(found: Callable[[str], list[Event]]) -> Iterator[JsonValue]:
+def _facts(found: Callable[[str], list[Event]], violated: str) -> Iterator[JsonValue]:
     yield from _table(
         found("budget.exhausted"),
         {
@@ -90,7 +104,7 @@ def _facts(found: Callable[[str], list[Event]]) -> Iterator[JsonValue]:
     yield from _table(
         found("violation.noted"),
         {"violation": "rule", "by": "target", "because": "detail"},
-        "No violation was noted.",
+        violated,
     )
     decided = found("decision.reached")
     rows: list[JsonValue] = [

@@ -192,7 +192,16 @@ def test_claims_that_contradict_are_a_reason_of_their_own(
 ) -> None:
     """If no other engine objects, the reason is the contradiction."""
     forge = Forge("one").open()
-    forge.append("run.started", {"name": "x", "seed": "00"}, run=RUN)
+    forge.append(
+        "run.started",
+        {
+            "name": "x",
+            "seed": "00",
+            "program": {"name": "muniment:flow/1"},
+            "labels": {"policy": "sha256:" + "0" * 64},
+        },
+        run=RUN,
+    )
     for engine in engines:
         judged = {"target": "flow", "engine": engine, "status": "fail"}
         forge.append("verification.judged", judged, run=RUN)
