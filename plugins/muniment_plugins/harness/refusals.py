@@ -2,6 +2,7 @@
 
     RefusedError
     └── HarnessRefused            claim, spec, property, metric or order of steps
+        ├── ModelRefused          a model that refuses to answer
         └── BoundedExecutionError code that leaves its bounds, or breaks inside them
     MunimentError
     └── ExperimentFailed          replicates failed, or a hypothesis was not judged
@@ -21,6 +22,7 @@ __all__ = [
     "BoundedExecutionError",
     "ExperimentFailed",
     "HarnessRefused",
+    "ModelRefused",
     "message_of",
     "telling",
 ]
@@ -32,6 +34,12 @@ _KINDS = 10
 
 class HarnessRefused(RefusedError):
     """The request could only seem to work."""
+
+
+class ModelRefused(HarnessRefused):
+    """A model answered that it refuses; ``text`` is what it said beside that."""
+
+    text = ""
 
 
 class BoundedExecutionError(HarnessRefused):

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from muniment.encoding.canonical import sha256_tag
 from muniment.encoding.codec import written
@@ -25,14 +25,15 @@ from muniment.programs.references import Function
 from muniment.runs.run import Run
 from muniment_plugins.harness.case import Case, Step
 from muniment_plugins.harness.claim import as_values
+from muniment_plugins.harness.experiment.plan_checks import refuse_condition
 from muniment_plugins.harness.experiment.reuse import over
 from muniment_plugins.harness.experiment.treatments import (
-    Changes,
     Treatment,
     described,
     refuse_mistaken,
 )
 from muniment_plugins.harness.functions.hosts import Host
+from muniment_plugins.harness.preregistration.data_likeness import identity_of
 from muniment_plugins.harness.refusals import HarnessRefused, telling
 from muniment_plugins.harness.statistics.samples import Samples, Trial
 from muniment_plugins.harness.steps.data_source import with_data
@@ -103,7 +104,8 @@ class Condition:
                 case = self._case(about, lane, host)
                 if self.program.tells_data:
                     # Before any step, because a step may change the data in place.
-                    self.data[number] = _digest(case.data, number)
+                    told = identity_of if self.program.tells_rows else _digest
+                    self.data[number] = told(case.data) or f"replicate {number}"
                 steps = self.program.pipeline.under(case.context)
                 case = steps(case, lane, step_begins)
                 self._keep(number, case, lane)
@@ -131,11 +133,14 @@ class Condition:
     ) -> Mapping[str, object]:
         def ask(function: Function, request: dict[str, object]) -> object:
             def perform(_: object) -> object:
-                changes = as_values(case.host.call(function, case.told))
+                answer = as_values(case.host.call(function, case.told))
+                changes = treatment.changes_in(answer)
                 steps, context = self.program.pipeline, self.program.context
                 known = steps.takes | context.keys()
                 place = f"treatment {treatment.name}"
-                refuse_mistaken(_members(changes), known, steps.given, place)
+                refuse_mistaken(changes, known, steps.given, place)
+                # A refusal here fails this replicate before it asks a model.
+                refuse_condition(self.program, changes, place)
                 return changes
 
             asked = {**request, "replicate": case.context["replicate"]}
@@ -184,11 +189,16 @@ class Condition:
             lane.record("replicate.failed", fact)
 
     @property
+    def stated(self) -> list[Claim]:
+        """The claims that its replicates state."""
+        return [one for one in self.claims.values() if one is not None]
+
+    @property
     def trial(self) -> Trial:
         """The measurements by replicate, for a verdict."""
         rows = {number: self.measured[number] for number in sorted(self.measured)}
-        claims = (one for one in self.claims.values() if one is not None)
-        return Trial(self.name, Samples(rows, self.data), next(claims, None))
+        samples = Samples(rows, self.data, rounds=self.program.tells_rows)
+        return Trial(self.name, samples, next(iter(self.stated), None))
 
     @property
     def whole(self) -> bool:
@@ -220,16 +230,12 @@ class Condition:
         return next(iter(sorted(self.failures.items())), None)
 
 
-def _digest(data: object, number: int) -> str:
-    """Return the digest of *data*; a unique text if it has no exact form here."""
+def _digest(data: object) -> str | None:
+    """Return the digest of *data*, rows in their order; None if it has none here."""
     try:
         return sha256_tag(written(data)[1])
     except ValueRefused:  # a type that the ledger's plugins know
-        return f"replicate {number}"
-
-
-def _members(changes: object) -> Changes:
-    return cast("Changes", changes) if isinstance(changes, Mapping) else {}
+        return None
 
 
 def is_held(error: Exception) -> bool:

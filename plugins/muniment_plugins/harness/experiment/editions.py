@@ -1,6 +1,7 @@
 """An experiment as an earlier edition would have planned it.
 
     of_edition(program, 1)      judged by `first_acceptance` instead of `judgement`
+    of_edition(program, 2)      without what `Pipeline.of_edition` takes from its steps
     before_syntax(program)      with specs that are narrow, and do not say so
 
 Rules:
@@ -33,16 +34,19 @@ __all__ = ["as_ever", "as_first_edition", "as_planned", "before_syntax", "of_edi
 P = TypeVar("P", bound="ExperimentPlan")
 Row = Mapping[str, object]
 
+_EARLIER = (1, 2)
 _FIRST: Mapping[Function, Function] = {judge_acceptance: judge_claim}
 """Today's verifier → the one that it replaced."""
 
 
 def of_edition(program: P, edition: int) -> P:
     """Return *program* as *edition* planned it; unchanged if it is of that edition."""
-    if program.edition == edition or edition != 1:
+    if program.edition == edition or edition not in _EARLIER:
         return program
-    hypotheses = tuple(map(_first, program.hypotheses))
-    return replace(program, hypotheses=hypotheses, edition=1)
+    judged = program.hypotheses
+    hypotheses = tuple(map(_first, judged)) if edition == 1 else judged
+    pipeline = program.pipeline.of_edition(edition)
+    return replace(program, pipeline=pipeline, hypotheses=hypotheses, edition=edition)
 
 
 def as_planned(program: P, plan: Row) -> P:
@@ -58,7 +62,8 @@ def as_planned(program: P, plan: Row) -> P:
 
 def as_ever(program: P) -> Iterator[P]:
     """Yield *program* as each edition would have planned it, today's edition first."""
-    for told in (program, before_remedies(program)):
+    second = of_edition(program, 2)
+    for told in (program, second, before_remedies(second)):
         for one in (told, as_before(told)):
             yield one
             yield before_syntax(one)

@@ -30,15 +30,15 @@ from muniment_plugins.harness.experiment.treatments import (
 )
 from muniment_plugins.harness.functions.recorded_functions import NO_SOURCES, Sources
 from muniment_plugins.harness.statistics.verifiers import Hypothesis
-from muniment_plugins.harness.steps.pipeline import Pipeline
+from muniment_plugins.harness.steps.pipeline import THIRD, Pipeline
 
 if TYPE_CHECKING:
     from muniment_plugins.harness.functions.hosts import Caller
 
 __all__ = ["ExperimentPlan"]
 
-EDITION = 2
-"""The rules of verdicts for new plans; see `verdicts`."""
+EDITION = 3
+"""The rules for new plans; see `editions`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class ExperimentPlan:
     pin: str = "content"
     """What is recorded of the data: its ``content``, or only its ``digest``."""
     edition: int = EDITION
-    """The rules by which verdicts are reached; a plan that names none has the first."""
+    """The rules by which it runs and is judged; a plan that names none has the first."""
     executor: Executor = field(default_factory=Serial, compare=False)
     caller: Caller | None = field(default=None, compare=False)
     stop: threading.Event = field(default_factory=threading.Event, compare=False)
@@ -117,8 +117,9 @@ class ExperimentPlan:
         def listed(name: str) -> list[Mapping[str, object]]:
             return cast("list[Mapping[str, object]]", plan.get(name, []))
 
+        edition = cast("int", plan.get("edition", 1))
         return cls(
-            Pipeline.from_json(listed("pipeline"), sources),
+            Pipeline.from_json(listed("pipeline"), sources).of_edition(edition),
             sources.imported.remembered(
                 cast("Mapping[str, object]", plan["datasource"])
             ),
@@ -128,7 +129,7 @@ class ExperimentPlan:
             tuple(cast("list[str]", plan.get("outputs", []))),
             cast("str | None", plan.get("name")),
             cast("str", plan.get("pin", "content")),
-            cast("int", plan.get("edition", 1)),
+            edition,
         )
 
     def beside(self, run: Run) -> dict[str, object]:
@@ -145,3 +146,8 @@ class ExperimentPlan:
         return self.edition > 1 and any(
             one.verifier.compares for one in self.hypotheses
         )
+
+    @property
+    def tells_rows(self) -> bool:
+        """Whether the same rows in another order are the same data."""
+        return self.edition >= THIRD

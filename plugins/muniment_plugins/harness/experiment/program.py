@@ -23,8 +23,8 @@ from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from muniment.formats.statement import BlobRef
-from muniment.programs.functions import given_in
-from muniment.programs.references import Function, plain
+from muniment.programs.functions import changed_in, given_in
+from muniment.programs.references import Function, StandIn, plain
 from muniment.programs.stable_names import name_of, stable_name
 from muniment.runs.executors import Serial, spread
 from muniment.runs.run import Run
@@ -153,6 +153,12 @@ class ExperimentProgram(ExperimentPlan):
             found = plain(function)
             if isinstance(found, FromSource) and found.changed:
                 raise another(found.described)
+            if isinstance(found, FromSource) or name_of(found) is not None:
+                continue  # a plugin gives the name: it says what the function is
+            if isinstance(function, StandIn):
+                place = changed_in(found, function.described)
+                if place is not None:
+                    raise another(function.described, place=place)
 
 
 def _failed(failures: list[Failed]) -> ExperimentFailed:

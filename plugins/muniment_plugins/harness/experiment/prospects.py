@@ -2,7 +2,11 @@
 
     {"min_improvment_pct": 10}      refused: known is min_improvement_pct
 
-Rule: what is not known before the run is left open: it may turn out right.
+Rules:
+
+- What is not known before the run is left open: it may turn out right.
+- What a claim and a verifier say of themselves is read by the functions that read it
+  in the verdict.
 """
 
 from __future__ import annotations
@@ -14,17 +18,31 @@ from typing import cast
 from muniment.programs.references import plain
 from muniment_plugins.harness.claim import Claim
 from muniment_plugins.harness.names import known_first
-from muniment_plugins.harness.statistics.criteria import number, refuse_claim, wanted_of
+from muniment_plugins.harness.statistics.criteria import (
+    DIRECTIONS,
+    asked_in,
+    names_in,
+    refuse_claim,
+    refuse_untested,
+    require_bounds,
+    require_direction,
+    wanted_of,
+)
 from muniment_plugins.harness.statistics.first_acceptance import judge_claim
-from muniment_plugins.harness.statistics.judgement import CRITERIA, judge_acceptance
+from muniment_plugins.harness.statistics.judgement import (
+    CRITERIA,
+    change_in,
+    judge_acceptance,
+    refuse_alone,
+    require_level,
+)
 from muniment_plugins.harness.statistics.verifiers import Verifier, judge_properties
 
 __all__ = ["Prospect", "refuse_hopeless"]
 
 _COMPARING = ("max_change_pct", "min_improvement_pct")
-_NUMBERS = (*_COMPARING, "max_value", "min_value")
 _OPEN = ("metric", "min_improvement_pct")
-_PASS = "_pass"  # noqa: S105 - the end of a metric's name
+_JUDGES = (judge_acceptance, judge_claim)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +56,8 @@ class Prospect:
     """The properties that will be tested; None if they are not known."""
     alone: bool
     """Whether there is no other condition to compare with."""
+    before: frozenset[str] | None = None
+    """The names of the baseline's metrics, as those of ``metrics``."""
 
 
 def refuse_hopeless(verifier: Verifier, ahead: Prospect) -> None:
@@ -52,46 +72,43 @@ def refuse_hopeless(verifier: Verifier, ahead: Prospect) -> None:
         refuse_claim(
             "no property will be tested, so none can hold",
             "give the spec properties, and the pipeline run_metamorphic_tests()",
-            "vacuous",
+            "harness/vacuous",
         )
     if "claim" in verifier.takes and ahead.claim is None:
         refuse_claim("no claim is stated", "put specify_claim(claim=…) first")
-    if function in (judge_acceptance, judge_claim) and ahead.claim is not None:
+    if function in _JUDGES and ahead.claim is not None:
         settings = verifier.settings
         said = {key: settings[key] for key in _OPEN if settings.get(key) is not None}
-        _refuse_wanted(wanted_of(ahead.claim, said, CRITERIA), ahead)
+        wanted = wanted_of(ahead.claim, said, CRITERIA)
+        require_direction(settings.get("direction", DIRECTIONS[0]))
+        require_level(cast("float | None", settings.get("alpha")))
+        _refuse_wanted(wanted, ahead)
 
 
 def _refuse_wanted(wanted: Mapping[str, object], ahead: Prospect) -> None:
-    criteria = sorted(set(CRITERIA) - {"metric"})
-    if not wanted.keys() & set(criteria):
-        refuse_claim("the claim accepts nothing", f"give one of {', '.join(criteria)}")
-    for key in _NUMBERS:
-        if key in wanted:
-            number(wanted[key], key)
-    if ahead.alone and wanted.keys() & set(_COMPARING):
-        refuse_claim(
-            "the baseline cannot improve over itself",
-            "add a .treatment(…), or claim max_value, min_value or equals",
-            "vacuous",
-        )
-    if "must_pass" in wanted:
-        _refuse_untested(wanted["must_pass"], ahead.tested)
+    asked = asked_in(wanted, set(CRITERIA) - {"metric"})
+    require_bounds(wanted)
+    if "max_change_pct" in asked:
+        change_in(asked["max_change_pct"])
+    compared = bool(asked.keys() & set(_COMPARING))
+    if ahead.alone and compared:
+        refuse_alone()
+    if "must_pass" in asked:
+        _refuse_untested(asked["must_pass"], ahead.tested)
     metric = wanted.get("metric")
-    if isinstance(metric, str) and ahead.metrics is not None:
-        _refuse_unmeasured(metric, ahead.metrics)
+    if isinstance(metric, str):
+        for metrics in (ahead.metrics, ahead.before if compared else None):
+            if metrics is not None:
+                _refuse_unmeasured(metric, metrics)
 
 
 def _refuse_untested(wanted: object, tested: frozenset[str] | None) -> None:
-    if wanted is not True and not isinstance(wanted, list | tuple):
-        refuse_claim(f"must_pass {wanted!r} names no property", "give True, or names")
-    if tested is None:
-        return
-    given = [] if wanted is True else cast("list[object]", wanted)
-    names = {str(one).removesuffix(_PASS) for one in given}
-    missing = ", ".join(sorted(names - tested)) or ("" if tested else "no property")
-    if missing:
-        refuse_claim(f"{missing}: not tested", "give the spec the property", "vacuous")
+    passes = None if tested is None else [f"{one}_pass" for one in sorted(tested)]
+    names = (passes or []) if wanted is True else names_in(wanted)
+    if passes is not None:
+        refuse_untested(names, passes)
+    elif wanted is not True and not names:
+        refuse_untested(names, ())
 
 
 def _refuse_unmeasured(metric: str, metrics: frozenset[str]) -> None:

@@ -5,8 +5,7 @@
     result.metrics.hypotheses[0].results     {'baseline': {'metamorphic_ok': True, …}}
 
 Rules: every failure is in ``errors``, and only `Result.raise_for_errors` raises it;
-measurements from before a failure are kept. Values are in the order of their
-replicates, whichever was measured first.
+measurements from before a failure are kept. Values are in the order of replicates.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
-from muniment.errors import UsageError
+from muniment.errors import CannotTellError, RefusedError, UsageError
 from muniment_plugins.harness.evidence_files.files import (
     EvidenceBundlePlugin,
     Record,
@@ -59,6 +58,7 @@ Pair = tuple[str, str]
 """Hypothesis and condition."""
 Row = Mapping[str, object]
 Rows = dict[int, dict[str, object]]
+_UNENDED = {"refused": RefusedError.exit_code, "paused": 5}
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,20 +141,24 @@ class Result:
     """Whether what ran is what was registered."""
     record: Record = field(repr=False)
     place: Path = field(repr=False)
-    """The file of the ledger that holds the run."""
+    """The ledger's file."""
     unjudged: Mapping[Pair, str] = field(default_factory=dict[Pair, str])
     """Hypothesis and condition → why they have no verdict."""
 
     @property
     def ok(self) -> bool:
-        """Whether nothing failed; a refuted hypothesis is not a failure."""
+        """Whether nothing failed; a hypothesis that is refuted or open is no failure."""
         return not self.errors
 
     @property
     def exit_code(self) -> int:
-        """0 if nothing failed and no hypothesis was refuted, else 1."""
-        refuted = any(one.passed is False for one in self.metrics.hypotheses)
-        return 0 if self.ok and not refuted else 1
+        """As of ``muniment run``: 1 if something failed or is refuted, 3 if it is open."""
+        if self.status in _UNENDED:
+            return _UNENDED[self.status]
+        passed = [one.passed for one in self.metrics.hypotheses]
+        if False in passed or not self.ok:
+            return 1
+        return CannotTellError.exit_code if None in passed else 0
 
     def hypothesis(self, name: str) -> Judged:
         """Return the judged hypothesis *name*.

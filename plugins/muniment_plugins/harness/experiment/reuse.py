@@ -12,7 +12,7 @@ Rules:
   checks it like every other effect.
 - A model that was asked because of another claim is not asked again; the named event
   has the question that it answered. To ask again, say ``rerun``.
-- Failed effects are not reused; they are performed.
+- Failed effects, and private ones, are not reused; they are performed.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, cast
 
 from muniment.encoding.canonical import canonical, sha256_tag
 from muniment.encoding.codec import encode
+from muniment.events.visibility import is_private
 from muniment_plugins.harness.experiment.failures import place_in
 from muniment_plugins.harness.steps.claim_and_spec import StateClaim
 from muniment_plugins.harness.steps.weakest_isolation import levels_of
@@ -102,7 +103,7 @@ class Earlier:
             if verb == "requested":
                 request = ledger.resolve(event)["request"]
                 requests[at] = made._key(event.scope or "", kind, request)
-            elif verb == "completed" and at in requests:
+            elif verb == "completed" and at in requests and not is_private(event):
                 value = ledger.resolve(event).get("value")
                 made.answers.setdefault(requests[at], []).append((event.seq, value))
         return made

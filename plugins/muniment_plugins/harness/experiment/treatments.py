@@ -118,6 +118,15 @@ class Treatment:
             return self.fixed
         function = cast("Function", self.apply)
         answer = ask(function, {"treatment": self.name, **refer(function)})
+        return self.changes_in(answer)
+
+    def changes_in(self, answer: object) -> Changes:
+        """Return the *answer* of its function as changes.
+
+        Raises:
+            UsageError: it is no mapping.
+
+        """
         if not isinstance(answer, Mapping):
             raise _refused(
                 f"the treatment {self.name} returned a value of type "

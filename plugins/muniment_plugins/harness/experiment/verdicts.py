@@ -10,6 +10,8 @@ Rules:
 - If an effect failed, nothing is stated, because a resume performs it again. The same
   holds for p-values of the same family, which depend on each other.
 - P-values are adjusted within their family: see `holm`.
+- A condition is judged by one claim, and an id means one claim in all conditions: else a
+  verdict on the weaker one would be told as one on the other.
 - Runs of the first edition replay as they were judged: one verdict at a time, and none
   for conditions that were not measured.
 """
@@ -22,6 +24,7 @@ from typing import TYPE_CHECKING
 
 from muniment_plugins.harness.experiment.condition import Condition, Failed, told
 from muniment_plugins.harness.experiment.failures import LACKING
+from muniment_plugins.harness.preregistration.one_claim import two_claims
 from muniment_plugins.harness.refusals import HarnessRefused
 from muniment_plugins.harness.statistics.holm import in_family
 from muniment_plugins.harness.statistics.verifiers import Hypothesis, judged_by
@@ -34,6 +37,8 @@ if TYPE_CHECKING:
 __all__ = ["Verdicts"]
 
 Pair = tuple[Hypothesis, Condition]
+_ONE_CLAIM = 3
+"""From this edition on, an id means one claim."""
 
 
 @dataclass(slots=True)
@@ -97,11 +102,23 @@ class Verdicts:
             if not self._waits(pair):
                 condition.leave_open(hypothesis, _gap(lacking))
             return None
-        fact = condition.reach(hypothesis, self._against(pair))
+        mixed = self._mixed(condition)
+        fact = (
+            condition.reach(hypothesis, self._against(pair))
+            if mixed is None
+            else condition.leave_open(hypothesis, mixed)
+        )
         if isinstance(fact, Failed):
             self.missed.append(fact)
             return None
         return fact
+
+    def _mixed(self, condition: Condition) -> HarnessRefused | None:
+        """Return why no single claim can judge *condition*, if so."""
+        if self.program.edition < _ONE_CLAIM:
+            return None
+        every = [claim for one in self.conditions for claim in one.stated]
+        return two_claims(condition.stated, every)
 
     def _in_family(
         self, pairs: list[Pair], reached: list[tuple[Pair, dict[str, object]]]

@@ -6,15 +6,15 @@ from collections.abc import Mapping
 
 from muniment.errors import RefusedError
 from muniment.programs.functions import CHANGED
+from muniment.programs.references import StandIn
 
 __all__ = ["FromSource", "another"]
 
 
-class FromSource:
+class FromSource(StandIn):
     """A function that is made from its recorded source."""
 
     __slots__ = ()
-    described: Mapping[str, object]
     changed: bool
     """Whether its file is there, and is another now."""
 

@@ -18,7 +18,7 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Self, cast
@@ -84,8 +84,8 @@ class Sources:
                 something.
 
         """
+        known = {**whole(described, self.files), "functions": self.files}
         try:
-            known = {**whole(described, self.files), "functions": self.files}
             return recall(known, self.names)
         except (CannotTellError, RefusedError) as refusal:
             from muniment_plugins.harness.functions import recorded_source  # noqa: PLC0415 - rare
@@ -100,7 +100,8 @@ class Sources:
                 else recorded_source.Sourced.of
             )
             changed = isinstance(refusal, RefusedError) and refusal.rule == CHANGED
-            left = None if text is None else make(described, text, changed)
+            around = cast("Collection[str]", known.get("around") or ())
+            left = None if text is None else make(described, text, changed, around)
             if left is None:
                 raise
             return left
@@ -139,7 +140,10 @@ def recall(
     """
     known = installed_names() if names is None else names
     try:
-        return find(cast("dict[str, JsonValue]", dict(described)), "", names=known)
+        said = cast("dict[str, JsonValue]", dict(described))
+        if str(said.get("import")).startswith("__main__:"):
+            said.pop("file", None)  # importing it would run the experiment
+        return find(said, "", names=known)
     except RefusedError as refusal:
         if refusal.rule != CHANGED:
             raise

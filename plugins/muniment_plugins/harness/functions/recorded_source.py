@@ -9,7 +9,9 @@ Rules:
 - Recorded source is somebody else's code: it runs within bounds like any other, never
   in this process, unless whoever replays says that they trust it (`Trusted`).
 - Only a self-contained function can run: the names around it are gone. For any other,
-  the error says that its answer cannot be derived again.
+  the error says that its answer cannot be derived again. Which names of builtins were
+  bound ``around`` it says the start of the run; a record of an earlier edition does not,
+  and there such a name is taken for the builtin.
 - `sources` reads it, `capsule_call` calls it.
 """
 
@@ -17,7 +19,7 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Self, cast
 
@@ -60,10 +62,14 @@ class Sourced(FromSource):
 
     @classmethod
     def of(
-        cls, described: Mapping[str, object], text: str, changed: bool = False
+        cls,
+        described: Mapping[str, object],
+        text: str,
+        changed: bool = False,
+        around: Collection[str] = (),
     ) -> Self | None:
         """Return the function in *text*; None if it is not self-contained."""
-        function = bare_function(text)
+        function = bare_function(text, around)
         if function is None:
             return None
         takes = parameters(function.args)
@@ -118,10 +124,14 @@ class Trusted(FromSource):
 
     @classmethod
     def of(
-        cls, described: Mapping[str, object], text: str, changed: bool = False
+        cls,
+        described: Mapping[str, object],
+        text: str,
+        changed: bool = False,
+        around: Collection[str] = (),
     ) -> Self | None:
         """Return the function in *text*; None if *text* is not a single function."""
-        function = bare_function(text)
+        function = bare_function(text, around)
         if function is None:
             return None
         module = ast.Module([function], [])

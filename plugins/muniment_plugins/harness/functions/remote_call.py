@@ -10,6 +10,8 @@ Rules:
   is sent.
 - ``__main__`` is not importable elsewhere, and neither is a lambda or a closure.
 - The function's exception is raised again, under its own name.
+- Over there `current_run()` has the id, the scope and the idempotency key, and records
+  nothing.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from muniment.errors import MunimentError, UsageError, ValueRefused, printable
 from muniment.plugins import Plugins
 from muniment.programs.references import Function, Remembered, path_of, plain, refer
 from muniment.runs.executors import Executor, Send
+from muniment.runs.lanes.elsewhere import lane_elsewhere, told_lane
 from muniment_plugins.harness.claim import Claim, Spec, as_values
 from muniment_plugins.harness.functions.handouts import Given, Told
 from muniment_plugins.harness.functions.hosts import Caller, Host, Inline, settled
@@ -106,6 +109,7 @@ def task(
             "function": refer(function),
             "arguments": [_packed(one, "argument") for one in arguments],
             "named": {name: _packed(one, name) for name, one in named.items()},
+            "lane": told_lane(),
         }
     )
 
@@ -159,12 +163,13 @@ def _called(asked: dict[str, Row]) -> object:
     function = plain(recall(asked["function"]))
     arguments = cast("list[Row]", asked["arguments"])
     named = cast("dict[str, Row]", asked["named"])
-    return settled(
-        function(
-            *(_unpacked(one) for one in arguments),
-            **{name: _unpacked(one) for name, one in named.items()},
+    with lane_elsewhere(asked.get("lane")):
+        return settled(
+            function(
+                *(_unpacked(one) for one in arguments),
+                **{name: _unpacked(one) for name, one in named.items()},
+            )
         )
-    )
 
 
 def _asked(asked: dict[str, Row]) -> object:

@@ -8,7 +8,9 @@ Rules:
 - The harness's decorators and annotations are for the function's readers, and are left
   out. Any other decorator may change the function: it is not self-contained.
 - Neither is a function that might not notice what it lacks: one that catches errors and
-  takes names from around it.
+  takes names from around it; one that takes a name that builtins have, and that its
+  module or an enclosing function bound; or one that takes ``__name__`` and its like,
+  which each module has for itself.
 """
 
 from __future__ import annotations
@@ -18,16 +20,25 @@ import builtins
 import inspect
 import symtable
 import textwrap
+from collections.abc import Collection
 
 from muniment.programs.parsing import undisturbed
 
 __all__ = ["bare_function", "imports", "parameters"]
 
 _OURS = ("pipeline_step", "verifier")
+_OF_THE_MODULE = (
+    *("__annotations__", "__builtins__", "__cached__", "__dict__", "__doc__"),
+    *("__file__", "__loader__", "__name__", "__package__", "__path__", "__spec__"),
+)
 
 
-def bare_function(text: str) -> ast.FunctionDef | None:
-    """Return the function that is all of *text*, without decorators and annotations."""
+def bare_function(text: str, around: Collection[str] = ()) -> ast.FunctionDef | None:
+    """Return the function that is all of *text*, without decorators and annotations.
+
+    None if it is not self-contained; *around* are names of builtins that are bound around
+    it.
+    """
     try:
         body = undisturbed(lambda: ast.parse(textwrap.dedent(text))).body
     except SyntaxError:  # a lambda in the middle of an expression
@@ -35,14 +46,14 @@ def bare_function(text: str) -> ast.FunctionDef | None:
     if len(body) != 1 or not isinstance(body[0], ast.FunctionDef):
         return None
     function = body[0]
-    if not all(map(_is_ours, function.decorator_list)) or _may_miss_nothing(function):
+    if not all(map(_is_ours, function.decorator_list)):
         return None
     function.decorator_list = []
     function.returns = None
     for node in ast.walk(function.args):
         if isinstance(node, ast.arg):
             node.annotation = None
-    return function
+    return None if _may_miss_nothing(function, around) else function
 
 
 def parameters(taken: ast.arguments) -> tuple[inspect.Parameter, ...]:
@@ -78,16 +89,27 @@ def _is_ours(decorator: ast.expr) -> bool:
     return (called.id if isinstance(called, ast.Name) else name) in _OURS
 
 
-def _may_miss_nothing(function: ast.FunctionDef) -> bool:
+def _may_miss_nothing(function: ast.FunctionDef, around: Collection[str]) -> bool:
     """Tell whether the function could continue without the names from around it."""
+    table = symtable.symtable(ast.unparse(function), "<recorded>", "exec")
+    # Its defaults are computed where it is defined, from the names there.
+    taken = _globals(table, {function.name})
+    if not taken.isdisjoint((*around, *_OF_THE_MODULE)):
+        return True
     catches = (ast.Try, ast.TryStar, ast.With)
     if not any(isinstance(node, catches) for node in ast.walk(function)):
         return False
-    table = symtable.symtable(ast.unparse(function), "<recorded>", "exec")
-    taken = _globals(table.get_children()[0])
-    return bool(taken - {function.name} - vars(builtins).keys())
+    return bool(taken - vars(builtins).keys())
 
 
-def _globals(table: symtable.SymbolTable) -> set[str]:
-    own = {one.get_name() for one in table.get_symbols() if one.is_global()}
-    return own.union(*map(_globals, table.get_children()))
+def _globals(table: symtable.SymbolTable, known: Collection[str]) -> set[str]:
+    """Return the names that *table* takes from a module, but for those *known*."""
+    top = table.get_type() == "module"
+    own = {
+        one.get_name()
+        for one in table.get_symbols()
+        if one.is_referenced() and (top or one.is_global())
+    }
+    return (own - {*known}).union(
+        *(_globals(one, known) for one in table.get_children())
+    )

@@ -62,6 +62,11 @@ class Scale:
     def __post_init__(self) -> None:
         _require_number(self.factor, "scale.factor")
 
+    @property
+    def idle(self) -> bool:
+        """Whether it changes no number."""
+        return self.factor == 1
+
     def variants(self, data: object, draw: Draw, count: int) -> list[Variant]:
         """Return the scaled data."""
         del draw, count
@@ -84,6 +89,16 @@ class Shift:
 
     def __post_init__(self) -> None:
         _require_number(self.by, "shift.by")
+
+    @property
+    def idle(self) -> bool:
+        """Whether it changes no number."""
+        return not self.by
+
+    @property
+    def demand(self) -> float:
+        """By how much every equivariant number has to change."""
+        return abs(self.by)
 
     def variants(self, data: object, draw: Draw, count: int) -> list[Variant]:
         """Return the shifted data."""

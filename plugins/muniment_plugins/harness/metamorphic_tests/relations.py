@@ -39,6 +39,8 @@ class Observed:
     difference: float | None
     could_fail: bool = True
     """Whether another outcome would have failed; see `vacuity`."""
+    demands: bool = True
+    """Whether it could have, and the metric had to change by more than is allowed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,17 +94,43 @@ class Relation:
             HarnessRefused: there is nothing to compare.
 
         """
-        seen = [
-            self._compare(one, other, change)
-            for name in _compared(self.prop, before, after)
-            for one, other in _pairs(self._expected(before[name], new), after[name])
-        ]
+        seen: list[Observed] = []
+        demands = False
+        for name in _compared(self.prop, before, after):
+            expected = self._expected(before[name], new)
+            pairs = _pairs(expected, after[name])
+            found = [self._compare(one, other, change) for one, other in pairs]
+            could = any(one.could_fail for one in found)
+            demands = demands or (could and self._demands(before[name], expected))
+            seen += found
         apart = [one.difference for one in seen]
         largest = (
             None if None in apart else max(cast("list[float]", apart), default=0.0)
         )
         could_fail = any(one.could_fail for one in seen)
-        return Observed(all(one.passed for one in seen), largest, could_fail)
+        return Observed(all(one.passed for one in seen), largest, could_fail, demands)
+
+    def _demands(self, before: object, expected: object) -> bool:
+        """Tell whether a metric that stays as it was would fail, if it had to change.
+
+        One that may stay demands what every test does: see `vacuity`.
+        """
+        pairs = list(_pairs(before, expected))
+        apart = [
+            math.inf if one is None or other is None else _apart(one, other)
+            for one, other in pairs
+        ]
+        if not any(apart):
+            return True
+        return any(
+            not change <= self._allowed(one or 0, other or 0)
+            for change, (one, other) in zip(apart, pairs, strict=True)
+        )
+
+    def _allowed(self, one: float, other: float) -> float:
+        """Return the largest difference between two numbers that passes."""
+        larger = min(max(_size(one), _size(other)), sys.float_info.max)
+        return max(self.tolerance, self.rtol * larger)
 
     def _expected(self, value: object, new: Variant) -> object:
         if self.name != "equivariant":
@@ -120,7 +148,7 @@ class Relation:
             agree = self.prop.equal_nan and _is_nan(one) and _is_nan(other)
             return Observed(agree, 0.0 if agree else None)
         larger = min(max(_size(one), _size(other)), sys.float_info.max)
-        allowed = max(self.tolerance, self.rtol * larger)
+        allowed = self._allowed(one, other)
         could = could_fail(allowed, larger, change)
         if one == other or self._is_right_way(one, other):
             return Observed(passed=True, difference=0.0, could_fail=could)

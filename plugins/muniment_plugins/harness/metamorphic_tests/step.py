@@ -9,12 +9,13 @@ Rules:
   and several seeded orders. All of them have to pass, and the largest difference is
   reported. Each variant's seed, metrics and difference are recorded, and so is the
   source digest of a user's transform.
-- The step refuses an unknown transform, one that leaves the data as it was, and a test
-  that could not have failed.
+- The step refuses an unknown transform, one that leaves the data as it was, a test that
+  could not have failed, and one that demands no more than its tolerance allows.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -25,6 +26,7 @@ from muniment.programs.references import Function, Named, plain, refer, whole
 from muniment_plugins.harness.case import Case
 from muniment_plugins.harness.frozen import thaw_members
 from muniment_plugins.harness.functions.recorded_functions import NO_SOURCES, Sources
+from muniment_plugins.harness.functions.signatures import require_takes
 from muniment_plugins.harness.metamorphic_tests.built_in_transforms import (
     BUILT_IN,
     built_in,
@@ -60,6 +62,9 @@ class TestProperties:
     strict: bool = True
     """Whether a test that could not have failed is refused. Plans of the first edition
     did not have this member."""
+    by_value: bool = True
+    """Whether data is compared by value, and a demanded change with what is allowed.
+    Plans before the third edition did neither."""
 
     def __post_init__(self) -> None:
         permutations, tolerance, rtol = self.permutations, self.tolerance, self.rtol
@@ -110,6 +115,8 @@ class TestProperties:
         passed = all(one.passed for one in seen)
         if self.strict and passed and not any(one.could_fail for one in seen):
             raise _vacuous(prop, relation)
+        if self.by_value and passed and not any(one.demands for one in seen):
+            raise _undemanding(prop, relation)
         cases = zip(made, after, seen, strict=True)
         fact: dict[str, object] = {
             "name": prop.name,
@@ -170,26 +177,34 @@ class TestProperties:
             return int(around.random() * _SEEDS)
 
         try:
-            made = different(transform, data, draw, self.permutations)
+            made = different(
+                transform, data, draw, self.permutations, by_value=self.by_value
+            )
         except ValueRefused as refusal:
             raise _unrecordable(prop, refusal) from refusal
-        if not made:
-            raise HarnessRefused(
-                f"{prop.transform} left the data as it was; the test would be vacuous",
-                rule="harness/vacuous",
-                place=f"property {prop.name}",
-                remedy="give more or other rows, or another transform",
-            )
+        if not made or (self.by_value and _is_idle(transform)):
+            raise _idle(prop)
         return made
 
     def require(self, prop: Property) -> None:
-        """Refuse a property with an unknown transform, or a relation it does not have.
+        """Refuse a property that cannot be tested, or whose test could not fail.
 
         Raises:
-            HarnessRefused: what is wrong with it.
+            HarnessRefused: its transform is unknown, changes nothing, does not take its
+                arguments, or does not have its relation.
 
         """
-        self._relation(prop, self._transform(prop))
+        transform = self._transform(prop)
+        relation = self._relation(prop, transform)
+        demand = getattr(transform, "demand", math.inf)
+        if isinstance(transform, Own):
+            place = f"property {prop.name}"
+            about = {"rule": "harness/transform", "place": place}
+            require_takes(transform.function, "data", prop.arguments, **about)
+        elif _is_idle(transform):
+            raise _idle(prop)
+        elif relation.name == "equivariant" and demand <= relation.tolerance:
+            raise _undemanding(prop, relation)
 
     def _relation(self, prop: Property, transform: Transform) -> Relation:
         relation = Relation.of(prop, transform, self.tolerance, self.rtol)
@@ -238,6 +253,20 @@ class TestProperties:
         )
 
 
+def _is_idle(transform: Transform) -> bool:
+    """Tell whether *transform* changes no data at all."""
+    return bool(getattr(transform, "idle", False))
+
+
+def _idle(prop: Property) -> HarnessRefused:
+    return HarnessRefused(
+        f"{prop.transform} left the data as it was; the test would be vacuous",
+        rule="harness/vacuous",
+        place=f"property {prop.name}",
+        remedy="give more or other rows, or another transform",
+    )
+
+
 def _vacuous(prop: Property, relation: Relation) -> HarnessRefused:
     return HarnessRefused(
         f"tolerance {relation.tolerance:g} and rtol {relation.rtol:g} allow more than the "
@@ -245,6 +274,17 @@ def _vacuous(prop: Property, relation: Relation) -> HarnessRefused:
         rule="harness/vacuous",
         place=f"property {prop.name}",
         remedy="give a smaller tolerance, or an rtol below 1 and tolerance 0",
+    )
+
+
+def _undemanding(prop: Property, relation: Relation) -> HarnessRefused:
+    return HarnessRefused(
+        f"tolerance {relation.tolerance:g} and rtol {relation.rtol:g} allow a metric that "
+        f"does not change as {prop.transform} demands: the test could not have failed, "
+        "and would be vacuous",
+        rule="harness/vacuous",
+        place=f"property {prop.name}",
+        remedy="give a smaller tolerance, or let the transform change more",
     )
 
 

@@ -26,7 +26,11 @@ from muniment.encoding.codec import encode
 from muniment.errors import ErasedError
 from muniment.formats.statement import BlobRef, Event
 from muniment_plugins.harness.erasure import left_of
-from muniment_plugins.harness.preregistration.data_likeness import rows_alike, rows_in
+from muniment_plugins.harness.preregistration.data_likeness import (
+    LARGEST,
+    rows_alike,
+    rows_in,
+)
 from muniment_plugins.harness.preregistration.moves import claim_ids
 from muniment_plugins.harness.preregistration.registration import (
     KIND,
@@ -42,7 +46,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Look", "Looks", "older", "runs_counted"]
 
-_LARGEST = 2**20
+_SECOND = 2
 _COMPARED = 16
 _LOOKED = "execution.completed,metrics.measured"
 
@@ -88,8 +92,17 @@ class Look:
     @cached_property
     def rows(self) -> list[Counter[bytes]]:
         """The rows of each of its data sets that are compared."""
-        compared = [one for one in self.refs[:_COMPARED] if one.size <= _LARGEST]
-        return [rows_in(self.ledger.value(one)) for one in compared]
+        return self._rows(by_value=True)
+
+    @cached_property
+    def typed_rows(self) -> list[Counter[bytes]]:
+        """The same rows, with numbers of different types told apart."""
+        return self._rows(by_value=False)
+
+    def _rows(self, *, by_value: bool) -> list[Counter[bytes]]:
+        compared = [one for one in self.refs[:_COMPARED] if one.size <= LARGEST]
+        values = map(self.ledger.value, compared)
+        return [rows_in(one, by_value=by_value) for one in values]
 
     @cached_property
     def was_erased(self) -> bool:
@@ -118,11 +131,14 @@ class Look:
         except ErasedError:
             return None  # it cannot be compared; `was_erased` says so
 
-    def saw(self, other: Look) -> str | None:
+    def saw(self, other: Look, *, by_value: bool) -> str | None:
         """Return what this run saw of the data of *other*; None if nothing."""
         if self.contents & other.contents:
             return "this data"
-        near = (rows_alike(a, b) for a in self.rows for b in other.rows)
+        mine, its = self.typed_rows, other.typed_rows
+        if by_value:
+            mine, its = self.rows, other.rows
+        near = (rows_alike(a, b) for a in mine for b in its)
         return "an edit of this data" if any(near) else None
 
 
@@ -183,17 +199,26 @@ class Looks:
                 now[name] = self.own.said[name]
         return now
 
+    @property
+    def by_value(self) -> bool:
+        """Whether our plan is of an edition that compares data by value."""
+        return cast("int", self._planned.get("edition", 1)) > _SECOND
+
+    @cached_property
+    def _planned(self) -> Row:
+        return planned(self.own.ledger, self.own.event.run)
+
     @cached_property
     def _plans(self) -> set[str]:
         """The digests of our plan as described today, and as described before."""
-        names = self.own.ledger.plugins.names
-        told = planned(self.own.ledger, self.own.event.run)
+        names, told = self.own.ledger.plugins.names, self._planned
         if not told:
             return set()
         steps = [without_remedies(one) for one in cast("list[Row]", told["pipeline"])]
+        second = {**told, "edition": _SECOND} if self.by_value else told
         return {
             sha256_tag(canonical(encode(name(one))))
-            for one in (told, {**told, "pipeline": steps})
+            for one in (told, second, {**second, "pipeline": steps})
             for name in (names.now, names.before)
         }
 

@@ -170,7 +170,7 @@ class _Judge:
         exact = theirs <= ours or ours <= theirs
         if same_plan and exact and look.code == self.own.code:
             return  # a repetition, which tells nothing new
-        seen = look.saw(self.own)
+        seen = look.saw(self.own, by_value=self.looks.by_value)
         if seen is not None:
             name = "reused_data" if self.standing is None else "registered_after_data"
             how = "with other code" if exact else "before it was changed"

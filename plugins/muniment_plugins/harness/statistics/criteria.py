@@ -11,11 +11,13 @@ Rules:
 
 - An unknown key is refused by name. So are a claim without criteria, a missing metric,
   and a value that should be a number: nothing is accepted unread.
+- A bound that is not finite is refused: nothing can be beyond it, or nothing within.
 - A verifier's settings must not contradict the claim.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NoReturn, cast
@@ -24,9 +26,21 @@ from muniment_plugins.harness.claim import Claim
 from muniment_plugins.harness.refusals import HarnessRefused
 from muniment_plugins.harness.statistics.samples import Measured
 
-__all__ = ["DIRECTIONS", "Criteria", "number", "refuse_claim", "wanted_of"]
+__all__ = [
+    "DIRECTIONS",
+    "Criteria",
+    "asked_in",
+    "names_in",
+    "number",
+    "refuse_claim",
+    "refuse_untested",
+    "require_bounds",
+    "require_direction",
+    "wanted_of",
+]
 
 DIRECTIONS = ("decrease", "increase")
+BOUNDS = ("max_change_pct", "max_value", "min_improvement_pct", "min_value")
 _PASS = "_pass"  # noqa: S105 - the end of a metric's name
 
 
@@ -53,10 +67,8 @@ class Criteria:
 
     def verdict(self) -> dict[str, object]:
         """Return what each criterion says, and the verdict of all."""
-        known = dict(sorted(self.known.items()))
-        asked = {key: one for key, one in self.wanted.items() if key in known}
-        if not asked:
-            refuse_claim("the claim accepts nothing", f"give one of {', '.join(known)}")
+        known = self.known
+        asked = asked_in(self.wanted, known)
         said: dict[str, object] = {}
         held: dict[str, object] = {}
         for key, wanted in asked.items():
@@ -113,11 +125,8 @@ class Criteria:
 
     def _must_pass(self, wanted: object) -> dict[str, object]:
         tested = [name for name in self.condition if name.endswith(_PASS)]
-        names = tested if wanted is True else _names(wanted)
-        missing = sorted({*names} - {*tested})
-        if missing or not names:
-            told = ", ".join(missing) or "no property"
-            refuse_claim(f"{told}: not tested", "give the spec the property", "vacuous")
+        names = tested if wanted is True else names_in(wanted)
+        refuse_untested(names, tested)
         return {"holds": all(all(self.values(name)) for name in names)}
 
 
@@ -144,6 +153,80 @@ def wanted_of(
     return {**claim.acceptance, **given}
 
 
+def require_bounds(wanted: Mapping[str, object]) -> None:
+    """Refuse an acceptance whose metric is no name, or whose bounds bound nothing.
+
+    Raises:
+        HarnessRefused: the metric is not a text, a bound is not a finite number, or
+            what the metric should equal is not a number.
+
+    """
+    metric, equals = wanted.get("metric", "m"), wanted.get("equals")
+    if not isinstance(metric, str) or not metric:
+        refuse_claim(f"the metric {metric!r} is no name", "name it by a text")
+    for key in BOUNDS:
+        if key in wanted and not _is_finite(number(wanted[key], key)):
+            told = f"{wanted[key]!r:.40}"
+            refuse_claim(f"{key} {told} bounds nothing", "give a finite number")
+    if isinstance(equals, float) and math.isnan(equals):
+        refuse_claim("nothing equals NaN", "give a value that can be measured")
+
+
+def asked_in(wanted: Mapping[str, object], known: Iterable[str]) -> dict[str, object]:
+    """Return the criteria among *wanted*, which are those of *known*.
+
+    Raises:
+        HarnessRefused: there is none.
+
+    """
+    names = sorted(known)
+    asked = {key: one for key, one in wanted.items() if key in names}
+    if not asked:
+        refuse_claim("the claim accepts nothing", f"give one of {', '.join(names)}")
+    return asked
+
+
+def require_direction(direction: object) -> None:
+    """Refuse what does not say which way is better.
+
+    Raises:
+        HarnessRefused: it is not one of `DIRECTIONS`.
+
+    """
+    if direction not in DIRECTIONS:
+        refuse_claim(
+            f"{direction!r} is not a direction", f"give {' or '.join(DIRECTIONS)}"
+        )
+
+
+def names_in(wanted: object) -> list[str]:
+    """Return the metrics of the properties that ``must_pass`` lists.
+
+    Raises:
+        HarnessRefused: it is no list.
+
+    """
+    if not isinstance(wanted, list | tuple):
+        refuse_claim(f"must_pass {wanted!r} names no property", "give True, or names")
+    names = [str(one) for one in cast("list[object]", wanted)]
+    return [one if one.endswith(_PASS) else f"{one}{_PASS}" for one in names]
+
+
+def refuse_untested(names: Sequence[str], tested: Iterable[str]) -> None:
+    """Refuse *names* of which one is not in *tested*, or of which there are none.
+
+    Raises:
+        HarnessRefused: it names those.
+
+    """
+    missing = sorted({*names} - {*tested})
+    if missing or not names:
+        told = ", ".join(missing) or "no property"
+        refuse_claim(
+            f"{told}: not tested", "give the spec the property", "harness/vacuous"
+        )
+
+
 def number(value: object, what: str) -> float:
     """Return *value* if it is a number, or refuse it as *what*."""
     if not _is_number(value):
@@ -154,16 +237,14 @@ def number(value: object, what: str) -> float:
     return cast("float", value)
 
 
-def refuse_claim(message: str, remedy: str, rule: str = "claim") -> NoReturn:
+def refuse_claim(message: str, remedy: str, rule: str = "harness/claim") -> NoReturn:
     """Refuse a claim that cannot be judged.
 
     Raises:
         HarnessRefused: always.
 
     """
-    raise HarnessRefused(
-        message, rule=f"harness/{rule}", place="meets_claim", remedy=remedy
-    )
+    raise HarnessRefused(message, rule=rule, place="meets_claim", remedy=remedy)
 
 
 def _all(held: Iterable[object]) -> bool | None:
@@ -174,6 +255,13 @@ def _all(held: Iterable[object]) -> bool | None:
     return None if None in said else True
 
 
+def _is_finite(value: float) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # an integer beyond what measurements can be
+        return False
+
+
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
@@ -181,10 +269,3 @@ def _is_number(value: object) -> bool:
 def _equal(one: object, wanted: object) -> bool:
     same = isinstance(one, bool) == isinstance(wanted, bool)
     return same and bool(one == wanted)
-
-
-def _names(wanted: object) -> list[str]:
-    if not isinstance(wanted, list | tuple):
-        refuse_claim(f"must_pass {wanted!r} names no property", "give True, or names")
-    names = [str(one) for one in cast("list[object]", wanted)]
-    return [one if one.endswith(_PASS) else f"{one}{_PASS}" for one in names]

@@ -96,7 +96,7 @@ class _Judge(Criteria):
             refuse_claim(
                 "the baseline cannot improve over itself",
                 "add a .treatment(…), or claim max_value, min_value or equals",
-                "vacuous",
+                "harness/vacuous",
             )
         name = self.metric()
         both = paired(self.baseline, self.condition, name)

@@ -24,22 +24,31 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NoReturn
 
 from muniment.programs.stable_names import stable_name
 from muniment_plugins.harness.claim import Claim
 from muniment_plugins.harness.statistics.bounds import Bound
 from muniment_plugins.harness.statistics.criteria import (
-    DIRECTIONS,
     Criteria,
     number,
     refuse_claim,
+    require_bounds,
+    require_direction,
     wanted_of,
 )
 from muniment_plugins.harness.statistics.intervals import ratio_interval
 from muniment_plugins.harness.statistics.samples import Measured, Samples, pairs_of
 from muniment_plugins.harness.statistics.verifiers import Verifier
 
-__all__ = ["CRITERIA", "judge_acceptance", "meets_claim"]
+__all__ = [
+    "CRITERIA",
+    "change_in",
+    "judge_acceptance",
+    "meets_claim",
+    "refuse_alone",
+    "require_level",
+]
 
 CRITERIA = (
     *("equals", "max_change_pct", "max_value", "metric"),
@@ -79,12 +88,9 @@ def judge_acceptance(  # noqa: PLR0913 - what may be set, by name
     given = {"metric": metric, "min_improvement_pct": min_improvement_pct}
     said = {key: one for key, one in given.items() if one is not None}
     wanted = wanted_of(claim, said, CRITERIA)
-    if direction not in DIRECTIONS:
-        refuse_claim(
-            f"{direction!r} is not a direction", f"give {' or '.join(DIRECTIONS)}"
-        )
-    if alpha is not None and not 0 < number(alpha, "alpha") < 1:
-        refuse_claim(f"alpha {alpha!r} is not a level", "give a number between 0 and 1")
+    require_bounds(wanted)
+    require_direction(direction)
+    require_level(alpha)
     return _Judge(baseline, condition, wanted, direction, alpha, seed).verdict()
 
 
@@ -119,18 +125,11 @@ class _Judge(Criteria):
         return self._mean(Bound.better(least))
 
     def _change(self, wanted: object) -> dict[str, object]:
-        most = number(wanted, "max_change_pct")
-        if most <= 0:
-            refuse_claim("no change is as small as that", "give more than 0")
-        return self._mean(Bound.within(most))
+        return self._mean(Bound.within(change_in(wanted)))
 
     def _mean(self, bound: Bound) -> dict[str, object]:
         if self.baseline is self.condition:
-            refuse_claim(
-                "the baseline cannot improve over itself",
-                "add a .treatment(…), or claim max_value, min_value or equals",
-                "vacuous",
-            )
+            refuse_alone()
         name = self.metric()
         self._require_both(name)
         found = pairs_of(self.baseline, self.condition, name)
@@ -174,6 +173,44 @@ class _Judge(Criteria):
         if not math.isfinite(pct):
             _refuse_percentage(self.metric())
         return pct
+
+
+def require_level(alpha: float | None) -> None:
+    """Refuse what is no level of significance; None is none.
+
+    Raises:
+        HarnessRefused: it is not a number between 0 and 1.
+
+    """
+    if alpha is not None and not 0 < number(alpha, "alpha") < 1:
+        refuse_claim(f"alpha {alpha!r} is not a level", "give a number between 0 and 1")
+
+
+def change_in(wanted: object) -> float:
+    """Return the largest change that ``max_change_pct`` allows.
+
+    Raises:
+        HarnessRefused: it is not a number above 0.
+
+    """
+    most = number(wanted, "max_change_pct")
+    if most <= 0:
+        refuse_claim("no change is as small as that", "give more than 0")
+    return most
+
+
+def refuse_alone() -> NoReturn:
+    """Refuse to compare the baseline with itself.
+
+    Raises:
+        HarnessRefused: always.
+
+    """
+    refuse_claim(
+        "the baseline cannot improve over itself",
+        "add a .treatment(…), or claim max_value, min_value or equals",
+        "harness/vacuous",
+    )
 
 
 def _refuse_percentage(name: str) -> None:

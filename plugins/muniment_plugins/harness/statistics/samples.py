@@ -9,12 +9,16 @@ Rules:
   replicate is left out.
 - Replicates are copies of each other if they had the same data and the same values. A
   replicate with other data, or with other values because of its seed, is not a copy.
+- The same rows in another order are the same data, and give the same values but for
+  rounding. In plans before the third edition both had to be the same exactly.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import eq
 from typing import NoReturn, TypeAlias, cast
 
 from muniment.encoding.registry import ValueTypes
@@ -28,6 +32,8 @@ __all__ = ["Measured", "Pairs", "Samples", "Trial", "copied", "paired", "pairs_o
 Measured: TypeAlias = "Mapping[str, Sequence[object]]"
 """Metric → its value in each replicate."""
 
+_ROUNDING = 1e-9
+
 
 class Samples(NamedItems[str, list[object]]):
     """Metric → its value in each replicate that measured it; ``rows`` names them."""
@@ -36,11 +42,15 @@ class Samples(NamedItems[str, list[object]]):
         self,
         rows: Mapping[int, Mapping[str, object]],
         data: Mapping[int, str] | None = None,
+        *,
+        rounds: bool = False,
     ) -> None:
         super().__init__({}, "metric")
         self.rows = dict(rows)
         self.data = dict(data or {})
         """Replicate → digest of its data, if it is known."""
+        self.rounds = rounds
+        """Whether the same data may give values that differ by rounding."""
         for metrics in self.rows.values():
             for name, value in metrics.items():
                 self.setdefault(name, []).append(value)
@@ -68,7 +78,7 @@ def copied(samples: Measured, types: ValueTypes) -> Measured:
         number: {name: handed(one, types, name) for name, one in row.items()}
         for number, row in samples.rows.items()
     }
-    return Samples(rows, samples.data)
+    return Samples(rows, samples.data, rounds=samples.rounds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +118,23 @@ def pairs_of(baseline: Measured, condition: Measured, metric: str) -> Pairs:
         alike.setdefault(one if None in data else data, []).append(one)
     apart: list[int] = []
     for group in alike.values():
-        same = all(found[one] == found[group[0]] for one in group)
+        first = found[group[0]]
+        equal = _nearly if baseline.rounds else eq
+        same = all(all(map(equal, found[one], first)) for one in group)
         apart += group[:1] if same else group
     return Pairs([*found.values()], [found[one] for one in sorted(apart)])
+
+
+def _nearly(one: object, other: object) -> bool:
+    """Tell whether two values are equal, but for rounding if they are numbers."""
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one == other
+    if not isinstance(one, int | float) or not isinstance(other, int | float):
+        return one == other
+    try:
+        return math.isclose(one, other, rel_tol=_ROUNDING)
+    except OverflowError:  # an integer beyond every float
+        return one == other
 
 
 def _refuse_gap(message: str) -> NoReturn:

@@ -44,6 +44,7 @@ from muniment_plugins.harness.functions.recorded_functions import (
     Sources,
     judging_name,
 )
+from muniment_plugins.harness.functions.signatures import require_takes
 from muniment_plugins.harness.names import known_first
 from muniment_plugins.harness.refusals import HarnessRefused
 from muniment_plugins.harness.requirements import require_text
@@ -98,9 +99,25 @@ class Verifier:
         return replace(self, settings={**self.settings, **given})
 
     @property
+    def plain_function(self) -> Function:
+        """Its function, which the import path of a decorated one means."""
+        return plain(self.function)
+
+    @property
     def takes(self) -> set[str]:
         """What its function is given besides the metrics: claim, seed."""
         return {one for one in _GIVEN if one in _parameters(self.function)}
+
+    def require(self) -> None:
+        """Refuse a function that cannot be called as `judge` will call it.
+
+        Raises:
+            HarnessRefused: it says what is missing, or too much.
+
+        """
+        named = sorted({*self.settings, *self.takes})
+        about = {"rule": "harness/verifier", "place": "the verifier"}
+        require_takes(self.function, "baseline, condition", named, **about)
 
     def judge(
         self,

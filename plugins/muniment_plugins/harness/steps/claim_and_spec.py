@@ -4,16 +4,17 @@
 
 Rules:
 
-- A spec that a model proposes is validated like any other; a refused one is a fact with
-  the rule that refused it.
+- A spec that a model proposes is validated like any other, and so are the bounds and
+  the properties in it, before anybody is asked for code: a refused one is a fact with
+  the rule that refused it, and fails its replicate.
 - A spec that names no syntax has the step's, which the plan states; a step recorded
   without one is ``narrow``, as all were then.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Self, cast
 
 from muniment.errors import UsageError
@@ -21,6 +22,7 @@ from muniment_plugins.harness.case import Case
 from muniment_plugins.harness.claim import Claim, Spec, Syntax
 from muniment_plugins.harness.functions.recorded_functions import NO_SOURCES, Sources
 from muniment_plugins.harness.refusals import HarnessRefused
+from muniment_plugins.harness.steps.admission import refuse_bounds
 from muniment_plugins.harness.steps.model_call import (
     Llm,
     Model,
@@ -74,6 +76,13 @@ class IssueSpec:
     llm: Model | None = None
     syntax: Syntax = "wide"
     """The syntax of a spec from a model or a treatment that names none."""
+    checked: bool = True
+    """Whether a proposed spec has to be one that code can run under. Plans before the
+    third edition learned it from the run."""
+    admits: Callable[[Spec], None] | None = field(
+        default=None, compare=False, repr=False
+    )
+    """Refuses a spec that the later steps could not test."""
 
     def __call__(self, case: Case, run: Surroundings | None = None) -> Case:
         """Return *case* with the spec.
@@ -96,11 +105,16 @@ class IssueSpec:
         question = Question(about_spec(case), recorded, arguments, _members)
         answer = ask(self.llm, case, around, question)
         try:
-            return Spec.of(cast("Json", _read(answer)), self.syntax)
+            spec = Spec.of(cast("Json", _read(answer)), self.syntax)
+            if self.checked:
+                refuse_bounds(around, case.entrypoint, spec.bounds, self.name)
+                if self.admits is not None:
+                    self.admits(spec)
         except HarnessRefused as refusal:
             fact = {"spec": answer, "rule": refusal.rule, "message": refusal.message}
             around.record("spec.refused", fact)
             raise
+        return spec
 
     def under(self, changes: Json) -> Self:
         """Return the step as a treatment changes it; ``spec_llm`` changes its model."""

@@ -77,7 +77,7 @@ class Custom:
                 returned has no exact form, or a metric claims to have passed.
 
         """
-        arguments = self._arguments(plain(self.function), case)
+        arguments = self._arguments(case)
         around = run or here()
         given = handed(case.data, around.values, "the data")
         answer = case.host.call(self.function, Given(given), **arguments)
@@ -117,20 +117,18 @@ class Custom:
                 remedy="return JSON values, NumPy arrays or Arrow tables",
             ) from refusal
 
-    def _arguments(self, function: Function, case: Case) -> dict[str, object]:
+    def _arguments(self, case: Case) -> dict[str, object]:
         told = case.told
         known = told.known
         self.require(known)
-        found: dict[str, object] = {}
-        for parameter in list(inspect.signature(function).parameters.values())[1:]:
-            name = parameter.name
-            if name == CONTEXT:
-                found[name] = told
-            elif name in self.parameters:
-                found[name] = self.parameters[name]
-            elif name in known:
-                found[name] = known[name]
-        return found
+        values = {**known, **self.parameters, CONTEXT: told}
+        return {name: values[name] for name in self.given_by_name(known)}
+
+    def given_by_name(self, known: Mapping[str, object]) -> list[str]:
+        """Return the names of what the function is given, if *known* is the context."""
+        parameters = list(inspect.signature(plain(self.function)).parameters)[1:]
+        values = {CONTEXT, *self.parameters, *known}
+        return [name for name in parameters if name in values]
 
     def require(self, known: Mapping[str, object]) -> None:
         """Refuse a context that lacks a parameter which was not given.

@@ -28,7 +28,11 @@ from muniment_plugins.harness.case import Case
 from muniment_plugins.harness.data_packages import refuse_foreign
 from muniment_plugins.harness.functions.hosts import settled
 from muniment_plugins.harness.functions.recorded_functions import Sources
-from muniment_plugins.harness.refusals import HarnessRefused, telling
+from muniment_plugins.harness.refusals import (
+    HarnessRefused,
+    ModelRefused,
+    telling,
+)
 from muniment_plugins.harness.steps.prompts import Message
 from muniment_plugins.harness.surroundings import Surroundings, here
 
@@ -46,6 +50,8 @@ __all__ = [
 Llm = Function | str
 """A model as users give it: a callable, or the name of a provider and a model."""
 
+_QUOTED = 300
+"""Characters of a refusal that an error quotes; the answer has all of it."""
 _METADATA = {"llm_call", "llm_calls"}
 
 
@@ -119,15 +125,42 @@ def ask(
     around: Surroundings,
     question: Question,
 ) -> object:
-    """Return the model's answer: the text of a provider, or a callable's answer."""
+    """Return the model's answer: the text of a provider, or a callable's answer.
+
+    Raises:
+        ModelRefused: the provider says that the model refused.
+
+    """
     if isinstance(asked, Provider):
         request = {**describe_model(asked), "messages": list(question.messages)}
         answer = around.effect("llm", request, perform=_payable(case, _complete))
-        return cast("Mapping[str, object]", answer)["text"]
+        return _unrefused(cast("Mapping[str, object]", answer), request["model"])
     request = {"llm": describe_model(asked), **question.recorded}
     perform = _payable(case, _calling(asked, case, question))
     answer = around.effect("llm", request, perform=perform)
     return cast("Mapping[str, object]", answer)["answer"]
+
+
+def _unrefused(answer: Mapping[str, object], asked: object) -> object:
+    """Return the text of an *answer*.
+
+    Raises:
+        ModelRefused: the model says that it refused.
+
+    """
+    refusal = answer.get("refusal")
+    if not isinstance(refusal, str):
+        return answer["text"]
+    said = " ".join(refusal.split())
+    words = f": {said[:_QUOTED]}{'…' if len(said) > _QUOTED else ''}" if said else ""
+    refused = ModelRefused(
+        f"the model refused{words}",
+        rule="harness/llm-refused",
+        place=str(asked),
+        remedy="ask for something that it does not refuse, or ask another model",
+    )
+    refused.text = str(answer["text"])
+    raise refused
 
 
 def _payable(

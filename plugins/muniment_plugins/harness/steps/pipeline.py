@@ -18,6 +18,7 @@ from typing import Self, cast
 
 from muniment.errors import CannotTellError, UsageError
 from muniment_plugins.harness.case import DEFAULT_ENTRYPOINT, Case, Step
+from muniment_plugins.harness.claim import Spec
 from muniment_plugins.harness.functions.recorded_functions import NO_SOURCES, Sources
 from muniment_plugins.harness.metamorphic_tests.step import TestProperties
 from muniment_plugins.harness.refusals import BoundedExecutionError, HarnessRefused
@@ -27,7 +28,11 @@ from muniment_plugins.harness.steps.execution import Execute
 from muniment_plugins.harness.steps.synthesis import Synthesize, without_remedies
 from muniment_plugins.harness.surroundings import Surroundings
 
-__all__ = ["Pipeline"]
+__all__ = ["THIRD", "Pipeline"]
+
+THIRD = 3
+"""The edition since which a proposed spec is checked before it is issued, a property is
+tested by value, and replicates are told apart by their rows, in whatever order."""
 
 _FROM_JSON: Mapping[str, Callable[[Mapping[str, object]], Step]] = {
     StateClaim.name: StateClaim.from_json,
@@ -108,8 +113,21 @@ class Pipeline:
             if isinstance(step, Synthesize) and step.repairs:
                 return self._corrected(position, case, run, begins)
             begins(step)
-            case = step(case, run)
+            case = self._admitting(step)(case, run)
         return case
+
+    def _admitting(self, step: Step) -> Step:
+        """Return *step* with what the later steps need of what it issues."""
+        if isinstance(step, IssueSpec):
+            return replace(step, admits=self._admit)
+        return step
+
+    def _admit(self, spec: Spec) -> None:
+        """Refuse a *spec* with a property that a step cannot test."""
+        for step in self.steps:
+            if isinstance(step, TestProperties):
+                for one in spec.relations:
+                    step.require(one)
 
     def _corrected(
         self,
@@ -156,6 +174,18 @@ class Pipeline:
         if not changes:
             return self
         return type(self)(_under(step, changes) for step in self.steps)
+
+    def of_edition(self, edition: int) -> Self:
+        """Return the pipeline with the rules that plans of *edition* had."""
+
+        def one(step: Step) -> Step:
+            if isinstance(step, IssueSpec):
+                return replace(step, checked=edition >= THIRD)
+            if isinstance(step, TestProperties):
+                return replace(step, by_value=edition >= THIRD)
+            return step
+
+        return type(self)(map(one, self.steps))
 
     def as_recorded(self, described: Sequence[Mapping[str, object]]) -> Self:
         """Return the pipeline with the rules of the edition that recorded it."""

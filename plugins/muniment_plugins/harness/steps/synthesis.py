@@ -10,7 +10,8 @@ Rules:
   did not hold.
 - A later version may word such a remedy differently: a replay asks in the words of the
   record, and without a remedy if the record has none.
-- The plugin that answers ``check_code`` reads the code.
+- The plugin that answers ``check_code`` reads the code. A model that refused gave none:
+  the attempt says so, in the model's words, and so does what is told next.
 """
 
 from __future__ import annotations
@@ -23,7 +24,11 @@ from typing import ClassVar, Self, cast
 from muniment.errors import RefusedError, UsageError
 from muniment_plugins.harness.case import Case
 from muniment_plugins.harness.functions.recorded_functions import NO_SOURCES, Sources
-from muniment_plugins.harness.refusals import BoundedExecutionError, HarnessRefused
+from muniment_plugins.harness.refusals import (
+    BoundedExecutionError,
+    HarnessRefused,
+    ModelRefused,
+)
 from muniment_plugins.harness.requirements import refuse, require_name, require_text
 from muniment_plugins.harness.steps.model_call import (
     Llm,
@@ -70,13 +75,23 @@ class Synthesize:
 
         Raises:
             BoundedExecutionError: even the last attempt does not.
+            ModelRefused: at the last attempt the model refused.
 
         """
         around = run or here()
         while True:
             attempt = case.attempt + 1
-            origin, code = self._code(replace(case, attempt=attempt), around)
-            tried = self._tried(case, code, attempt, origin, around)
+            origin = "code" if case.feedback is None else "repair"
+            if case.feedback is None and self.code is None:
+                origin = "llm"
+            told = {"attempt": attempt, "origin": origin}
+            tried: Case | HarnessRefused
+            try:
+                code = self._code(replace(case, attempt=attempt), around)
+            except ModelRefused as refusal:
+                code, tried = refusal.text, self._refused(case, refusal, told, around)
+            else:
+                tried = self._tried(case, code, told, around)
             if isinstance(tried, Case):
                 return tried
             if attempt >= self.attempts or not self.repairs:
@@ -99,8 +114,22 @@ class Synthesize:
         tells = self.remedies and refusal.remedy
         return {**told, "remedy": refusal.remedy} if tells else told
 
+    def _refused(
+        self,
+        case: Case,
+        refusal: ModelRefused,
+        told: Mapping[str, object],
+        around: Surroundings,
+    ) -> HarnessRefused:
+        """State an attempt in which the model gave no code, since it refused."""
+        names = ("rule", "message", "remedy")
+        error = {name: getattr(refusal, name) for name in names}
+        attempted = self._attempted(case, refusal.text, told, error, around)
+        refusal.remedy = str(_recorded(attempted, error))
+        return refusal
+
     def _tried(
-        self, case: Case, code: str, attempt: int, origin: str, around: Surroundings
+        self, case: Case, code: str, told: Mapping[str, object], around: Surroundings
     ) -> Case | BoundedExecutionError:
         entrypoint = self.entrypoint or case.entrypoint
         request = {"code": code, "entrypoint": entrypoint, **case.the_spec().bounds}
@@ -112,29 +141,38 @@ class Synthesize:
             around.record("spec.refused", fact)
             raise
         error = cast("Mapping[str, Mapping[str, object]]", answer).get("error")
-        attempted = around.record(
-            "synthesis.attempted",
-            {
-                "code": code,
-                "accepted": error is None,
-                "attempt": attempt,
-                "entrypoint": entrypoint,
-                "origin": origin,
-                **{name: (error or {}).get(name) for name in ("rule", "message")},
-                **{n: (error or {}).get(n) or None for n in _WHERE_NOTHING},
-            },
-        )
+        attempted = self._attempted(case, code, told, error, around)
         if error is not None:
             return BoundedExecutionError.of(
                 {**error, "remedy": _recorded(attempted, error)}
             )
+        attempt = cast("int", told["attempt"])
         return replace(case, code=code, entrypoint=entrypoint, attempt=attempt)
 
-    def _code(self, case: Case, around: Surroundings) -> tuple[str, str]:
-        """Return the origin of the code, and the code."""
+    def _attempted(
+        self,
+        case: Case,
+        code: str,
+        told: Mapping[str, object],
+        error: Mapping[str, object] | None,
+        around: Surroundings,
+    ) -> object:
+        """State an attempt with *code*, and what is wrong with it, if anything."""
+        fact = {
+            "code": code,
+            "accepted": error is None,
+            "entrypoint": self.entrypoint or case.entrypoint,
+            **told,
+            **{name: (error or {}).get(name) for name in ("rule", "message")},
+            **{n: (error or {}).get(n) or None for n in _WHERE_NOTHING},
+        }
+        return around.record("synthesis.attempted", fact)
+
+    def _code(self, case: Case, around: Surroundings) -> str:
+        """Return the code that is tried."""
         first = case.feedback is None
         if first and self.code is not None:
-            return "code", cast("str", given_code(self))
+            return cast("str", given_code(self))
         asked = self.llm if first else self.repair or self.llm
         if asked is None:
             raise AssertionError("nobody is asked who is not there")
@@ -142,7 +180,7 @@ class Synthesize:
         answer = cast("str", ask(asked, case, around, question))
         fenced = isinstance(asked, Provider) or answer.lstrip().startswith("```")
         code = program_of(answer) if fenced else answer
-        return "llm" if first else "repair", textwrap.dedent(code)
+        return textwrap.dedent(code)
 
     def under(self, changes: Mapping[str, object]) -> Self:
         """Return the step as a treatment changes it."""

@@ -87,7 +87,7 @@ def test_the_form_of_plans_stays() -> None:
         "context": {},
         "outputs": [],
         "pin": "content",
-        "edition": 2,
+        "edition": 3,
     }
 
 

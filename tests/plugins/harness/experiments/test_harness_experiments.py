@@ -18,6 +18,7 @@ from muniment.verification.verify import verify
 from muniment_plugins.harness import (
     Experiment,
     ExperimentFailed,
+    HarnessRefused,
     Pipeline,
     Result,
     bounded_synthesis,
@@ -184,13 +185,11 @@ def test_stopped_code_is_a_failed_effect(ledger: Ledger, experiment: Make) -> No
     assert replay(ledger, result.run_id).verdict == "acceptable"
 
 
-def test_a_spec_that_opens_the_capsule_is_refused(
-    ledger: Ledger, experiment: Make
-) -> None:
-    """A module that leads outside ends the run as refused, with the capsule's rule."""
-    result = experiment(allowed_imports=["os"]).run(ledger=ledger)
-    assert result.status == "refused"
-    assert result.errors[0].rule == "capsule/dangerous-import"
+def test_a_spec_that_opens_the_capsule_is_refused(experiment: Make) -> None:
+    """A module that leads outside builds no experiment, by the capsule's rule."""
+    with pytest.raises(HarnessRefused, match="would open the capsule") as refused:
+        experiment(allowed_imports=["os"])
+    assert refused.value.rule == "capsule/dangerous-import"
 
 
 def test_a_refuted_hypothesis_is_no_failure(ledger: Ledger, experiment: Make) -> None:
