@@ -1,0 +1,1 @@
+"""Graphs as documents: their words, their shapes, their normal form."""
