@@ -1,0 +1,1 @@
+"""Artifacts: typed records of context, how they are made, chosen and shown."""

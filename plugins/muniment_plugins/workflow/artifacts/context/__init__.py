@@ -1,0 +1,1 @@
+"""What a prompt is made of: which artifacts come in, which do not and why, and how."""

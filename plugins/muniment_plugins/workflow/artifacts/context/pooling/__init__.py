@@ -1,0 +1,1 @@
+"""What a pool of artifacts keeps, in structures that branches share."""

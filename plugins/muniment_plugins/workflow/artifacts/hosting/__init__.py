@@ -1,0 +1,1 @@
+"""What hosts and editors hand over, as artifacts: thirteen helpers, and handoffs."""
