@@ -1,0 +1,1 @@
+"""What may be done at most: levels, policies, their intersection, approvals."""

@@ -1,0 +1,1 @@
+"""Contracts: what verifiers hold work against, said before the work is done."""
