@@ -1,0 +1,1 @@
+"""The kinds of nodes: what each of them does, one file for each."""

@@ -1,0 +1,1 @@
+"""What walking a graph stands on: paths, what runs at once, and how it can end."""
