@@ -1,0 +1,1 @@
+"""Changes of graphs: patches, differences, edits that are recorded, commits."""

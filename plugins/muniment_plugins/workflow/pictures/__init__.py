@@ -1,0 +1,1 @@
+"""Graphs as pictures: Mermaid and SVG."""
