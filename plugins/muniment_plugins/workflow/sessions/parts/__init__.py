@@ -1,0 +1,1 @@
+"""The parts of messages: calls of tools, and what is private."""

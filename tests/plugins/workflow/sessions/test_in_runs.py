@@ -1,0 +1,164 @@
+"""Sessions in runs: killed, resumed, replayed and forked as everything in a run is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from children import is_killed
+from muniment import replay
+from muniment.ledger import Ledger
+from muniment_plugins.workflow.sessions import (
+    RunSession,
+    agent_session_compact,
+    agent_session_inject,
+    agent_session_open,
+    agent_session_snapshot,
+)
+
+WHY = ", and why?" * 20
+
+
+class Conversation:
+    """Writes six messages, asks for a summary, and writes two more."""
+
+    def __init__(self, ledger: Ledger, log: Path) -> None:
+        self.ledger, self.log = ledger, log
+
+    def __call__(self, run: Any) -> list[str]:
+        """Converse."""
+        with RunSession.join(run, "desk") as desk:
+            for number in range(3):
+                desk.inject({"role": "user", "content": f"question {number}{WHY}"})
+                told = run.effect("tool", {"n": number}, self.answer)
+                desk.inject({"role": "assistant", "content": told, "reasoning": "hm"})
+            desk.compact(
+                {
+                    "keep_last": 2,
+                    "compact_strategy": "custom",
+                    "custom_compactor": self.sum,
+                }
+            )
+            desk.inject({"role": "user", "content": "last"})
+            return [one["content"] for one in desk.messages()]
+
+    def answer(self, request: object) -> str:
+        """Answer, and note that it did."""
+        number = cast("Mapping[str, Any]", request)["n"]
+        with self.log.open("a") as file:
+            file.write(f"{number}\n")
+        return f"answer {number}"
+
+    def sum(self, messages: Any) -> str:
+        """Summarise, and note it."""
+        with self.log.open("a") as file:
+            file.write("sum\n")
+        return f"{len(messages)} messages"
+
+
+SAID = [
+    "[4 earlier messages, by the strategy custom]\n4 messages",
+    f"question 2{WHY}",
+    "answer 2",
+    "last",
+]
+
+
+def texts(ledger: Ledger, session: str) -> list[str]:
+    """Return what a session says."""
+    found = agent_session_snapshot(ledger, session)
+    assert found is not None
+    return [one["content"] for one in found["messages"]]
+
+
+def test_replayed(book: Ledger, place: Path) -> None:
+    """A replay asks nobody, reads no session, and comes to the same."""
+    program = Conversation(book, place / "log")
+    done = book.execute(program)
+    agent_session_inject(book, "desk", {"role": "user", "content": "since"})
+    size = book.head.size
+    report = replay(book, done.run_id, program)
+
+    assert done.value == SAID
+    assert report.ok, report
+    assert book.head.size == size
+    assert (place / "log").read_text() == "0\n1\n2\nsum\n"
+
+
+@pytest.mark.parametrize("commit", range(11))
+def test_killed(book: Ledger, place: Path, commit: int) -> None:
+    """Killed at any commit and resumed, it says the same, and asks nothing twice."""
+    log = place / "log"
+    killed = is_killed(
+        book.path,
+        lambda opened: opened.execute(Conversation(opened, log)),
+        commit,
+        plugins=("workflow",),
+    )
+    runs = list(book.runs())
+    if killed and runs:
+        done = book.resume(runs[0].id, Conversation(book, log), repeat=["tool"])
+        assert done.value == SAID
+        assert texts(book, "desk") == SAID
+        lines = log.read_text().split()
+        assert sorted(set(lines)) == ["0", "1", "2", "sum"]
+        completed = [
+            one.raw for one in book.events(type="tool.completed,compaction.completed")
+        ]
+        assert len(completed) == 4
+        claims = list(book.events(type="session.claimed"))
+        assert len(claims) == 1
+    elif not killed:
+        assert texts(book, "desk") == SAID
+
+
+def test_forked_at_each_event(book: Ledger, place: Path) -> None:
+    """A fork of the run has a fork of its session, wherever it begins."""
+    program = Conversation(book, place / "log")
+    agent_session_open(book, "desk")
+    agent_session_inject(book, "desk", {"role": "system", "content": "Be brief."})
+    done = book.execute(program)
+    whole = texts(book, "desk")
+    assert whole == ["Be brief.", *SAID]
+    joined = next(book.events(run=done.run_id, type="session_claim.completed")).seq
+    for event in list(book.events(run=done.run_id, from_seq=joined)):
+        if event.type.startswith("run."):
+            continue
+        fork = book.fork(done.run_id, at=event.seq, program=program)
+        assert fork.error is None
+        assert texts(book, f"desk@{fork.run_id}") == whole
+    assert texts(book, "desk") == whole
+
+
+def test_summaries_by_models_are_effects(book: Ledger, place: Path) -> None:
+    """Outside of a run the model is asked in a run of its own, whose record has it."""
+    answers = place / "answers.json"
+    answers.write_text(json.dumps(["They ask for a refund."]))
+    with Ledger.open(
+        book.path, home=book.home, plugins=("workflow", "providers")
+    ) as opened:
+        agent_session_open(opened, "desk")
+        for number in range(6):
+            agent_session_inject(
+                opened, "desk", {"role": "user", "content": f"question {number}{WHY}"}
+            )
+        left = agent_session_compact(
+            opened,
+            "desk",
+            {
+                "keep_last": 2,
+                "compact_strategy": "llm",
+                "summarize_model": f"scripted:{answers}",
+            },
+        )
+        assert left == 3
+        assert "They ask for a refund." in texts(opened, "desk")[0]
+        (asked,) = opened.events(type="llm.requested")
+        request = cast("Mapping[str, str]", opened.value(asked.data["request"]))  # type: ignore[arg-type]
+        assert "question 3" in request["prompt"]
+        assert asked.run is not None
+        agent_session_inject(opened, "desk", {"role": "user", "content": "on"})
