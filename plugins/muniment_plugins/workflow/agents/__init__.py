@@ -1,0 +1,1 @@
+"""Agents: models that call tools in a loop."""
