@@ -1,0 +1,1 @@
+"""What models that call tools did, folded from events and viewed."""

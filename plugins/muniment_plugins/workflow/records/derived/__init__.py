@@ -1,0 +1,1 @@
+"""What a record says again, for people and displays: derived from its other fields."""
