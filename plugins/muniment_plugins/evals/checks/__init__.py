@@ -1,0 +1,1 @@
+"""What runs are held against: fixtures, assertions, thresholds, other runs, a judge."""

@@ -1,0 +1,1 @@
+"""An eval as a run: what it reads is an effect, what it finds are facts."""

@@ -1,0 +1,1 @@
+"""Two sets of runs, paired by case: what got better, and what got worse."""

@@ -1,0 +1,1 @@
+"""The result of an eval, for other programs."""
