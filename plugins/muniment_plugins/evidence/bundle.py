@@ -60,6 +60,8 @@ class Written:
     withheld: Mapping[str, int]
     """Type → how many it withholds."""
     withheld_blobs: int
+    private_blobs: int
+    """How many of them are private: somebody asked for them, and they stayed withheld."""
     root: str
     """The key id of the root that signed the genesis; receivers verify with it."""
 
@@ -103,7 +105,7 @@ def write_bundle(
         selected = with_related(selected)
     related = selected.related
     number = selected.count + (0 if related is None else related.count)
-    passes = Passes(progress, number, packed=path.suffix == ".zip")
+    passes = Passes(progress, number, packed=path.suffix.lower() == ".zip")
     selected = selected.followed(passes.read)
     if raw:
         files, closed_by = raw_files(selected), None
@@ -123,5 +125,6 @@ def write_bundle(
         {} if disclosure is None else dict(disclosure.shown),
         {} if disclosure is None else dict(disclosure.withheld),
         len(selected.withheld.blobs),
+        0 if disclosure is None else len(disclosure.private & selected.withheld.blobs),
         root,
     )

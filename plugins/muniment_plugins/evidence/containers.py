@@ -50,7 +50,7 @@ def write_files(files: Files, path: Path, check: Check) -> None:
         raise _usage("there is something already", path, "choose another name")
     try:
         with _beside(path) as fresh:
-            if path.suffix == ".zip":
+            if path.suffix.lower() == ".zip":
                 _write_zip(files, fresh, path)
             else:
                 _write_folder(files, fresh)

@@ -14,6 +14,8 @@ Rules:
   the violations that were noted. What these keep in blobs is withheld like any other blob.
 - An effect is disclosed as a whole, or not at all: its request, its parts, its outcome, and
   what was recorded while it was performed.
+- What is private (`events.visibility`) is withheld, whatever a pattern says: no pattern is
+  that wide. How many contents a pattern names in vain is counted.
 - A pattern that shows nothing is refused: it was mistyped, or names a part of an effect.
 """
 
@@ -22,14 +24,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from muniment.errors import UsageError
+from muniment.events.visibility import hides
 from muniment.formats.evidence import COUNTED_BY
 from muniment.formats.lifecycle import LIFE, MARKED
 
 if TYPE_CHECKING:
-    from muniment.formats.statement import Event
+    from muniment.formats.statement import BlobRef, Event
 
 __all__ = ["Disclosure"]
 
@@ -62,6 +65,8 @@ class Disclosure:
         """Type → how many payloads are disclosed."""
         self.withheld: Counter[str] = Counter()
         """Type → how many payloads are withheld."""
+        self.private: set[str] = set()
+        """The commitments of the contents that a pattern names, and that are private."""
 
     def learn(self, events: Iterable[Event]) -> None:
         """Look at all events of the run, before any is asked about."""
@@ -99,7 +104,9 @@ class Disclosure:
                 )
         for one, hidden in self._unused.items():
             what = f"no event or blob of the run matches {one!r}"
-            if hidden is not None:
+            if hidden is not None and self.shows(hidden):
+                what = f"{one!r} shows nothing: all that it names is private"
+            elif hidden is not None:
                 what = (
                     f"{one!r} shows nothing: {hidden.type} of event {hidden.seq} is "
                     "withheld with its effect, of which all must be named"
@@ -119,12 +126,16 @@ class Disclosure:
         place = event.scope or "", event.ordinal or 0
         return place not in self._places and not self._is_below(place[0])
 
-    def shows_blob(self, kind: str, field: str) -> bool:
-        """Tell whether the blob in *field* of an event of that type is disclosed."""
-        return any(
-            fnmatchcase(kind, pattern) and fnmatchcase(field, name)
+    def shows_blob(self, event: Event, field: str) -> bool:
+        """Tell whether the blob in *field* of *event* is disclosed."""
+        named = any(
+            fnmatchcase(event.type, pattern) and fnmatchcase(field, name)
             for _, pattern, name in self._fields
         )
+        if named and hides(event, field):
+            self.private.add(cast("BlobRef", event.data[field]).digest)
+            return False
+        return named
 
     def _is_always(self, kind: str) -> bool:
         told = any(fnmatchcase(kind, one) for one in _ALWAYS)
@@ -150,9 +161,10 @@ class Disclosure:
                 for name, value in event.raw.items()
                 if isinstance(value, dict) and "$blob" in value
             ]
-            if "/" in one and not any(fnmatchcase(name, field) for name in blobs):
+            named = [name for name in blobs if fnmatchcase(name, field)]
+            if "/" in one and not named:
                 continue
-            if is_shown:
+            if is_shown and ("/" not in one or not all(hides(event, n) for n in named)):
                 del self._unused[one]
             else:
                 self._unused[one] = event

@@ -74,20 +74,22 @@ Events = Callable[[], "Iterator[Event]"]
 def views(selected: Selected) -> dict[str, bytes]:
     """Return ``run.json``, and ``bundle.json`` if a plugin has something to say.
 
-    Of a redacted bundle both would say what it withholds: ``run.json`` is made of the
-    events that are shown, says first how many are not, and there is no other view.
+    ``run.json`` is made of the events that are in the bundle, so that verifiers can make
+    it again. Of a redacted bundle it says first how many are not shown, and there is no
+    other view, which would say what is withheld.
     """
     ledger, run = selected.ledger, selected.run
+    fold = RunSummaries()
+    state = fold.initial()
+    for event in selected.events():  # a ledger may have more by now
+        if event.run == run:
+            state = fold.apply(state, event)
+    summary = asdict(fold.view(state))
     if selected.disclosure is not None:
-        fold = RunSummaries()
-        state = fold.initial()
-        for event in selected.events():
-            if event.run == run:
-                state = fold.apply(state, event)
         hidden = selected.withheld
         told = {"blobs": len(hidden.blobs), "events": len(hidden.events)}
-        return {RUN: _pretty({"withheld": told, **asdict(fold.view(state))})}
-    found = {RUN: _pretty(asdict(ledger.project(RunSummaries, run=run)))}
+        return {RUN: _pretty({"withheld": told, **summary})}
+    found = {RUN: _pretty(summary)}
     for _, view in ledger.plugins.ask("evidence_view", ledger=ledger, run=run):
         if view is not None:
             return {**found, VIEW: _pretty(view)}

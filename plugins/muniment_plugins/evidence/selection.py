@@ -256,7 +256,7 @@ class _Parts:
             if isinstance(value, BlobRef):
                 self.refs[value.digest] = value
                 told = self._disclosure
-                if told is None or told.shows_blob(event.type, name):
+                if told is None or told.shows_blob(event, name):
                     self._shown.add(value.digest)
                 else:
                     self._kept.add(value.digest)

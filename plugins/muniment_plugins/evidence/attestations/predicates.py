@@ -88,7 +88,7 @@ def _test_results(record: AttestedRun, made: str) -> list[PlannedStatement]:
         raise _refused(
             record,
             "no-verdict",
-            "the run reached no verdict and tested no property",
+            "the run judged no hypothesis and tested no property",
             "attest `svr`, or judge a hypothesis: see docs/how-to/verdicts.md",
         )
     codes = record.codes()

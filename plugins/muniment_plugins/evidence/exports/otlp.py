@@ -46,7 +46,7 @@ def as_otlp(ledger: Source, run: str) -> bytes:
     """Return the run as a serialized ``ExportTraceServiceRequest``.
 
     Raises:
-        UsageError: opentelemetry-proto is not installed.
+        CannotTellError: opentelemetry-proto is not installed.
 
     """
     try:

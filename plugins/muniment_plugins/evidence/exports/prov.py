@@ -38,7 +38,7 @@ def as_prov(ledger: Source, run: str) -> bytes:
     """Return the run as PROV-JSON.
 
     Raises:
-        UsageError: the package prov is not installed.
+        CannotTellError: the package prov is not installed.
 
     """
     try:

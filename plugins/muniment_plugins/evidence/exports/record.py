@@ -14,6 +14,8 @@ Rules:
 - A content is never left out: it is among those that are held, or among those that are
   missing, with why and its commitment. The two are kept apart, since a content may look
   like whatever would stand in its place.
+- What an event says is private, by ``visibility`` or in a field ``private``, is missing
+  as ``private``: it is in the ledger and in bundles, and goes no further.
 - How a content is written is said beside it, never inside it. It leads back to the bytes
   that the commitment is over, whatever its media type claims.
 - Contents are read once, when they are asked for.
@@ -29,6 +31,7 @@ from typing import TYPE_CHECKING
 
 from muniment.encoding.canonical import canonical, parse_canonical
 from muniment.errors import CannotTellError, ErasedError, MunimentError, UsageError
+from muniment.events.visibility import PRIVATE, hides
 from muniment.formats.evidence import NOTHING
 from muniment.formats.lifecycle import ENDS, LIFE, MARKED, PAUSED
 from muniment.formats.statement import BlobRef
@@ -85,7 +88,7 @@ class ExportedContents:
     encoding: dict[str, JsonValue] = field(default_factory=dict[str, "JsonValue"])
     """How each that is held is written: ``json``, ``text`` or ``base64``."""
     missing: dict[str, JsonValue] = field(default_factory=dict[str, "JsonValue"])
-    """Each that is not: its ``state`` (erased, withheld, absent), and its ``digest``."""
+    """Each that is not: its ``state`` (erased, withheld, absent, private), and its ``digest``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,8 +163,13 @@ class ExportedRun:
         """Return what is known of each blob to which *event* refers."""
         found = ExportedContents()
         for name, value in event.raw.items():
-            if isinstance(value, dict) and "$blob" in value:
-                self._read(found, name, BlobRef.from_json(value))
+            if not isinstance(value, dict) or "$blob" not in value:
+                continue
+            ref = BlobRef.from_json(value)
+            if hides(event, name):
+                found.missing[name] = {"state": PRIVATE, "digest": ref.digest}
+            else:
+                self._read(found, name, ref)
         return found
 
     def _read(self, found: ExportedContents, name: str, ref: BlobRef) -> None:
@@ -224,9 +232,9 @@ def _effect(event: Event) -> str:
     return ""
 
 
-def needed(package: str, extra: str) -> UsageError:
+def needed(package: str, extra: str) -> CannotTellError:
     """Return the error of an export whose library is not installed."""
-    return UsageError(
+    return CannotTellError(
         f"this format needs the package {package}",
         rule="export/package",
         place=package,

@@ -47,7 +47,7 @@ def as_ro_crate(ledger: Source, run: str) -> bytes:
     """Return ``ro-crate-metadata.json``.
 
     Raises:
-        UsageError: the package rocrate is not installed.
+        CannotTellError: the package rocrate is not installed.
 
     """
     try:

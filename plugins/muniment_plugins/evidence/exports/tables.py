@@ -107,7 +107,7 @@ def as_parquet(ledger: Source, run: str) -> bytes:
     """Return the run as an Apache Parquet file.
 
     Raises:
-        UsageError: pyarrow is not installed.
+        CannotTellError: pyarrow is not installed.
 
     """
     try:

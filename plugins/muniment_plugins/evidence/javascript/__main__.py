@@ -7,4 +7,4 @@ import sys
 from muniment_plugins.evidence.javascript import program
 
 if __name__ == "__main__":
-    sys.stdout.write(program())
+    sys.stdout.buffer.write(program().encode())  # whatever the locale is

@@ -19,6 +19,7 @@ const WITHHELD = "withheld.jsonl", PROOFS = "proofs.jsonl", CLOSING = "evidence.
 const GIVEN = ["ledger.pub", "ledger.vkey", "trusted_root.json", "policy"];
 const ALWAYS = ["MANIFEST", EVENTS, PROOFS, "checkpoint", ...GIVEN];
 const CLOSED = [CLOSING, "closing.checkpoint", "consistency", "run.json"];
+const FINGERPRINT = /^SHA256:[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]$/; // the last stands for four bits
 const REPORT = "report.html", OF_CLOSED = [...CLOSED, REPORT, SERIES, WITHHELD, "bundle.json"];
 const UNLISTED = ["MANIFEST", PROOFS, "checkpoint", CLOSING, "closing.checkpoint", "consistency"];
 const HANDED_OVER = ["MANIFEST", EVENTS, REPORT, "run.json", "bundle.json"];
@@ -524,9 +525,77 @@ class RunMarks { // the marks of some runs: of each mark, its first event
   }
 }
 
+const VIEW = "run.json", FINAL = ["completed", "canceled"];
+const AS_STARTED = ["name", "labels", "program", "plugins", "replay_of", "parent", "fork"];
+const STATUS_AFTER = { "run.started": "open", "run.resumed": "open", "run.interrupted": "interrupted",
+  "run.paused": "paused", "run.canceled": "canceled", "run.completed": "completed" };
+
+class RunView { // what run.json has to say
+  known = null; types = new Map(); effects = new Map();
+
+  take({ run, seq, kind, data, chain }) {
+    this.known ??= { id: run, name: "", status: "open", started: chain.time, ended: null, first: seq,
+      last: seq, events: 0, generation: 0, tenant: chain.tenant, actor: chain.actor, labels: {},
+      program: null, plugins: {}, effects: {}, failed_effects: 0, error_type: null, replay_of: null,
+      parent: null, fork: null, types: {}, marks: [] };
+    const { known } = this, has = (name) => Object.hasOwn(data, name);
+    const count = (map, name) => map.set(name, (map.get(name) ?? 0) + 1);
+    count(this.types, kind);
+    known.events += 1;
+    known.last = seq;
+    if (!FINAL.includes(known.status)) {
+      known.ended = chain.time;
+      if (kind === "run.started") for (const name of AS_STARTED.filter(has)) known[name] = data[name];
+      if (Object.hasOwn(STATUS_AFTER, kind)) known.status = STATUS_AFTER[kind];
+      if (["run.resumed", "run.canceled"].includes(kind) && has("generation"))
+        known.generation = data.generation;
+      if (kind === "run.failed") {
+        known.status = has("status") ? String(data.status) : "failed";
+        known.error_type = has("error_type") ? data.error_type : null;
+      }
+    }
+    const mark = kind === "run.marked" ? data.mark : null;
+    if (typeof mark === "string" && mark && !known.marks.includes(mark)) known.marks.push(mark);
+    const at = kind.lastIndexOf("."), asked = kind.slice(0, at), verb = kind.slice(at + 1);
+    if (at >= 0 && verb === "requested") count(this.effects, asked);
+    else if (at >= 0 && verb === "failed" && !["plugin", "run"].includes(asked))
+      known.failed_effects += 1;
+  }
+
+  check(content, withheld) {
+    let told = null, once = false;
+    const members = (value) => (value === null || typeof value !== "object" ? 0
+      : Object.values(value).reduce((sum, one) => sum + members(one),
+        Array.isArray(value) ? 0 : Object.keys(value).length));
+    try {
+      const written = text(content);
+      told = JSON.parse(written);
+      const colons = written.replace(/"(?:[^"\\]|\\.)*"/g, "").split(":").length - 1;
+      once = members(told) === colons; // or a name stands twice, and the first is lost
+    } catch { /* below */ }
+    require(once && isObject(told), VIEW, "it is no JSON object in which each name stands once");
+    const known = { ...this.known, types: Object.fromEntries(this.types),
+      effects: Object.fromEntries(this.effects) };
+    if (known.status === "open") known.ended = null;
+    const hidden = { blobs: withheld.blobs.size, events: withheld.events.length };
+    if (Object.hasOwn(told, "withheld") || hidden.blobs || hidden.events) known.withheld = hidden;
+    const empty = { name: "", ended: null, generation: 0, labels: {}, program: null, plugins: {},
+      effects: {}, failed_effects: 0, error_type: null, replay_of: null, parent: null, fork: null,
+      types: {}, marks: [] };
+    for (const name of Object.keys(known)) {
+      const said = Object.hasOwn(told, name) ? told[name] : empty[name];
+      const same = said !== undefined && spelled(said) === spelled(known[name]);
+      require(same, VIEW, `${name} is not what the events give`);
+    }
+    for (const name of Object.keys(told))
+      if (!Object.hasOwn(known, name))
+        throw new Unchecked(`${VIEW}: its member ${name.slice(0, 80)} is not known here`);
+  }
+}
+
 class Run {
   id = ""; events = []; blobs = new Map(); erased = new Map();
-  own = new RunState(); kin = new Kin(); marks = new RunMarks();
+  own = new RunState(); kin = new Kin(); marks = new RunMarks(); view = new RunView();
 
   constructor(keys, withheld) { this.keys = keys; this.withheld = withheld; }
 
@@ -561,7 +630,10 @@ class Run {
     else checkNext(last, event);
     require(this.belongs(event), place, "not of this run, nor about its keys");
     this.events.push(event);
-    if (event.run !== undefined) await this.own.follow(event, this.keys.format);
+    if (event.run !== undefined) {
+      await this.own.follow(event, this.keys.format);
+      this.view.take(event);
+    }
     this.refer(event);
   }
 
@@ -1658,6 +1730,7 @@ async function checkBundle(files, run, keys, closed) {
   if (closed) {
     [signer, head] = await checkClosing(files, run, keys, others.all.at(-1), over);
     others.compare(signer, run);
+    run.view.check(files.get(VIEW), run.withheld);
     if (files.has(REPORT)) others.said.push(await checkReport(files, run, others, keys, over));
   }
   checkGiven(files, signer.raw, head);
@@ -1683,6 +1756,7 @@ async function checkBundle(files, run, keys, closed) {
  * @returns {Promise<string>} what was found; throws Wrong, or Unchecked
  */
 export async function verify(files, { root } = {}) {
+  if (root && !FINGERPRINT.test(root)) throw new Unchecked(`${root} is not a whole fingerprint`);
   let said, keys;
   try {
     const closed = await checkManifest(files);
@@ -1756,5 +1830,13 @@ async function main([bundle, ...rest]) {
   return 0;
 }
 
-if (globalThis.process?.argv?.[1]?.endsWith("verify_evidence.mjs"))
-  process.exitCode = await main(process.argv.slice(2));
+// Whether node was started with this file, whatever it is called, and not one that imports it.
+async function isProgram() {
+  if (!globalThis.process?.versions?.node) return false;
+  if (/\[(eval|stdin)\d*\]$/.test(import.meta.url)) return true; // it came by a pipe
+  const fs = await import("node:fs"), { fileURLToPath } = await import("node:url");
+  const own = fs.realpathSync(fileURLToPath(import.meta.url)), started = process.argv[1];
+  return Boolean(started) && fs.existsSync(started) && fs.realpathSync(started) === own;
+}
+
+if (await isProgram()) process.exitCode = await main(process.argv.slice(2));

@@ -71,9 +71,14 @@ def limited(rows: list[Row], more: str) -> Iterator[Block]:
 
 
 def leaves(record: RunReader, event: int, *names: str | int) -> list[Row]:
-    """Return a row for each value inside what *names* lead to: its path, and itself."""
+    """Return a row for each value inside what *names* lead to: its path, and itself.
+
+    A private content is one row, whatever is inside.
+    """
     path = pointer(*names)
     try:
+        if names and record.hides(event, str(names[0])):
+            return [_row(event, pointer(names[0]), None)]
         value = record.look(event, path)
     except (ErasedError, NotInBundle):
         return [_row(event, path, None)]

@@ -18,15 +18,18 @@ import base64
 import re
 import tempfile
 import zlib
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from muniment.errors import UsageError
-from muniment.formats.evidence import REPORT
+from muniment.events.visibility import hides
+from muniment.formats.evidence import REPORT, blob_name
+from muniment.formats.statement import BlobRef
 from muniment.verification.page.frame import PAGE_END, page_head, read_page
 from muniment_plugins.evidence.bundle import write_bundle
-from muniment_plugins.evidence.bundle_reader import open_bundle
+from muniment_plugins.evidence.bundle_reader import BundleReader, open_bundle
 from muniment_plugins.evidence.containers import write_files
 from muniment_plugins.evidence.javascript import in_page
 from muniment_plugins.evidence.report.check import Difference, ReportCheck
@@ -139,13 +142,29 @@ def write_carrying(bundle: Path, path: Path) -> Reported:
         write_files(files, packed, lambda _: None)
         report = b"".join(files[REPORT]()).decode()
         text = carrying(report, packed.read_bytes())
-        return write_page(text, path, reader.run, reader.checkpointed)
+        told = write_page(text, path, reader.run, reader.checkpointed)
+        return replace(told, private=_private_in(reader))
+
+
+def _private_in(bundle: BundleReader) -> int:
+    """Return how many private contents are in the *bundle*."""
+    files = bundle.files
+    return len(
+        {
+            ref.digest
+            for event in bundle.events()
+            for name, ref in event.data.items()
+            if hides(event, name)
+            and isinstance(ref, BlobRef)
+            and blob_name(ref.digest) in files
+        }
+    )
 
 
 def _refuse(path: Path) -> None:
     """Refuse a name that is taken, or that is not one of an HTML page."""
     refuse_taken(path)
-    if path.suffix != ".html":
+    if path.suffix.lower() != ".html":
         raise UsageError(
             "only an HTML page carries its evidence",
             rule="evidence/output",

@@ -1,6 +1,6 @@
 """Compares a report with the ledger: every citation, and then the page as a whole.
 
-    checked = check_report(ledger, Path("report.html").read_text())
+    checked = check_report(ledger, Path("report.html").read_text("utf-8"))
     checked.verdict, checked.compared, checked.findings
 
 Rules:

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from muniment.events.findings import CLAIMS, VERDICTS
 from muniment.formats.lifecycle import ENDS
 from muniment_plugins.evidence.report.blocks import (
     ROWS,
@@ -33,9 +34,59 @@ __all__ = ["after", "before"]
 
 Events = list["Event"]
 
+
+class _Told(NamedTuple):
+    """What a page says of a verdict."""
+
+    word: str
+    of: tuple[str, ...]
+    """The fields with what it is about."""
+    said: str
+    """The field with what it says."""
+    plain: tuple[str, ...]
+    nested: tuple[str, ...]
+
+
+_TOLD: Mapping[str, _Told] = {
+    "verdict.reached": _Told(
+        "",
+        ("hypothesis",),
+        "passed",
+        ("p_value", "p_adjusted", "integrity", "level", "verifier", "source"),
+        ("denominator", "result", "settings"),
+    ),
+    "property.tested": _Told(
+        "Property ",
+        ("name",),
+        "passed",
+        ("transform", "metric", "tolerance", "difference"),
+        ("details",),
+    ),
+    "verification.judged": _Told(
+        "By the engine ",
+        ("engine", "target"),
+        "status",
+        ("rules", "cost"),
+        ("violations",),
+    ),
+    "verification.arbitrated": _Told(
+        "Verification of ",
+        ("target",),
+        "status",
+        ("rule", "threshold", "decided_by"),
+        ("votes",),
+    ),
+    "replay.judged": _Told(
+        "Replay of ", ("replay_of",), "verdict", ("mode", "level", "compared"), ()
+    ),
+}
+"""Type of verdict → what is said of it; each of `VERDICTS` has a row."""
+
 _MORE = "`muniment events list --run` shows the whole of it."
 _CALLS = 12
 """How many claims, verdicts, programs and calls of models are shown."""
+_JUDGED = 60
+"""How many verdicts are shown."""
 _LLM = ("llm.requested", "llm.completed", "llm.failed")
 _TOKENS = ("input_tokens", "output_tokens", "prompt_tokens", "completion_tokens")
 _BAD = (".failed", ".refused", ".unjudged", "run.interrupted", "run.canceled")
@@ -64,8 +115,8 @@ def after(record: RunReader) -> Iterator[Section]:
 
 
 def _claims(record: RunReader) -> Iterator[Block]:
-    stated = _distinct(record, "claim.stated")
-    if not stated:
+    stated, reasoned = (_distinct(record, kind) for kind in CLAIMS)
+    if not stated and not reasoned:
         yield {"say": f"The run states no claim{record.unseen}."}
     for one in stated[:_CALLS]:
         yield {"title": ["Claim ", at(one.seq, "id")]}
@@ -75,32 +126,44 @@ def _claims(record: RunReader) -> Iterator[Block]:
         if one.raw.get("acceptance"):
             rows += leaves(record, one.seq, "acceptance")
         yield from limited(rows, _MORE)
-    if len(stated) > _CALLS:
+    for one in reasoned[:_CALLS]:
+        yield {"title": ["Claims of ", at(one.seq, "bundle_id"), " ", *_place(one)]}
+        told = [name for name in ("claims", "evidence_ids") if one.raw.get(name)]
+        rows = [row for name in told for row in leaves(record, one.seq, name)]
+        yield from limited(rows, _MORE)
+        if not one.raw.get("claim_ids"):
+            yield {"say": "There is no claim among them."}
+    if max(len(stated), len(reasoned)) > _CALLS:
         yield {"say": f"There are more claims: {_MORE}"}
 
 
 def _verdicts(record: RunReader) -> Iterator[Block]:
-    reached = _first(record, "verdict.reached")
+    reached = _first(record, *VERDICTS, most=_JUDGED)
     if not reached:
         yield {"say": f"The run reached no verdict{record.unseen}."}
-    for one in reached[:_CALLS]:
-        where = [" under ", head(one.seq, "scope")] if one.scope else []
-        said = (
-            at(one.seq, "passed", form="verdict") if "passed" in one.raw else "unsaid"
-        )
-        yield {"title": [at(one.seq, "hypothesis"), *where, ": ", said]}
-        names = ("p_value", "p_adjusted", "integrity", "level", "verifier", "source")
-        rows: list[Row] = [
-            [name.replace("_", " "), at(one.seq, name)]
-            for name in names
-            if one.raw.get(name) is not None
-        ]
-        for name in ("denominator", "result", "settings"):
-            if one.raw.get(name):
-                rows += leaves(record, one.seq, name)
-        yield from limited(rows, _MORE)
-    if len(reached) > _CALLS:
+    for one in reached[:_JUDGED]:
+        yield from _verdict(record, one)
+    if len(reached) > _JUDGED:
         yield {"say": f"There are more verdicts: {_MORE}"}
+
+
+def _verdict(record: RunReader, one: Event) -> Iterator[Block]:
+    told = _TOLD[one.type]
+    where = [" under ", head(one.seq, "scope")] if one.scope else []
+    said: Piece = "unsaid"
+    if told.said in one.raw:
+        said = at(one.seq, told.said, form="verdict" if told.said == "passed" else "")
+    subject = [piece for name in told.of for piece in (" of ", at(one.seq, name))]
+    yield {"title": [told.word, *subject[1:], *where, ": ", said]}
+    rows: list[Row] = [
+        [name.replace("_", " "), at(one.seq, name)]
+        for name in told.plain
+        if one.raw.get(name) is not None
+    ]
+    for name in told.nested:
+        if one.raw.get(name):
+            rows += leaves(record, one.seq, name)
+    yield from limited(rows, _MORE)
 
 
 def _code(record: RunReader) -> Iterator[Block]:

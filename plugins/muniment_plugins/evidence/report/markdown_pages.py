@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from muniment.events.visibility import PRIVATE, VISIBILITY
 from muniment.verification.page.quotes import from_ascii
 from muniment.verification.page.wording import MISSING, VERDICTS, shown
 from muniment_plugins.evidence.report.markdown import ACTS, PLAIN, opening, quoted
@@ -142,7 +143,9 @@ class _Reader:
 
         one = Cited(self._line(at), citation, None, told, written, written_again)
         self.page.cited.append(one)
-        if self.name is not None and self.name[1] in _names(citation, told):
+        if self.name is not None and (
+            self.name[1] in _names(citation, told) or _is_private(citation, told)
+        ):
             self.name = None
 
     def _named(self) -> None:
@@ -184,6 +187,11 @@ def _names(citation: dict[str, JsonValue], told: str) -> set[str]:
     last = path.rpartition("/")[2].replace("~1", "/").replace("~0", "~")
     names = {shown(one, "line", event) for one in (path[1:], last)}
     return names | ({told} if told in MISSING else set())
+
+
+def _is_private(citation: dict[str, JsonValue], told: str) -> bool:
+    """Tell whether a citation stands in place of a content that is private."""
+    return citation.get("path") == f"/{VISIBILITY}" and told == PRIVATE
 
 
 def _as_written(text: str) -> str:

@@ -15,6 +15,7 @@ Rules:
   in percent of the mean that the rest of the citation selects. *minus* turns the sign of
   one number.
 - Nothing after the checkpoint of the page is read, except erasures.
+- A private content is not quoted, but what says that it is private (`events.visibility`).
 - What was erased is a quote, too: it says so. So does what follows from it: a sum of
   what is left would be another number.
 """
@@ -28,6 +29,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 from muniment.errors import ErasedError, UsageError
+from muniment.events.visibility import PRIVATE, VISIBILITY, hides
 from muniment.formats.evidence import NOTHING
 from muniment.formats.statement import BlobRef
 from muniment.keys.ed25519 import PublicKey
@@ -181,7 +183,11 @@ class RunReader:
             raise _nowhere(path, str(error)) from None
 
     def quote(self, citation: Citation) -> Quote:
-        """Return the value that *citation* names, and how it is shown."""
+        """Return the value that *citation* names, and how it is shown.
+
+        In place of a private content it is what says that it is private.
+        """
+        citation = self._shown(citation)
         marks = {
             f"data-{name}": str(one) for name, one in citation.items() if one != ""
         }
@@ -195,6 +201,20 @@ class RunReader:
             told = IS_LARGE if isinstance(error, TooLargeForPage) else told
             return Quote(told, told, marks)
         return Quote(valued(value), shown(value, form, citation.get("event")), marks)
+
+    def _shown(self, citation: Citation) -> Citation:
+        event, path = citation.get("event"), str(citation.get("path", ""))
+        if type(event) is not int or not 0 <= event < self.size:
+            return citation
+        name = path[1:].partition("/")[0]
+        try:
+            if self._is_named(citation) or not hides(self.event(event), name):
+                return citation
+        except NotInBundle:
+            return citation  # nothing of it is here
+        if name == PRIVATE or citation.get("as") in ("name", "path"):
+            return {"event": event, "path": f"/{name}", "as": "path"}
+        return {"event": event, "path": f"/{VISIBILITY}"}
 
     def value(self, citation: Citation) -> JsonValue:
         """Return the value that *citation* names.
@@ -221,9 +241,13 @@ class RunReader:
             return path.rpartition("/")[2].replace("~1", "/").replace("~0", "~")
         return path[1:] if citation.get("as") == "path" else value
 
+    def hides(self, event: int, name: str) -> bool:
+        """Tell whether the content that *event* has in *name* is private."""
+        return hides(self.event(event), name)
+
     def _is_named(self, citation: Citation) -> bool:
         """Tell whether it cites the name of a member, whose content need not be here."""
-        path = str(citation["path"])
+        path = str(citation.get("path", ""))
         alone = path.count("/") == 1 and "~" not in path
         data = self.event(cast("int", citation["event"])).raw
         return citation.get("as") == "path" and alone and path[1:] in data

@@ -53,6 +53,8 @@ class Reported:
     """How many events the checkpoint covers up to which the ledger was read."""
     size: int
     """In bytes."""
+    private: int = 0
+    """How many private contents are in the evidence that the page carries."""
 
 
 def write_report(ledger: Source, run: str, path: Path) -> Reported:
@@ -66,11 +68,12 @@ def write_report(ledger: Source, run: str, path: Path) -> Reported:
         WrongError: the record of the run does not verify.
 
     """
-    if path.suffix not in _FORMS:
+    form = path.suffix.lower()
+    if form not in _FORMS:
         raise _usage("a report is .html or .md", path, "choose a name that ends so")
     refuse_taken(path)
     record = _record(ledger, run)
-    return write_page(page_of(record, path.suffix), path, record.run, record.size)
+    return write_page(page_of(record, form), path, record.run, record.size)
 
 
 def write_page(text: str, path: Path, run: str, size: int) -> Reported:

@@ -7,4 +7,4 @@ import sys
 from muniment_plugins.evidence.standalone.one_file import one_file
 
 if __name__ == "__main__":
-    sys.stdout.write(one_file())
+    sys.stdout.buffer.write(one_file().encode())  # whatever the locale is

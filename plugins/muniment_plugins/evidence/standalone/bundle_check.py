@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any, cast
@@ -14,6 +15,7 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_public_key,
 )
 
+from muniment.verification.page.run_view import MOST_VIEW
 from muniment_plugins.evidence.standalone.bundle_files import SMALL, Files, read
 from muniment_plugins.evidence.standalone.events import (
     BLOB,
@@ -45,21 +47,24 @@ from muniment_plugins.evidence.standalone.report_page import REPORT, compare_pag
 __all__ = ["main", "verify"]
 
 PROOFS, CLOSING = "proofs.jsonl", "evidence.sigstore.json"
+VIEW = "run.json"
 ALWAYS = {
     *("MANIFEST", EVENTS, PROOFS, "checkpoint"),
     *("ledger.pub", "ledger.vkey", "trusted_root.json", "policy"),
 }
-CLOSED = {CLOSING, "closing.checkpoint", "consistency", "run.json"}
+CLOSED = {CLOSING, "closing.checkpoint", "consistency", VIEW}
 UNLISTED = {
     *("MANIFEST", PROOFS, "checkpoint"),
     *(CLOSING, "closing.checkpoint", "consistency"),
 }
 GROWING = {
     *("MANIFEST", EVENTS, RELATED, SERIES, WITHHELD, PROOFS),
-    *(REPORT, "run.json", "bundle.json"),
+    *(REPORT, VIEW, "bundle.json"),
 }
 """The files that grow with the run."""
-HANDED_OVER = ("MANIFEST", EVENTS, REPORT, "run.json", "bundle.json")
+FINGERPRINT = re.compile(r"SHA256:[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]")
+"""The last character stands for four bits."""
+HANDED_OVER = ("MANIFEST", EVENTS, REPORT, VIEW, "bundle.json")
 
 
 def check_names(files: Files) -> bool:
@@ -180,6 +185,17 @@ def check_consistency(data: bytes, over: SignedHead, head: SignedHead) -> None:
     require(good, name, "it leads to another tree head")
 
 
+def check_view(files: Files, record: BundleLines) -> None:
+    """Require ``run.json`` to say what the events of the run give."""
+    small = files.size(VIEW) <= MOST_VIEW
+    require(small, VIEW, "too large for such a file")
+    text = b"".join(files.pieces(VIEW))
+    for what in record.view.wrong(text, len(record.hidden), len(record.kept)):
+        require(None, VIEW, what)
+    for name in record.view.unknown(text):
+        raise Unchecked(f"{VIEW}: its member {name:.80} is not known here")
+
+
 def check_given(files: Files, key: bytes, head: SignedHead) -> None:
     """Require the files for other tools to be what the keys give."""
     log = {
@@ -218,6 +234,8 @@ def verify(path: Path, key: str | None) -> str:
         Unchecked: something is missing, or no root of the ledger was given.
 
     """
+    if key and not FINGERPRINT.fullmatch(key):
+        raise Unchecked(f"{key} is not a whole fingerprint")
     if not path.exists():
         raise Unchecked(f"{path}: there is nothing")
     files = read(path)
@@ -233,6 +251,7 @@ def verify(path: Path, key: str | None) -> str:
         signer, head = next(e for e in reversed(record.events) if e.run), over
         if closed:
             signer, head = check_closing(files, record, others.all[-1], over)
+            check_view(files, record)
             others.compare(signer, CLOSING)
             if REPORT in files:
                 others.said.append(compare_page(files, record, others, over))
@@ -255,8 +274,10 @@ def verify(path: Path, key: str | None) -> str:
 
 def given(text: str) -> str:
     """Return the fingerprint of a key that is given as such, or as a PEM file."""
-    if text.startswith("SHA256:"):
+    if FINGERPRINT.fullmatch(text):
         return text
+    if not Path(text).is_file():
+        raise Unchecked(f"{text} is neither a whole fingerprint nor a file with a key")
     public = load_pem_public_key(Path(text).read_bytes())
     der = public.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
     found = [raw for raw in (der[-32:], der[-65:]) if spki(raw) == der]

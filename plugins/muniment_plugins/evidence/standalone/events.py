@@ -8,6 +8,7 @@ import sys
 from typing import Any, NamedTuple, cast
 
 from muniment.verification.page.run_marks import RunMarks
+from muniment.verification.page.run_view import RunView
 from muniment_plugins.evidence.standalone.bundle_files import Files
 from muniment_plugins.evidence.standalone.formats import (
     KEY_TYPES,
@@ -229,6 +230,7 @@ class BundleLines:
         self.blobs: dict[str, tuple[int, int]] = {}
         self.erased: dict[str, int] = {}
         self.own, self.kin, self.marks = RunEvents(), Kin(files), RunMarks()
+        self.view = RunView()
         self.hidden, self.kept = read_withheld(files)
         left = self.hidden[::-1]
         for at, line in enumerate(files.lines(EVENTS), 1):
@@ -266,6 +268,7 @@ class BundleLines:
         self.events.append(event)
         if event.run is not None:
             self.own.follow(event, self.keys.format)
+            self.view.take(event.run, event.kind, event.chain, event.data)
         self.refer(event)
 
     def refer(self, event: EnvelopedEvent) -> None:

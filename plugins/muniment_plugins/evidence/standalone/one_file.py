@@ -18,7 +18,7 @@ PAGE = "muniment.verification.page"
 PARTS = (
     *((HERE, one) for one in ("formats", "bundle_files", "kin")),
     *((PAGE, one) for one in ("wording", "quotes", "marks", "nesting", "frame")),
-    (PAGE, "run_marks"),
+    *((PAGE, one) for one in ("run_marks", "run_view")),
     *((HERE, one) for one in ("events", "related_runs", "other_runs")),
     *((PAGE, one) for one in ("computed", "comparison")),
     *((HERE, one) for one in ("report_page", "bundle_check")),
@@ -38,7 +38,7 @@ Rules:
 - It checks bytes, digests, signatures, keys and their intervals, proofs, tree heads,
   blobs, root and counts of the ends of the run and its child runs, calls and their child
   runs, that answers of a fork are events of its origin, the series that the closing event
-  counts, and each value on the report. It does not check what `muniment verify` checks
+  counts, each member of ``run.json``, and each value on the report. It does not check what `muniment verify` checks
   beyond that: places of effects, which of equal requests an answer is for, facts of forks,
   decisions, the fields of kernel events.
 - Exit codes: 0 holds, 1 wrong, 2 usage, 3 could not be checked.
@@ -55,7 +55,7 @@ def one_file() -> str:
     imports: dict[str, None] = {}
     bodies: list[str] = []
     for package, part in PARTS:
-        text = files(package).joinpath(f"{part}.py").read_text()
+        text = files(package).joinpath(f"{part}.py").read_text("utf-8")
         lines, first = text.splitlines(keepends=True), 0
         for node in ast.parse(text).body:
             if isinstance(node, ast.Import | ast.ImportFrom):

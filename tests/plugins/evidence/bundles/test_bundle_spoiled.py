@@ -43,6 +43,7 @@ def test_the_bundle_as_it_was_written(bundles: Bundles, kind: str) -> None:
     assert all(not one.lacking and one.compared == one.total for one in report.counts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["folder", "raw", "redacted"])
 def test_each_file_alone(bundles: Bundles, tmp_path: Path, kind: str) -> None:
     """Deleted, added, renamed, or changed in any line or byte: refused by its name."""
@@ -61,6 +62,7 @@ def test_each_file_alone(bundles: Bundles, tmp_path: Path, kind: str) -> None:
     assert judged(folder, bundles).exit_code == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["folder", "raw", "redacted"])
 def test_each_file_with_a_manifest_that_agrees(
     bundles: Bundles, tmp_path: Path, kind: str

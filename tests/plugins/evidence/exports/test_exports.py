@@ -23,7 +23,7 @@ from pyarrow import parquet
 
 from exported import Exported
 from muniment.encoding.canonical import parse
-from muniment.errors import UsageError
+from muniment.errors import CannotTellError
 from muniment.formats.statement import Event
 from muniment_plugins.evidence.exports import tables
 from muniment_plugins.evidence.exports.tables import COLUMNS, COVERAGE, plain_cell
@@ -294,7 +294,7 @@ def test_a_library_that_is_not_there(
         "ro-crate": "rocrate.model",
     }[form]
     monkeypatch.setitem(__import__("sys").modules, package, None)
-    with pytest.raises(UsageError) as raised:
+    with pytest.raises(CannotTellError) as raised:
         exported.ledger.export(exported.run, form)
     assert raised.value.rule == "export/package"
     assert f"muniment[{form}]" in raised.value.remedy

@@ -133,6 +133,7 @@ PLACES: dict[str, tuple[Chain, Chain, str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("places", PLACES)
 @pytest.mark.parametrize("kind", MADE)
 def test_series_that_nobody_counts(kind: str, places: str, tmp_path: Path) -> None:
@@ -178,6 +179,7 @@ ANSWERS: list[Any] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["tool.completed", "clock.read", "acme.stated"])
 @pytest.mark.parametrize("forked", [False, True])
 def test_who_answered_in_a_run_alone(kind: str, forked: bool, tmp_path: Path) -> None:

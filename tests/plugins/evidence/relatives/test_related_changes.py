@@ -38,6 +38,7 @@ def refused(
     return number
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("raw", [False, True])
 @pytest.mark.parametrize("kind", ["failed", "place", "erased"])
 def test_each_line_of_related_runs(
@@ -69,6 +70,7 @@ def test_each_change(
     assert refused(three, path, changes) == NUMBER
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["deep", "whole"])
 def test_some_leaves(
     made: Relatives, three: Verifiers, tmp_path: Path, kind: str
@@ -107,6 +109,7 @@ def without(files: Files, gone: set[int]) -> Files:
     return sealed(left if kept else {n: d for n, d in left.items() if n != RELATED})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["deep", "failed", "place", "whole"])
 def test_taken_out_without_keys(
     made: Relatives, three: Verifiers, tmp_path: Path, kind: str

@@ -114,6 +114,7 @@ def below(ledger: Ledger, run: str) -> set[str]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("raw", [False, True])
 @pytest.mark.parametrize("kind", [one for one in KINDS if one != "plain"])
 def test_related_runs_that_are_left_out(forger: Forger, kind: str, raw: bool) -> None:
@@ -146,6 +147,7 @@ def test_related_runs_that_are_left_out(forger: Forger, kind: str, raw: bool) ->
             assert one in named or "of run" in named
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["deep", "failed", "whole", "place", "of fork"])
 def test_each_event_that_is_left_out(forger: Forger, kind: str) -> None:
     """The end of a child, and of an origin, covers its events; names bind the others.

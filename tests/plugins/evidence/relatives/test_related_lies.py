@@ -88,6 +88,7 @@ def test_forks_without_a_lie(runs: ForkedRuns, tmp_path: Path) -> None:
     assert str(ledger).partition("answers of forks")[2].partition(",")[0] in str(report)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LIES)
 def test_each_lie_of_a_fork(runs: ForkedRuns, tmp_path: Path, name: str) -> None:
     """The bundle's verifier finds what the ledger's does, and names a line."""

@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from muniment.events.findings import VERDICTS
 from muniment.formats.lifecycle import MARKED, STARTED
 from muniment.verification.page.run_marks import NON_CERTIFIABLE, RunMarks
 from muniment.verification.page.wording import IS_ABSENT, IS_WITHHELD
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
 __all__ = ["summary"]
 
 _MOST = 6
+_OTHERS = tuple(one for one in VERDICTS if one != "verdict.reached")
+_WHOLE = "flow"
+"""What a verdict on a flow as a whole is about."""
 _CLAIM = "claim"
 """A series of a claim is ``claim/ID``, or has this as the last word of its kind."""
 
@@ -65,17 +69,20 @@ def _marks(record: RunReader) -> Iterator[Block]:
 
 
 def _verdicts(record: RunReader) -> Iterator[Block]:
+    """Yield the verdicts that say most; which of them there are is said in any case."""
     reached = record.events(run=record.run, type="verdict.reached")
     rows: list[Row] = []
     for one in islice(reached, _MOST + 1):
         where: list[Piece] = [" under ", head(one.seq, "scope")] if one.scope else []
         rows.append([[at(one.seq, "hypothesis"), *where], _said(one)])
-    if not rows:
+    others = list(islice(record.events(run=record.run, type=",".join(_OTHERS)), 1))
+    if not rows and not others:
         yield {
             "say": f"The run reached no verdict{' that is shown' if record.unseen else ''}."
         }
         return
-    yield {"facts": rows[:_MOST]}
+    if rows:
+        yield {"facts": rows[:_MOST]}
     if len(rows) > _MOST:
         count: Citation = {
             "rule": "count",
@@ -83,6 +90,26 @@ def _verdicts(record: RunReader) -> Iterator[Block]:
             "type": "verdict.reached",
         }
         yield {"say": ["These are the first of ", count, " verdicts."]}
+    if others:
+        yield from _of_other_types(record)
+
+
+def _of_other_types(record: RunReader) -> Iterator[Block]:
+    """Yield what verification, replays and tests of properties came to."""
+    kinds = {
+        "verification.arbitrated": ("verification of ", "target", "status"),
+        "replay.judged": ("replay of ", "replay_of", "verdict"),
+    }
+    rows: list[Row] = []
+    for one in record.events(run=record.run, type=",".join(kinds)):
+        word, subject, said = kinds[one.type]
+        if one.raw.get(said) != "pass" or one.raw.get(subject) == _WHOLE:
+            rows.append([[word, at(one.seq, subject)], at(one.seq, said)])
+        if len(rows) > _MOST:
+            break
+    if rows:
+        yield {"facts": rows[:_MOST]}
+    yield {"say": "All verdicts of the run are below, as far as a page holds them."}
 
 
 def _said(event: Event) -> list[Piece]:
