@@ -50,7 +50,9 @@ class MachineFacts:
     def here(cls) -> MachineFacts:
         """Return the facts of this machine."""
         contained = _POD in os.environ or any(Path(p).exists() for p in _CONTAINERS)
-        restricted = _RESTRICTED.exists() and _RESTRICTED.read_text().strip() == "1"
+        restricted = (
+            _RESTRICTED.exists() and _RESTRICTED.read_text("utf-8").strip() == "1"
+        )
         release = os.uname().release if hasattr(os, "uname") else ""
         return cls(sys.platform, release, contained, restricted)
 

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 __all__ = ["answer", "approver_key", "asked", "decided_run", "told"]
 
+_LISTED = 5
+"""How many open questions are named."""
+
 
 def answer(  # noqa: PLR0913 - what the two commands are given
     session: Session,
@@ -139,6 +142,7 @@ def told(ledger: Ledger, event: Event, *, as_json: bool) -> None:
     """Say what *event* answered, and what may follow."""
     ask, left = _question(ledger, event)
     root = decided_run(ledger, event)
+    others = _others(ledger, ask)
     if as_json:
         show_json(
             {
@@ -146,6 +150,7 @@ def told(ledger: Ledger, event: Event, *, as_json: bool) -> None:
                 "run": ask.run,
                 "asked": ask.seq,
                 "waits": bool(left),
+                "open": others,
                 "resume": root,
             }
         )
@@ -159,8 +164,25 @@ def told(ledger: Ledger, event: Event, *, as_json: bool) -> None:
     )
     if left:
         hint(f"{_lacks(left[0])}; the run still waits")
+    elif others:
+        listed = (
+            f"event{'s' * (len(others) > 1)} {', '.join(map(str, others[:_LISTED]))}"
+        )
+        more = len(others) - _LISTED
+        listed += f" and {more} more" if more > 0 else ""
+        hint(
+            f"decided; open questions of the run: {listed}. `muniment resume {root}` goes "
+            "on as far as it can without them"
+        )
     else:
         hint(f"decided: `muniment resume {root}` continues the run")
+
+
+def _others(ledger: Ledger, ask: Event) -> list[int]:
+    """Return the events that ask something else for the same run, or one it called."""
+    root = _root_of(ledger, str(ask.run))
+    found = (one for one in ledger.pending() if one.asked != ask.hash)
+    return [one.seq for one in found if _root_of(ledger, one.run) == root]
 
 
 def _lacks(pending: PendingDecision) -> str:

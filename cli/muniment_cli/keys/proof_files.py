@@ -143,11 +143,14 @@ def _read(path: Path) -> str:
 def _read_key(text: str) -> PublicKey:
     from muniment.formats.checkpoint import parse_vkey
     from muniment.keys.ed25519 import PublicKey
+    from muniment.verification.given import refuse_partial
 
     path = Path(text)
     content = text
     if path.is_file():
         content = _read(path)
+    else:
+        refuse_partial(content)
     content = content.strip()
     if content.count("+") >= 2 and ".muniment.invalid+" in content:  # noqa: PLR2004
         return parse_vkey(content)[1]

@@ -22,7 +22,9 @@ from typing import TYPE_CHECKING
 
 from muniment.errors import CannotTellError
 from muniment.formats.evidence import REPORT
+from muniment_cli.keys.evidence_forms import form_of
 from muniment_cli.shell.context import Session
+from muniment_cli.shell.new_places import require_own_files
 from muniment_cli.terminal.output import Cell, count, fields, hint, prose, say
 
 if TYPE_CHECKING:
@@ -39,7 +41,6 @@ __all__ = [
     "page_at",
 ]
 
-_ENDINGS = (".html", ".md")
 _MOST, _CARRYING = 16 << 20, 128 << 20
 """How many bytes a page has, and one that carries its evidence."""
 _SHOWN = 20
@@ -63,6 +64,7 @@ class PageFile:
         if self.carried is None:
             yield None
             return
+        require_own_files()
         with tempfile.TemporaryDirectory() as folder:
             place = Path(folder) / "evidence.zip"
             place.write_bytes(self.carried)
@@ -145,8 +147,9 @@ def _cell(word: str, more: str) -> Cell:
 
 
 def is_page(target: str) -> bool:
-    """Tell whether *target* is named as pages are."""
-    return Path(target).suffix.lower() in _ENDINGS and not Path(target).is_dir()
+    """Tell whether *target* is a page, by its content; or is named as one."""
+    path = Path(target)
+    return not path.is_dir() and form_of(path) in ("html", "markdown")
 
 
 def ledger_in(target: str) -> str:
@@ -166,7 +169,7 @@ def is_bundle(path: Path) -> bool:
     if path.is_dir():
         told = any((path / name).is_file() for name in (EVENTS, MANIFEST))
         return told and not Path(ledger_in(str(path))).is_file()
-    return path.suffix == ".zip"
+    return form_of(path) == "zip"
 
 
 def compared(
@@ -218,8 +221,7 @@ def page_at(path: Path) -> PageFile:
     except (OSError, ValueError) as error:
         what = str(getattr(error, "strerror", None) or error)
     else:
-        html = path.suffix.lower() == ".html"
-        carries = carried_evidence(text) if html else None
+        carries = carried_evidence(text) if form_of(path) == "html" else None
         if len(text) <= _MOST or carries is not None:
             return PageFile(path, text, carries)
         what = f"it has more than {_MOST:,} bytes, and no evidence in it"

@@ -59,8 +59,10 @@ class Order(TypedDict):
     """The MiB of memory that it may take; 0 for no limit."""
     scratch: str
     parent: int
+    hidden: list[str]
+    """The places of the ledger, which no option makes readable."""
     home: str
-    """The trust home, for a command that is kept from it."""
+    """The trust home: a command is kept from it, as a program is by its layers."""
 
 
 def main(heard: int, told: int) -> None:
@@ -209,7 +211,8 @@ def _run(order: Order, record: bytes, pipe: _Pipe) -> None:
         judge = Judge(ledger, order["run"], order["mode"], verified=True)
         judge.held.witness = pipe.tell
         with guarded(guard):
-            ended = perform(judge, program, guard)
+            named = order["program"] is not None
+            ended = perform(judge, program, guard, as_recorded=not named)
         if order["memory"] and is_lack((ended or {}).get("error_type")):
             guard.denied.append(beyond(order["memory"]))
         guards = judge.held.guards
@@ -242,12 +245,13 @@ def _recalled(order: Order, ledger: Ledger, guard: Guard) -> Program:
             f"{error.message}",
             rule="replay/denied",
             place=f"run {order['run']}",
-            remedy=let_have(guard.denied),
+            remedy=let_have(guard.denied, order["hidden"], order["home"]),
         ) from error
 
 
 def _guard(order: Order, guard: Guard) -> Guard:
     from muniment_cli.replay.environment import notice, variable
+    from muniment_plugins.capsule.isolation.confinement import OWN_FILES
 
     def looked_up(name: str) -> None:
         if (known := variable(name)) not in guard.denied:
@@ -257,9 +261,10 @@ def _guard(order: Order, guard: Guard) -> Guard:
     if order["plan"] and not order["command"]:
         plan = cast("Mapping[str, list[str]]", order["plan"])
         guard.scratch = os.path.realpath(order["scratch"])
-        places = (*plan["directories"], *plan["writable"], "/proc/self")
-        guard.readable = (*(f"{one}/" for one in places), *plan["files"])
-        guard.readable += tuple(f"{one}\0" for one in plan["listed"])
+        places = [*plan["directories"], *plan["files"], *plan["writable"]]
+        places += [f"/proc/{os.getpid()}/{name}" for name in OWN_FILES]
+        guard.readable = tuple(f"{one}/" for one in places)
+        guard.listed = tuple(f"{one}/" for one in plan["listed"])
     return guard
 
 

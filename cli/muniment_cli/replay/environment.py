@@ -16,10 +16,11 @@ Rules:
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-__all__ = ["asked_for", "given", "let_have", "notice", "variable"]
+__all__ = ["asked_for", "given", "kept_from", "let_have", "notice", "variable"]
 
 _LEDGER_KEYS = ("MUNIMENT_KEY", "MUNIMENT_PASSPHRASE")
 _KEPT = frozenset(
@@ -70,6 +71,8 @@ _KINDS = (
     *("BLIS_", "CONDA_", "DYLD_", "GOTO_", "LC_", "MKL_", "MUNIMENT_", "NUMEXPR_"),
     *("OMP_", "OPENBLAS_", "PYTHON", "VECLIB_", "XDG_"),
 )
+_IN_PYTHON = "replay it in Python (muniment.replay), without the layers"
+_OF_PROCESS = re.compile(r"/proc/\d+(/|$)")
 _SECRET = ("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSPHRASE", "CREDENTIAL")
 
 
@@ -106,18 +109,47 @@ def variable(name: str) -> str:
     return f"${name}"
 
 
-def let_have(denied: Sequence[str]) -> str:
-    """Return the options that give a program what it was *denied*."""
+def kept_from(
+    denied: Sequence[object], ended: Mapping[str, object] | None
+) -> list[str]:
+    """Return what a program was *denied*; where no file is named, what its end says of it.
+
+    Where one is named, an error about permission is what came of that.
+    """
+    found = [str(one)[:500] for one in denied[:20]]
+    named = any(one.startswith("/") for one in found)
+    if ended is not None and ended.get("error_type") == "PermissionError" and not named:
+        found.append(str(ended["message"])[:500])
+    return found
+
+
+def let_have(denied: Sequence[str], hidden: Sequence[str], home: str) -> str:
+    """Return what gives a program all that it was *denied*.
+
+    No option gives it what is *hidden*, the trust *home*, or the names in a folder around
+    that; what the system says of processes; or anything but reading.
+    """
     ways: dict[str, None] = {}
     for one in denied:
         if one.startswith("$"):
             ways[f"--env {shlex.quote(one[1:])}"] = None
         elif one.startswith("memory "):
             ways["--memory MIB"] = None
+        elif _is_given(one, hidden, home):
+            ways[f"--readable {shlex.quote(one)}"] = None
         else:
-            place = shlex.quote(one) if one.startswith("/") else "PATH"
-            ways[f"--readable {place}"] = None
-    return f"let it have that with {' '.join([*ways][:3])}"
+            return f"no option gives it that: {_IN_PYTHON}"
+    return f"let it have that with {' '.join(ways)}, or {_IN_PYTHON}"
+
+
+def _is_given(place: str, hidden: Sequence[str], home: str) -> bool:
+    """Tell whether an option gives a program *place*, which it was denied."""
+    if not place.startswith("/") or _OF_PROCESS.match(place):
+        return False
+    secret = os.path.realpath(home)
+    kept = [secret, *map(os.path.realpath, hidden)]
+    within = any(f"{place}/".startswith(f"{one}/") for one in kept)
+    return not (within or f"{secret}/".startswith(f"{place.rstrip('/')}/"))
 
 
 def notice(withheld: Collection[str], looked_up: Callable[[str], None]) -> None:

@@ -96,7 +96,7 @@ def named_flow(ledger: Ledger, run: str, target: str) -> FlowProgram:
             place=f"run {run}",
             remedy="name the run's own program",
         )
-    policy = GovernancePolicy.from_document(
+    policy = GovernancePolicy.from_record(
         cast("dict[str, JsonValue]", document), f"policy of run {run}"
     )
     return ready_flow(ledger, load_flow(target), policy)

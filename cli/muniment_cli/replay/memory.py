@@ -43,7 +43,7 @@ def half_of_it() -> int:
     most = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
     for place in _CONTAINER:
         try:
-            told = place.read_text().strip()
+            told = place.read_text("utf-8").strip()
         except OSError:
             continue
         most += [int(told)] if told.isdigit() else []

@@ -31,6 +31,7 @@ from math import inf
 from typing import TYPE_CHECKING, Any, NoReturn, Self, cast
 
 from muniment.errors import CannotTellError, MunimentError, RefusedError, ValueRefused
+from muniment_cli.replay.environment import kept_from
 from muniment_cli.replay.frames import Incoming, frame
 from muniment_cli.replay.refusals import refusal, said
 from muniment_cli.shell.process_end import end_command
@@ -358,9 +359,7 @@ class _Talk:
         """Take the end; another shape raises one of `_ODD`."""
         known = None if ended is None else _ending(ended)
         pairs = [(str(name)[:40], str(what)[:200]) for name, what in attempts[:1000]]
-        self.heard.denied = [str(one)[:500] for one in denied[:20]]
-        if known is not None and known.get("error_type") == "PermissionError":
-            self.heard.denied.append(str(known["message"])[:500])
+        self.heard.denied = kept_from(denied, known)
         if guards is not None:
             self.heard.guards = tuple(str(one)[:40] for one in guards[:10])
         self._judge.conclude(known, pairs)
@@ -385,14 +384,15 @@ class _Talk:
 
 def _ending(told: dict[str, JsonValue]) -> dict[str, JsonValue]:
     """Return only the members of an end that the judge takes."""
+    kept = {"visibility": "private"} if told.get("visibility") == "private" else {}
     if told["type"] == "run.completed":
-        return {name: told[name] for name in ("type", "result") if name in told}
+        return {n: told[n] for n in ("type", "result") if n in told} | kept
     if told["type"] != "run.failed":
         raise ValueError("a program completes, or fails")
     texts = {name: told[name] for name in ("error_type", "message")}
     if not all(isinstance(one, str) for one in texts.values()):
         raise TypeError("an error has a name and a message")
-    return {"type": "run.failed", **texts}
+    return {**texts, **kept, "type": "run.failed", "imports": told.get("imports", [])}
 
 
 def _texts(value: JsonValue) -> list[tuple[str, str]]:

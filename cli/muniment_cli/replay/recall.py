@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from muniment.programs.stable_names import name_of
+from muniment_cli.replay.documents import family_of
 from muniment_cli.replay.flow_files import named_flow
+from muniment_cli.replay.graph_files import graph_in, graph_named, named_graph
 from muniment_cli.replay.targets import Program, is_flow_file, load_source
 from muniment_cli.terminal.output import complain
 
@@ -50,14 +52,14 @@ def recalled(
         UsageError: a command line is given to a program that takes none.
 
     """
-    from muniment.programs.import_guard import importing
     from muniment.runs.resume import program_of
 
     if named is not None and is_flow_file(named):
+        if family_of(named) == "graph":
+            return named_graph(ledger, run, graph_named(named), act)
         return named_flow(ledger, run, named)
     if named is not None and not command:
-        with importing(named):
-            return load_source(named).target().program
+        return _in_file(ledger, run, named, act)
     started = next(ledger.events(run=run))
     program = program_of(ledger, run, started, None, trust_source, act)
     commanded = getattr(program, "commanded", None)
@@ -66,6 +68,47 @@ def recalled(
     if command:
         raise _takes_none(run)
     return program
+
+
+def _in_file(ledger: Ledger, run: str, named: str, act: str) -> Program:
+    """Return the program, or that of the graph, which *named* names in a Python file.
+
+    Raises:
+        CannotTellError: it cannot be imported.
+        RefusedError: its file runs something when it is imported.
+        UsageError: it is of another kind than *run*.
+
+    """
+    from muniment.programs.import_guard import importing
+
+    with importing(named):
+        target = load_source(named).target()
+        graph = graph_in(target)
+    if graph is not None:
+        return named_graph(ledger, run, graph, act)
+    _require_kind(ledger, run, target.program, named)
+    return target.program
+
+
+def _require_kind(ledger: Ledger, run: str, program: Program, named: str) -> None:
+    """Refuse a program for a run of a document, which calls it with other params.
+
+    Raises:
+        UsageError: *run* walks a graph, or is of another kind of document.
+
+    """
+    from muniment.errors import UsageError
+
+    described = next(ledger.events(run=run)).data.get("program")
+    known = ledger.plugins.names.of(cast("dict[str, object]", described or {}))
+    if known is None or known.name == name_of(program):
+        return
+    raise UsageError(
+        f"the run is one of {known.name}, and {named} is none",
+        rule="run/other-kind",
+        place=f"run {run}",
+        remedy="name the file of the graph, the flow or the experiment that it is of",
+    )
 
 
 def folders_of(named: str | None, started: Event) -> list[str]:

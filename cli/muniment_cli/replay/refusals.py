@@ -33,7 +33,8 @@ def said(error: Exception) -> dict[str, JsonValue]:
     """Return *error* as JSON."""
     if isinstance(error, MunimentError):
         known: dict[str, JsonValue] = {name: getattr(error, name) for name in _NAMES}
-        return {**known, "exit_code": error.exit_code}
+        machine = error.is_of_machine
+        return {**known, "exit_code": error.exit_code, "is_of_machine": machine}
     return {
         "message": f"{type(error).__name__}: {printable(error)}",
         "rule": "cli/bug",
@@ -52,4 +53,6 @@ def refusal(told: Mapping[str, object]) -> MunimentError:
     }
     message, rule, place, remedy = (str(told.get(n, ""))[:_LONGEST] for n in _NAMES)
     kind = kinds.get(told.get("exit_code"), CannotTellError)
-    return kind(message, rule=rule, place=place, remedy=remedy)
+    error = kind(message, rule=rule, place=place, remedy=remedy)
+    error.is_of_machine |= told.get("is_of_machine") is True
+    return error

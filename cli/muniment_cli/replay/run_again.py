@@ -118,7 +118,7 @@ def _replayed(
             hint(f"replay of run {order['run']}: cut off, so nothing is judged")
             raise
         called = called_by(ledger, order["run"])
-        report, judgements = _judged(judge, heard, terms)
+        report, judgements = _judged(judge, heard, terms, order)
     told = judge.record.events[0].raw.get("environment")
     python = str(told.get("python", "")) if isinstance(told, dict) else ""
     return ReplayedRun(report, judgements, python), called
@@ -172,12 +172,13 @@ def _order(ledger: Ledger, judge: Judge, options: ReplayOptions, scratch: str) -
         "names": {} if command_line else places.names,
         "scratch": scratch,
         "parent": os.getpid(),
+        "hidden": hidden,
         "home": home,
     }
 
 
 def _judged(
-    judge: Judge, heard: Heard, terms: Terms | None
+    judge: Judge, heard: Heard, terms: Terms | None, order: Order
 ) -> tuple[ReplayReport, tuple[Judgement, ...]]:
     """Return the report, with the judgement under *terms* if there are any.
 
@@ -195,11 +196,11 @@ def _judged(
 
         said = application.judge_report(judge.ledger, report, terms)
         report, judgements = application.with_judgements(report, [said]), (said,)
-    _require_undenied(report, heard)
+    _require_undenied(report, heard, order)
     return report, judgements
 
 
-def _require_undenied(report: ReplayReport, heard: Heard) -> None:
+def _require_undenied(report: ReplayReport, heard: Heard, order: Order) -> None:
     from muniment.errors import CannotTellError
     from muniment_cli.replay.environment import let_have
 
@@ -209,6 +210,5 @@ def _require_undenied(report: ReplayReport, heard: Heard) -> None:
             f"it ended otherwise, and was kept from {', '.join(heard.denied[:3])}",
             rule="replay/denied",
             place=f"run {report.run_id}",
-            remedy=f"{let_have(heard.denied)}, or replay it in Python (muniment.replay), "
-            "without the layers",
+            remedy=let_have(heard.denied, order["hidden"], order["home"]),
         )

@@ -13,8 +13,10 @@ Rules:
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import inspect
+import json
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,29 +26,100 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Literal, Protocol, TypedDict, cast
 
+import click
+
 from muniment.errors import CannotTellError, RefusedError, UsageError
 from muniment.programs.files import Found
 from muniment.programs.import_guard import RULE
+from muniment.runs.privacy.private_errors import said_of
+from muniment_cli.replay.graph_input import STDIN, ceiling_in
+from muniment_cli.shell.exact_json import once
+from muniment_cli.shell.options import pairs
 
 if TYPE_CHECKING:
+    from muniment.encoding.canonical import JsonValue
     from muniment.ledger import Ledger
 
-__all__ = ["Source", "Target", "Wanted", "is_async", "is_flow_file", "load_source"]
+__all__ = [
+    "Source",
+    "Target",
+    "Wanted",
+    "is_async",
+    "is_flow_file",
+    "load_source",
+    "param",
+    "wanted_of",
+]
 
 Program = Callable[..., object]
 
-_FILE_OR_MODULE = "give a Python file, a flow, or module:name"
+_FILE_OR_MODULE = "give a Python file, a flow, a graph, or module:name"
 _FLOWS = frozenset({".json", ".yaml", ".yml", ".toml"})
 
 
 class Wanted(TypedDict):
-    """The options of a run, as `Ledger.execute` takes them."""
+    """The options of a run."""
 
     params: dict[str, object]
     name: str | None
     labels: dict[str, str]
     tenant: str
     mode: Literal["live", "dry"]
+    task: str | None
+    """What a graph is to do."""
+    artifacts: tuple[str, ...]
+    """The files that a graph is given."""
+    ceiling: Path | None
+    """The file of the policy that a graph is held to."""
+
+
+def wanted_of(
+    params: tuple[str, ...],
+    *,
+    task: str | None = None,
+    artifacts: tuple[str, ...] = (),
+    ceiling: Path | None = None,
+    dry: bool = False,
+) -> Wanted:
+    """Return the options of a run in which only these were given.
+
+    Raises:
+        click.UsageError: a param is no ``KEY=VALUE``, or two say one thing.
+        UsageError: the ceiling cannot be read.
+
+    """
+    said: dict[str, object] = {
+        key: param(text) for key, text in pairs(params, "param").items()
+    }
+    if ceiling is not None:
+        if "ceiling" in said:
+            raise click.UsageError("--ceiling and -p ceiling say one thing: write one")
+        said["ceiling"] = ceiling_in(ceiling)
+    return {
+        "params": said,
+        "name": None,
+        "labels": {},
+        "tenant": "default",
+        "mode": "dry" if dry else "live",
+        "task": task,
+        "artifacts": artifacts,
+        "ceiling": ceiling,
+    }
+
+
+def param(text: str) -> JsonValue:
+    """Return the value of a param: JSON if it is that, otherwise the text.
+
+    Raises:
+        click.UsageError: it is JSON that readers take differently.
+
+    """
+    try:
+        return cast("JsonValue", json.loads(text, object_pairs_hook=once))
+    except json.JSONDecodeError:
+        return text
+    except ValueError as error:
+        raise click.UsageError(f"{text:.60}: {error}") from None
 
 
 class ExperimentLike(Protocol):
@@ -127,7 +200,7 @@ class Source:
 
 def is_flow_file(target: str) -> bool:
     """Tell whether what a command line named is the file of a flow."""
-    return Path(target).suffix.lower() in _FLOWS
+    return target == STDIN or Path(target).suffix.lower() in _FLOWS
 
 
 def load_source(text: str) -> Source:
@@ -141,7 +214,7 @@ def load_source(text: str) -> Source:
     place, name = _split(text)
     if is_flow_file(place):
         raise UsageError(
-            "a flow is no file with programs in it",
+            "a document is no file with programs in it",
             rule="run/format",
             place=text,
             remedy=f"`muniment run {place}` runs it as a whole",
@@ -230,7 +303,7 @@ def _broken(error: Exception, place: str) -> CannotTellError:
             one.lineno for one in trace if Path(one.filename).name == Path(place).name
         ]
         line = lines[-1] if lines else None
-    text = error.msg if isinstance(error, SyntaxError) else str(error)
+    text = error.msg if isinstance(error, SyntaxError) else said_of(error, error)
     return CannotTellError(
         f"importing it fails: {type(error).__name__}: {text}",
         rule="run/import",
@@ -246,11 +319,12 @@ def _named(module: ModuleType, name: str, place: str) -> object:
             found = getattr(found, part)
         except AttributeError:
             offers = ", ".join(_offers(module)) or "no program"
+            meant = difflib.get_close_matches(name, vars(module), n=1)
             raise UsageError(
                 f"there is no {name} in it",
                 rule="run/name",
                 place=place,
-                remedy=f"it has {offers}",
+                remedy=f"did you mean {meant[0]}?" if meant else f"it has {offers}",
             ) from None
     return found
 
@@ -270,7 +344,8 @@ def _only(module: ModuleType, place: str) -> Target:
         place=place,
         remedy=f"name one: `{place}:{next(iter(offers))}`"
         if offers
-        else "define a function whose first parameter is called run",
+        else "define a function whose first parameter is called run, or name a graph: "
+        f"`{place}:NAME`",
     )
 
 

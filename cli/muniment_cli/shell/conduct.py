@@ -10,7 +10,8 @@ Rules:
   ``--json`` or ``--jsonl`` it is one JSON document there. ``--debug`` adds the traceback.
 - Only the answer goes to stdout.
 - An unexpected exception is reported as what it is: a bug in muniment, or in the plugin
-  whose command it is; exit code 3.
+  whose command it is; exit code 3. So is code that ends the process in the midst of a
+  command: an exit code of 0 would be the word of that code.
 - An answer that cannot be printed, as on a full disk, is an error like any other; so is
   an answer lost because stdout was closed beforehand.
 """
@@ -28,8 +29,12 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
-from muniment_cli.shell.closed_streams import open_what_is_closed
+from muniment_cli.shell.decided import DECIDED
 from muniment_cli.shell.group import command_line
+from muniment_cli.shell.standard_streams import (
+    escape_what_has_no_code,
+    open_what_is_closed,
+)
 from muniment_cli.shell.sudden_end import no_sudden_end
 from muniment_cli.shell.table import Entry, plugin_entries
 from muniment_cli.terminal.advice import advised, ledger_named
@@ -53,7 +58,8 @@ def conduct(arguments: Sequence[str] | None = None) -> int:
     args = list(sys.argv[1:] if arguments is None else arguments)
     own = args[: args.index("--")] if "--" in args else list(args)
     is_lost = open_what_is_closed()
-    code = 0
+    escape_what_has_no_code()
+    code = DECIDED.code = 0
     try:
         with warnings.catch_warnings(), no_sudden_end(lambda one: _report(one, own)):
             warnings.showwarning = _show_warning
@@ -67,15 +73,39 @@ def conduct(arguments: Sequence[str] | None = None) -> int:
         return BROKEN_PIPE
     except OSError as error:
         reported = _report(error, own)
-        code = code or reported
+        code = code or DECIDED.code or reported
         _close_quietly()
     except Exception as error:  # noqa: BLE001 - each becomes a line and a code
         code = _report(error, own)
     except KeyboardInterrupt as end:
         code = getattr(end, "code", INTERRUPTED)
-        _say("interrupted" if code == INTERRUPTED else str(end), own)
+        _say("interrupted" if code == INTERRUPTED else _worded(end, end), own)
+    except BaseException as end:  # noqa: BLE001 - code that was called ended the process
+        code = _report(_ended(end), own)
     _drop_unsaid()
     return code
+
+
+def _ended(end: BaseException) -> MunimentError:
+    from muniment.errors import CannotTellError
+
+    text = str(end)
+    said = f"{type(end).__name__}: {_worded(end, text)}" if text else type(end).__name__
+    if isinstance(end, SystemExit):
+        said = f"it ended the process with {_worded(end, end.code)}"
+    error = CannotTellError(
+        f"code that was called here gave no answer: {said}",
+        rule="cli/ended",
+        remedy="let it raise what is wrong, or return; --debug shows the traceback",
+    )
+    return error.with_traceback(end.__traceback__)
+
+
+def _worded(end: BaseException, said: object) -> str:
+    """Return what is *said* of an error, unless it came out of a private lane."""
+    from muniment.runs.privacy.private_errors import said_of
+
+    return said_of(end, said)
 
 
 def _drop_unsaid() -> None:
@@ -136,7 +166,7 @@ def _of_plugin(entry: Entry, error: Exception) -> MunimentError:
     if isinstance(error, ModuleNotFoundError):
         remedy = f"install {error.name}, which {plugin} needs; --debug shows more"
     return CannotTellError(
-        f"{type(error).__name__}: {error}",
+        f"{type(error).__name__}: {_worded(error, error)}",
         rule="plugin/command",
         place=f"command {entry.name} {entry.help}",
         remedy=remedy,
@@ -186,7 +216,7 @@ def _as_ours(error: Exception) -> MunimentError:
     if isinstance(error, OSError) and (known := _of_the_system(error)):
         return known
     return CannotTellError(
-        f"{type(error).__name__}: {error}",
+        f"{type(error).__name__}: {_worded(error, error)}",
         rule="cli/bug",
         remedy="this is a bug in muniment; --debug shows more",
     )

@@ -73,11 +73,16 @@ class Session:
 
         Raises:
             RefusedError: it was merely found, is not pinned, and should be written to.
+            UsageError: it should be written to, under a umask that forbids that.
 
         """
         from muniment.errors import RefusedError
         from muniment.ledger import Ledger
 
+        if write:
+            from muniment_cli.shell.new_places import require_own_files
+
+            require_own_files()
         place = self.place()
         ledger = Ledger.open(place, readonly=not write, plugins=plugins)
         if write and self.merely_found and not ledger.home.pins(ledger.id):

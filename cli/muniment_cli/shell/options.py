@@ -6,8 +6,9 @@ code is the same with and without.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import click
 
@@ -15,15 +16,34 @@ from muniment_cli.shell.completion import complete_runs
 
 __all__ = [
     "ALGORITHMS",
+    "SecondsRange",
     "command_argument",
     "examples",
     "json_option",
     "jsonl_option",
     "pairs",
+    "private_option",
     "run_argument",
 ]
 
 ALGORITHMS = ["ed25519", "p256"]
+
+
+class SecondsRange(click.FloatRange):
+    """A number of seconds that one can wait for: within the range, and no NaN."""
+
+    def convert(
+        self,
+        value: Any,
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> float:
+        """Return the number, or refuse what is none."""
+        number = float(super().convert(value, param, ctx))
+        if not math.isfinite(number):
+            self.fail(f"{value} is no number of seconds", param, ctx)
+        return number
+
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -44,6 +64,12 @@ def jsonl_option(function: F) -> F:
     """Add ``--jsonl`` as the parameter ``as_jsonl``."""
     text = "Print one JSON document a line."
     return click.option("--jsonl", "as_jsonl", is_flag=True, help=text)(function)
+
+
+def private_option(function: F) -> F:
+    """Add ``--private`` as the parameter ``private``."""
+    text = "Also what is private."
+    return click.option("--private", is_flag=True, help=text)(function)
 
 
 def run_argument(function: F) -> F:

@@ -14,8 +14,6 @@ Rules:
 
 from __future__ import annotations
 
-import dataclasses
-import json
 import os
 import shutil
 import sys
@@ -29,6 +27,7 @@ from muniment.encoding.visible import clean, escaped_json
 from muniment_cli.shell.context import Session
 from muniment_cli.terminal.advice import advised
 from muniment_cli.terminal.fitting import Give, breaks, columns, ending, shares
+from muniment_cli.terminal.json_text import json_text
 
 if TYPE_CHECKING:
     from rich.align import AlignMethod
@@ -49,7 +48,6 @@ __all__ = [
     "interactive",
     "narrow",
     "one_line",
-    "plain_json",
     "prose",
     "say",
     "show_json",
@@ -278,36 +276,14 @@ def console() -> Console:
 
 def show_json(value: object) -> None:
     """Print *value* as the only document of the answer."""
-    text = json.dumps(value, default=plain_json, ensure_ascii=False, indent=2)
-    _write_json(text)
+    _write_json(json_text(value, indent=2))
 
 
 def show_jsonl(values: Iterable[object]) -> None:
     """Print *values* as they come, each on a line of its own."""
     for value in values:
-        text = json.dumps(
-            value, default=plain_json, ensure_ascii=False, separators=(",", ":")
-        )
-        _write_json(text)
+        _write_json(json_text(value))
         sys.stdout.flush()
-
-
-def plain_json(value: object) -> object:
-    """Return a JSON value in place of one that JSON lacks."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {
-            one.name: cast("object", getattr(value, one.name))
-            for one in dataclasses.fields(value)
-        }
-    match value:
-        case bytes():
-            return value.hex()
-        case datetime():
-            return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
-        case set() | frozenset():
-            return sorted(cast("frozenset[str]", value))
-        case _:
-            return str(value)
 
 
 def count(number: int, noun: str) -> str:

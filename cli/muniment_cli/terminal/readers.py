@@ -55,14 +55,14 @@ def _tasks(pid: int) -> Iterator[Path]:
     for task in Path(f"/proc/{pid}/task").glob("[0-9]*"):
         yield task
         with suppress(OSError):
-            for child in (task / "children").read_text().split():
+            for child in (task / "children").read_text("utf-8").split():
                 yield from _tasks(int(child))
 
 
 def _waits(task: Path, number: str, names: set[str]) -> bool:
     """Tell whether the thread *task* waits for input from one of *names*."""
     try:
-        call, descriptor, *_ = (task / "syscall").read_text().split()
+        call, descriptor, *_ = (task / "syscall").read_text("utf-8").split()
         return call == number and _file(task, int(descriptor, 16)) in names
     except (OSError, ValueError):
         return False  # it has ended, runs, or may not be looked at

@@ -12,6 +12,7 @@ limit that is used up is in colour. A run that no policy governs costs nothing.
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from muniment_cli.terminal.output import Cell, fields, say, table
@@ -33,8 +34,12 @@ def marked_status(ledger: Ledger, record: RunSummary) -> Cell:
     """Return the status of a run, and beside it that a budget halted it, or its mark."""
     said: list[tuple[str, str]] = [status_style(record.status)]
     if record.status == "failed" and record.types.get("budget.exhausted"):
+        from muniment_plugins.governance.authority import own_facts
+
+        started = ledger.events(run=record.id, limit=1)
         facts = ledger.events(run=record.id, type="budget.exhausted")
-        if any(one.raw.get("action") == "halt" for one in facts):
+        own = own_facts(chain(started, facts))
+        if any(one.raw.get("action") == "halt" for one in own):
             said.append((" by budget", "yellow"))
     if record.marks:
         said.append((" marked", "yellow"))

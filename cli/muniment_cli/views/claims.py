@@ -2,6 +2,9 @@
 
 claim  runs  holds  refuted  open  integrity      marked           text
 sum       3      1        2        changed claim  non_certifiable  The sum ignores the order
+
+Rule: a verdict on a condition is one on the claim that its replicates state; a run whose
+conditions state several claims counts for each with its own verdicts.
 """
 
 from __future__ import annotations
@@ -96,13 +99,28 @@ def claims_tried(ledger: Ledger) -> list[Tried]:
     from muniment.queries.run_summary import RunSummaries
     from muniment_plugins.harness.preregistration.claim_history import claim_histories
 
-    def tried(run: ClaimRun) -> TriedRun:
+    def tried(claim: str, run: ClaimRun) -> TriedRun:
         told = ledger.project(RunSummaries, run=run.id)
-        return TriedRun(run, told.status, (*told.marks,), _verdicts(ledger, run.id))
+        verdicts = _of_claim(ledger, run.id, claim, _verdicts(ledger, run.id))
+        return TriedRun(run, told.status, (*told.marks,), verdicts)
 
     return [
-        Tried(claim, tuple(map(tried, claim.runs))) for claim in claim_histories(ledger)
+        Tried(claim, tuple(tried(claim.id, run) for run in claim.runs))
+        for claim in claim_histories(ledger)
     ]
+
+
+def _of_claim(
+    ledger: Ledger, run: str, claim: str, verdicts: tuple[StudyVerdict, ...]
+) -> tuple[StudyVerdict, ...]:
+    """Return the *verdicts* on conditions that state *claim*, or state none."""
+    from muniment_plugins.harness.experiment.failures import place_in
+
+    stated: dict[str, set[str]] = {}
+    for event in ledger.events(run=run, type="claim.stated"):
+        condition, _ = place_in(event.scope)
+        stated.setdefault(condition, set()).add(str(event.raw.get("id")))
+    return tuple(one for one in verdicts if claim in stated.get(one.condition, {claim}))
 
 
 def _verdicts(ledger: Ledger, run: str) -> tuple[StudyVerdict, ...]:

@@ -25,6 +25,7 @@ __all__ = [
     "VERDICT_COLOURS",
     "at_hand",
     "content_json",
+    "content_of",
     "event_json",
     "milliseconds",
     "resolved",
@@ -34,6 +35,7 @@ __all__ = [
     "subject_of",
     "summary",
     "untagged",
+    "visible",
 ]
 
 SHORT_RUN = 13
@@ -141,6 +143,33 @@ def resolved(ledger: Ledger, event: Event) -> dict[str, JsonValue]:
     }
 
 
+def visible(
+    ledger: Ledger, event: Event, *, private: bool = False
+) -> dict[str, JsonValue]:
+    """Return the data of *event* as `resolved` does, without what it says is private.
+
+    With *private* that is there, too.
+    """
+    return {
+        name: content_of(ledger, event, name, private=private) for name in event.raw
+    }
+
+
+def content_of(
+    ledger: Ledger, event: Event, name: str, *, private: bool = False
+) -> JsonValue:
+    """Return what *event* says in *name*, with a blob in place of its commitment."""
+    from muniment.events.visibility import hides
+    from muniment.formats.statement import BlobRef
+
+    value = event.raw[name]
+    if not isinstance(value, dict) or "$blob" not in value:
+        return value
+    if not private and hides(event, name):
+        return {"$private": value["$blob"]}
+    return content_json(ledger, BlobRef.from_json(value))
+
+
 def subject_of(ledger: Ledger, pending: PendingDecision) -> str:
     """Return the subject as it was recorded: JSON, which the answer is signed over."""
     from muniment.encoding.canonical import canonical
@@ -172,6 +201,8 @@ def short(value: JsonValue, width: int = 60) -> str:
         return f"({value.get('size')} bytes)"
     if isinstance(value, dict) and "$erased" in value:
         return "(erased)"
+    if isinstance(value, dict) and "$private" in value:
+        return "(private)"
     if isinstance(value, dict) and "$missing" in value:
         return f"({value.get('why')})"
     plain = untagged(value)

@@ -9,6 +9,7 @@ import click
 from muniment_cli.replay.acceptance import Acceptance, accept_options, mode_option
 from muniment_cli.shell.completion import complete_runs
 from muniment_cli.shell.context import Session, pass_session
+from muniment_cli.shell.decided import DECIDED
 from muniment_cli.shell.filter_options import run_filters
 from muniment_cli.shell.options import examples, json_option
 from muniment_cli.terminal.output import (
@@ -20,11 +21,13 @@ from muniment_cli.terminal.output import (
     table,
 )
 from muniment_cli.views.event_view import milliseconds, short
+from muniment_cli.views.graphs.changes import show_changed_stages, stages_of_both
 from muniment_cli.views.judgements import counted, delta_rows, hint_at_mode
 
 if TYPE_CHECKING:
     from muniment import RunFilters
     from muniment.encoding.canonical import JsonValue
+    from muniment.ledger import Ledger
     from muniment.queries.effect_stats import Tally
     from muniment.replays.diff import Contrast
     from muniment_plugins.governance.judgement.judge import Judgement
@@ -57,7 +60,8 @@ def diff_runs(
     """Compare two runs: the first divergence, then the structure.
 
     Exit code 0 when both state, ask and return the same, 1 when they do not. Times and
-    positions are not compared.
+    positions are not compared. Of two runs of graphs it names the stages that changed, and
+    says how many it compared.
 
     With `--accept`, B is judged by A beside that, as a replay would be, and the exit code
     is that of the judgement: 1 if the verdict does not accept B.
@@ -70,20 +74,35 @@ def diff_runs(
     said: Judgement | None = None
     with session.open() as ledger:
         found = contrast(ledger, one, other)
+        held = [_held(ledger, run) for run in (found.one, found.other)]
+        stages = stages_of_both(ledger, found.one, found.other)
         if acceptance.asked:
             said = acceptance.judged(ledger, found.one, found.other)
+    DECIDED.code = code = int(not found.equal) if said is None else said.exit_code
     if as_json:
         judged = None if said is None else said.to_json()
-        show_json({**found.to_json(), "judgement": judged})
+        of_graphs = {} if stages is None else {"stages": stages}
+        show_json({**found.to_json(), "judgement": judged, **of_graphs})
     else:
         _show_contrast(found)
+        if stages is not None:
+            show_changed_stages(stages)
+        if held[0] != held[1] or any(" marked" in one for one in held):
+            say()
+            fields(list(zip(("A was", "B was"), held, strict=True)))
         if said is not None:
             say()
             fields(delta_rows(said.to_json()))
             hint_at_mode(said)
-    if said is not None:
-        return said.exit_code
-    return 0 if found.equal else 1
+    return code
+
+
+def _held(ledger: Ledger, run: str) -> str:
+    """Say under which policy a run was, and its marks: none of its events are compared."""
+    (record,) = ledger.runs(run=run, limit=1)
+    policy = record.labels.get("policy")
+    said = "under no policy" if policy is None else f"under the policy {policy}"
+    return f"{said}, and marked {', '.join(record.marks)}" if record.marks else said
 
 
 def _show_contrast(found: Contrast) -> None:

@@ -50,7 +50,7 @@ class Sample:
         from muniment_plugins.governance.examples import example_called
 
         example = example_called(name)
-        is_file = directory is not None and directory.suffix == ".db"
+        is_file = directory is not None and directory.suffix.lower() == ".db"
         named = directory.parent if directory is not None and is_file else directory
         folder = named or Path()
         there: set[str] = set()

@@ -14,7 +14,7 @@ number in the first table is the mean over the measured replicates.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import isfinite
+from math import inf, isfinite
 from typing import TYPE_CHECKING, cast
 
 from muniment_cli.terminal.output import Cell, count, prose, say, table
@@ -100,6 +100,8 @@ class Measured:
     planned: int
     measured: int
     means: dict[str, float]
+    not_finite: tuple[str, ...] = ()
+    """The metrics whose mean is NaN or infinite."""
 
     def to_json(self) -> dict[str, JsonValue]:
         """Return the condition as plain JSON."""
@@ -108,6 +110,7 @@ class Measured:
             "planned": self.planned,
             "measured": self.measured,
             "means": {**self.means},
+            "not_finite": [*self.not_finite],
         }
 
 
@@ -186,7 +189,7 @@ def study_of(ledger: Ledger, run: str) -> Study | None:
             condition, _ = place_in(event.scope)
             rows.setdefault(condition, []).append(_row(resolved(ledger, event)))
     return Study(
-        tuple(Measured(n, planned, len(one), _means(one)) for n, one in rows.items()),
+        tuple(_measured(name, planned, one) for name, one in rows.items()),
         tuple(summed_up(failures_of(ledger, events))),
     )
 
@@ -199,19 +202,29 @@ def _row(data: dict[str, JsonValue]) -> dict[str, JsonValue]:
     return {name: named[name] for name in order if name in named}
 
 
-def _means(rows: list[dict[str, JsonValue]]) -> dict[str, float]:
+def _measured(
+    condition: str, planned: int, rows: list[dict[str, JsonValue]]
+) -> Measured:
+    """Return the means of the metrics that are numbers in all replicates of *rows*."""
     names = list(dict.fromkeys(name for row in rows for name in row))
     means: dict[str, float] = {}
     for name in names:
         numbers = [_number(row.get(name)) for row in rows]
-        found = [one for one in numbers if one is not None and isfinite(one)]
+        found = [one for one in numbers if one is not None]
         if found and len(found) == len(rows):
-            means[name] = sum(found) / len(found)
-    return means
+            total = sum(found)  # of large numbers it may be infinite
+            shares = [one / len(found) for one in found]
+            means[name] = total / len(found) if isfinite(total) else sum(shares)
+    infinite = tuple(name for name, one in means.items() if not isfinite(one))
+    finite = {name: one for name, one in means.items() if name not in infinite}
+    return Measured(condition, planned, len(rows), finite, infinite)
 
 
 def _number(value: JsonValue) -> float | None:
-    return float(value) if isinstance(value, int | float) else None
+    try:
+        return float(value) if isinstance(value, int | float) else None
+    except OverflowError:  # an integer beyond what a float can be
+        return inf if cast("int", value) > 0 else -inf
 
 
 def _listed(value: JsonValue) -> list[JsonValue]:
@@ -236,18 +249,27 @@ def show_study(study: Study | None, verdicts: tuple[StudyVerdict, ...]) -> None:
 
 
 def _show_conditions(study: Study) -> None:
-    names = list(dict.fromkeys(n for one in study.conditions for n in one.means))
+    names = list(
+        dict.fromkeys(
+            n for one in study.conditions for n in (*one.means, *one.not_finite)
+        )
+    )
     shown = names[:_COLUMNS]
     rows: list[list[Cell]] = []
     for one in study.conditions:
         text = f"{one.measured} of {one.planned}"
         whole: Cell = text if one.measured == one.planned else (text, "red")
-        means = (one.means.get(name) for name in shown)
-        rows.append([one.condition, whole, *(figure(mean) for mean in means)])
+        rows.append([one.condition, whole, *(_mean(one, name) for name in shown)])
     headings = ["condition", "replicates", *(f"mean {name}" for name in shown)]
     table(headings, rows, right=headings[2:], upright=True, sparse=True)
     if len(names) > len(shown):
         say(f"and of {count(len(names) - len(shown), 'more metric')}: --json")
+
+
+def _mean(one: Measured, name: str) -> Cell:
+    return (
+        ("not finite", "red") if name in one.not_finite else figure(one.means.get(name))
+    )
 
 
 def _show_verdicts(verdicts: tuple[StudyVerdict, ...]) -> None:

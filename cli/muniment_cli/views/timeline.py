@@ -10,19 +10,23 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
-from muniment_cli.terminal.output import Cell, console, one_line, styled
-from muniment_cli.views.event_view import milliseconds, resolved, summary
+from muniment_cli.terminal.output import Cell, console, one_line, styled, table
+from muniment_cli.views.event_view import milliseconds, summary, visible
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from rich.tree import Tree
 
     from muniment.encoding.canonical import JsonValue
     from muniment.formats.statement import Event
     from muniment.ledger import Ledger
+    from muniment_cli.terminal.fitting import Give
 
 __all__ = [
     "TimelineStep",
     "offset",
+    "show_timeline",
     "show_tree",
     "steps_of",
     "timeline_rows",
@@ -92,7 +96,7 @@ def steps_of(events: list[Event]) -> list[TimelineStep]:
 
 
 def timeline_rows(
-    ledger: Ledger, events: list[Event], *, full: bool
+    ledger: Ledger, events: list[Event], *, full: bool, private: bool = False
 ) -> list[list[Cell]]:
     """Return a row for each event: seq, time since the start, scope, type, data."""
     start = events[0] if events else None
@@ -102,10 +106,31 @@ def timeline_rows(
             "" if start is None else offset(start, event),
             event.scope or "",
             (event.type, "red" if event.type.endswith(".failed") else ""),
-            summary(resolved(ledger, event), 76, full=full),
+            summary(visible(ledger, event, private=private), 76, full=full),
         ]
         for event in events
     ]
+
+
+def show_timeline(
+    ledger: Ledger,
+    run: str,
+    limit: int,
+    *,
+    full: bool,
+    private: bool,
+    causes: Mapping[int, str] | None,
+) -> None:
+    """Print the first *limit* events of a run; *causes* has a word about some of them."""
+    events = list(ledger.events(run=run, limit=limit))
+    rows = timeline_rows(ledger, events, full=full, private=private)
+    headings = ["seq", "at", "scope", "type", "data"]
+    if causes is not None:
+        headings.insert(2, "cause")
+        for row, event in zip(rows, events, strict=True):
+            row.insert(2, causes.get(event.seq, ""))
+    gives: dict[str, Give] = {"scope": "start", "data": "first"}
+    table(headings, rows, right=["seq", "at"], gives=gives, upright=full)
 
 
 def offset(start: Event, event: Event) -> str:

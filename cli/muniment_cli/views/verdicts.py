@@ -4,27 +4,27 @@
     1 it raised, or a verdict failed           4 a rule, a plugin or a limit said no
     5 the run is paused and waits
 
-Rules: the outcome of a recorded run is read from its events, whoever ran it.
+Rules:
+
+- The outcome of a recorded run is read from its events, whoever ran it.
+- The result digest of a run with anything private is not told: it has no salt, and whoever
+  has the program could try guesses on it.
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Generator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
+from muniment.events.visibility import INSTEAD, tells_private
 from muniment_cli.terminal.output import (
     Cell,
-    allows_colour,
-    clean,
     fields,
     hint,
     say,
     show_json,
 )
-from muniment_cli.views.event_view import resolved, short, status_style
+from muniment_cli.views.event_view import short, status_style, visible
 from muniment_cli.views.studies import (
     Study,
     StudyVerdict,
@@ -38,7 +38,14 @@ if TYPE_CHECKING:
     from muniment.ledger import Ledger
     from muniment.runs.execution import Done
 
-__all__ = ["RunOutcome", "dry_outcome", "progress_of_run", "recorded", "show_outcomes"]
+__all__ = [
+    "RunOutcome",
+    "dry_outcome",
+    "is_of_graph",
+    "recorded",
+    "rows_of_graph",
+    "show_outcomes",
+]
 
 _ENDED = ("completed", "dry")
 _NO_ERRORS = {"dry": "ended", "paused": "because"}
@@ -47,6 +54,10 @@ _OF_FLOW = {"audit", "flow", "outputs", "state", "verdicts"}
 """The members of what a flow returns."""
 _OF_PLAN = {"flow", "manifest", "steps"}
 """The members of what a dry run of a flow returns."""
+_OF_GRAPH_PLAN = {"graph", "plan", "steps", "workflow"}
+"""Members of what a dry run of a graph returns."""
+_OF_GRAPH = {"artifacts", "steps"}
+"""The members of what a graph returns."""
 _WAITING = 5
 _UNDECIDED = 3  # something that should be checked could not be
 
@@ -65,6 +76,8 @@ class RunOutcome:
     verdicts: tuple[StudyVerdict, ...] = ()
     study: Study | None = None
     """The study of an experiment; None for every other program."""
+    hides: bool = False
+    """Whether the digest is not told: it would confirm a guess of what is private."""
 
     @property
     def refuted(self) -> list[StudyVerdict]:
@@ -121,7 +134,7 @@ class RunOutcome:
             "hypotheses": [one.to_json() for one in self.verdicts],
             "conditions": [one.to_json() for one in self._study.conditions],
             "failures": [*self._study.failures],
-            "result_digest": self.digest,
+            "result_digest": None if self.hides else self.digest,
         }
 
     @property
@@ -158,12 +171,13 @@ def recorded(ledger: Ledger, run: str, digest: str | None = None) -> RunOutcome:
         run=run, type="run.completed,run.failed,run.paused", order="desc", limit=1
     )
     for event in ends:
-        data = resolved(ledger, event)
+        data = visible(ledger, event)
         result = data.get("result")
         if event.type == "run.paused" and record.status == "paused":
             error = f"waits: {short(data.get('reason', ''), 1000)}"
         if event.type == "run.failed":
             error = f"{data.get('error_type')}: {short(data.get('message', ''), 1000)}"
+    hides = any(map(tells_private, ledger.events(run=run)))
     return RunOutcome(
         run,
         record.name,
@@ -173,6 +187,7 @@ def recorded(ledger: Ledger, run: str, digest: str | None = None) -> RunOutcome:
         digest,
         verdicts_of(ledger, run),
         study_of(ledger, run),
+        hides,
     )
 
 
@@ -182,13 +197,15 @@ def dry_outcome(ledger: Ledger, done: Done, name: str) -> RunOutcome:
     from muniment.encoding.codec import encode
     from muniment.errors import MunimentError
 
-    error = done.error
+    error, digest, hides = done.error, done.result_digest, done.has_private
     if error is None:
         value = parse(canonical(encode(done.value, ledger.value_types)))
-        return RunOutcome(None, name, "dry", value, digest=done.result_digest)
+        value = INSTEAD if done.is_private else value
+        return RunOutcome(None, name, "dry", value, None, digest, hides=hides)
     if isinstance(error, MunimentError) and error.rule == "run/dry-end":
         return RunOutcome(None, name, "dry", error=error.message)
-    return RunOutcome(None, name, done.status, error=f"{type(error).__name__}: {error}")
+    said = INSTEAD if done.is_private else error
+    return RunOutcome(None, name, done.status, error=f"{type(error).__name__}: {said}")
 
 
 def show_outcomes(outcomes: list[RunOutcome], *, as_json: bool) -> int:
@@ -220,7 +237,7 @@ def _show(one: RunOutcome) -> None:
     if one.refuted:
         pairs.append(("refuted", (", ".join(map(str, one.refuted)), "bold red")))
     if one.digest:
-        pairs.append(("result digest", one.digest))
+        pairs.append(("result digest", INSTEAD if one.hides else one.digest))
     fields(pairs)
     show_study(one.study, one.verdicts)
     if one.run is not None:
@@ -232,6 +249,10 @@ def _result(value: JsonValue) -> list[tuple[str, Cell]]:
     """Return the rows of a result: of a flow, what it made and what that was judged."""
     if isinstance(value, dict) and {*value} == _OF_PLAN:
         return [("would take", _steps(value["steps"]))]
+    if isinstance(value, dict) and {*value} >= _OF_GRAPH_PLAN:
+        return [("would do", _nodes(value["steps"])), ("plan", str(value["plan"]))]
+    if is_of_graph(value):
+        return rows_of_graph(value)
     if not isinstance(value, dict) or {*value} != _OF_FLOW:
         return [("result", short(value, 1000))]
     rows: list[tuple[str, Cell]] = [("outputs", short(value["outputs"], 1000))]
@@ -241,40 +262,32 @@ def _result(value: JsonValue) -> list[tuple[str, Cell]]:
     return [*rows, ("judged", (", ".join(judged), "green"))] if judged else rows
 
 
+def is_of_graph(value: JsonValue) -> TypeGuard[dict[str, JsonValue]]:
+    """Tell whether *value* is what a graph returns."""
+    return isinstance(value, dict) and {*value} == _OF_GRAPH
+
+
+def rows_of_graph(value: dict[str, JsonValue]) -> list[tuple[str, Cell]]:
+    """Return the rows of what a graph came to: the text of the last thing it made."""
+    listed = value["artifacts"]
+    made = listed if isinstance(listed, list) else []
+    rows: list[tuple[str, Cell]] = [("artifacts", str(len(made)))]
+    last = made[-1] if made else None
+    if isinstance(last, dict):
+        said = last.get("text", last.get("data"))
+        rows.append(("the last", f"{last.get('id')}: {short(said, 1000)}"))
+    return rows
+
+
+def _nodes(value: JsonValue) -> str:
+    """Return the nodes of a graph's plan on one line."""
+    rows = value if isinstance(value, list) else []
+    told = [one for one in rows if isinstance(one, dict)]
+    return ", ".join(f"{one.get('node')} ({one.get('kind')})" for one in told)
+
+
 def _steps(value: JsonValue) -> str:
     """Return the steps of a plan on one line."""
     rows = value if isinstance(value, list) else []
     told = [one for one in rows if isinstance(one, dict)]
     return ", ".join(f"step {one.get('step')} {one.get('agent')}" for one in told)
-
-
-@contextmanager
-def progress_of_run(
-    ledger: Ledger,
-) -> Generator[Callable[[], AbstractContextManager[object]]]:
-    """Show on stderr what is being recorded, if a person looks at it.
-
-    The yielded function pauses the display.
-    """
-    if not sys.stderr.isatty() or allows_colour() is False:
-        yield nullcontext
-        return
-    from muniment.errors import MunimentError
-    from muniment_cli.terminal.spinner import Spinner
-
-    spinner = Spinner(sys.stderr)
-    if not spinner.is_possible:
-        yield nullcontext
-        return
-    start = ledger.head.size
-    seen, last = start, ""
-
-    def text() -> str:
-        nonlocal seen, last
-        with suppress(MunimentError):  # a display must never end the work that it shows
-            for event in ledger.events(from_seq=seen):
-                seen, last = event.seq + 1, event.type
-        return clean(f"{seen - start} events  {last}")
-
-    with spinner.shown(text):
-        yield spinner.aside

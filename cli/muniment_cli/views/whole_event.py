@@ -4,6 +4,7 @@ Rules:
 
 - The statement is printed as signed. A blob of many lines or characters is cut for
   people, with a count of what is left out.
+- A blob that is private is named, and printed if that is asked for.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import json
 from typing import TYPE_CHECKING
 
 from muniment_cli.terminal.output import fields, one_line, say
-from muniment_cli.views.event_view import content_json, event_json, short
+from muniment_cli.views.event_view import content_of, event_json, short
 
 if TYPE_CHECKING:
     from muniment.encoding.canonical import JsonValue
@@ -22,11 +23,12 @@ if TYPE_CHECKING:
 __all__ = ["show_whole", "whole_event"]
 
 _COLUMNS = 2_000
+_NOT_SHOWN = {"$erased", "$missing", "$private"}
 _LINES = 400
 """How much of a blob is printed for people."""
 
 
-def _contents(ledger: Ledger, event: Event) -> dict[str, JsonValue]:
+def _contents(ledger: Ledger, event: Event, *, private: bool) -> dict[str, JsonValue]:
     from muniment.formats.statement import BlobRef
 
     contents: dict[str, JsonValue] = {}
@@ -37,17 +39,17 @@ def _contents(ledger: Ledger, event: Event) -> dict[str, JsonValue]:
                 "digest": ref.digest,
                 "size": ref.size,
                 "media": ref.media,
-                "value": content_json(ledger, ref),
+                "value": content_of(ledger, event, name, private=private),
             }
     return contents
 
 
-def whole_event(ledger: Ledger, event: Event) -> dict[str, JsonValue]:
+def whole_event(ledger: Ledger, event: Event, *, private: bool) -> dict[str, JsonValue]:
     """Return *event*, the signed statement, and its blobs, as plain JSON."""
     return {
         "event": event_json(event),
         "statement": _statement(event),
-        "contents": _contents(ledger, event),
+        "contents": _contents(ledger, event, private=private),
     }
 
 
@@ -58,8 +60,11 @@ def _statement(event: Event) -> JsonValue:
         return None
 
 
-def show_whole(ledger: Ledger, event: Event, *, full: bool) -> None:
-    """Print *event* and its blobs, which are shortened unless *full*."""
+def show_whole(ledger: Ledger, event: Event, *, full: bool, private: bool) -> None:
+    """Print *event* and its blobs, which are shortened unless *full*.
+
+    Those that are private are printed if *private*.
+    """
     signer = event_json(event)["keyid"]
     fields(
         [
@@ -74,14 +79,14 @@ def show_whole(ledger: Ledger, event: Event, *, full: bool) -> None:
     say()
     statement = _statement(event)
     say(_pretty(event_json(event)["data"] if statement is None else statement))
-    for name, content in _contents(ledger, event).items():
+    for name, content in _contents(ledger, event, private=private).items():
         if not isinstance(content, dict):
             continue
         say()
         told = f"{name}: {content['size']} bytes, {content['media']}"
         say(one_line(told), "bold")
         value = content["value"]
-        gone = isinstance(value, dict) and ("$erased" in value or "$missing" in value)
+        gone = isinstance(value, dict) and value.keys() & _NOT_SHOWN
         if gone:
             say(short(value))
             continue

@@ -110,3 +110,30 @@ def test_what_was_not_compared_is_said(shell: Any, run: str, work: Path) -> None
     known = {one["what"]: (one["compared"], one["unchecked"]) for one in counted}
     assert known["answers of forks"] == (0, 2)
     assert known["facts of forks"] == (0, 1)
+
+
+def parent(run: Run) -> object:
+    """Call a child."""
+    return run.call(program)
+
+
+@pytest.mark.parametrize("way", [(), ("--require", "complete")])
+def test_the_advice_follows_from_what_is_lacking(
+    shell: Any, work: Path, way: tuple[str, ...]
+) -> None:
+    """The end covers the run's events: it is the child run that is not here."""
+    with Ledger.create(work / ".muniment" / "ledger.db") as ledger:
+        run = ledger.execute(parent).run_id
+        child = next(iter(ledger.children(run)))
+    root = shell("bundle", run, "-o", "whole", "--json").json["root"]
+    shell("bundle", run, "-o", "full", "--redact", "--disclose", "*")
+    told = shell("verify", "full", "--key", root, *way)
+    said, advice = " ".join(told.out.split()), " ".join(told.err.split())
+
+    assert told.code == (3 if way else 0)
+    assert f"completeness unchecked the end of run {run} covers its" in said
+    assert f"incomplete it lacks child run {child}" in said
+    assert "no end" not in advice
+    assert f"it lacks child run {child}; ask for a newer bundle that is not" in advice
+    whole = shell("verify", "whole", "--key", root, *way)
+    assert (whole.code, whole.err) == (0, "")

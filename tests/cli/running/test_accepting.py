@@ -262,6 +262,7 @@ def governed(shell: Any, work: Path, run: str) -> str:
     return str(done.json["run"])
 
 
+@pytest.mark.slow
 def test_a_governed_run_is_judged_by_its_policy(installed: Any, governed: str) -> None:
     """Without being asked to; options take the place of what the policy says."""
     changed = ["replay", governed, "--program", "otherwise.py", "--json"]

@@ -355,3 +355,32 @@ def test_what_could_not_be_judged_is_no_success(shell: Any, work: Path) -> None:
     assert (left["passed"], bool(left["why"])) == (None, True)
     assert (done.code, done.json["ok"]) == (3, False)
     assert done.json["reason"] == "undecided: better (sorted)"
+
+
+NOT_FINITE = """
+ALL = "def fit_and_eval(data): return {'m': 1, 'n': nan, 'i': inf, 'b': 1e308}"
+ALL = ALL.replace("nan", "float('nan')").replace("inf", "float('inf')")
+wild = (
+    Experiment.builder("wild")
+    .datasource(rows)
+    .add_step(specify_claim(claim=Claim("c", "t")))
+    .add_step(generate_spec(spec=Spec(allow_non_finite=True)))
+    .add_step(bounded_synthesis(code=ALL))
+    .add_step(execute_capsule())
+    .build()
+)
+"""
+
+
+def test_metrics_that_are_not_finite_are_shown(shell: Any, work: Path) -> None:
+    """A mean that is NaN or infinite is no reason to leave the metric out."""
+    assert shell("init").code == 0
+    (work / "wild.py").write_text(f"{MODULE}{NOT_FINITE}")
+    done = shell("run", "wild.py:wild", "-p", "replicates=2")
+    table = [one for one in done.out.splitlines() if one.startswith(("cond", "base"))]
+    assert table[0].split()[2:] == ["mean", "m", "mean", "b", "mean", "n", "mean", "i"]
+    assert table[1].split()[4:] == ["1", "1e+308", *["not", "finite"] * 2]
+    told = shell("run", "wild.py:wild", "-p", "replicates=2", "--json").json
+    (measured,) = told["conditions"]
+    assert measured["means"] == {"m": 1.0, "b": 1e308}
+    assert measured["not_finite"] == ["n", "i"]

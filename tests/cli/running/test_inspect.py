@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from graph_desk import write_graph
+
 
 @pytest.fixture
 def flow(shell: Any, work: Path) -> Iterator[str]:
@@ -47,3 +49,33 @@ def test_another_tenant_is_refused(shell: Any, flow: str) -> None:
     refused = shell("inspect", "run", flow, "--tenant-id", "somebody")
     assert (refused.code, refused.out) == (2, "")
     assert "the run is of the tenant 'operations'" in refused.err
+
+
+TWICE = """
+def twice(run, number):
+    return run.effect("data", number, lambda told: told * 2)
+"""
+
+
+@pytest.mark.parametrize(
+    "command", [("graph.json",), ("sums.py:twice", "--param", "number=2")]
+)
+def test_an_erased_run_is_shown(
+    shell: Any, work: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    """What was erased of a run without a policy keeps nobody from looking at the rest."""
+    monkeypatch.syspath_prepend(str(work))
+    for name in ("stages", "sums"):
+        sys.modules.pop(name, None)  # those of another test
+    write_graph(work)
+    (work / "sums.py").write_text(TWICE)
+    shell("init")
+    run = str(shell("run", *command, "--json").json["run"])
+    assert shell("erase", run, "--reason", "asked for").code == 0
+
+    shown = shell("runs", "show", run, "--limit", "0")
+    inspected = shell("inspect", "run", run, "--limit", "0")
+    assert (shown.code, inspected.code) == (0, 0), inspected.err
+    plain = {" ".join(line.split()) for line in inspected.out.splitlines()}
+    assert {" ".join(line.split()) for line in shown.out.splitlines()} <= plain
+    assert shell("inspect", "run", run, "--json").json["run_id"] == run

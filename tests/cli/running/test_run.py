@@ -172,7 +172,7 @@ def test_a_dry_run_writes_nothing(shell: Any, work: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        ("flow.yaml", 2, "flow/file"),
+        ("flow.yaml", 2, "run/file"),
         ("flow.json:x", 2, "run/format"),
         ("missing.py", 2, "run/file"),
         ("no_such_module:main", 2, "run/module"),

@@ -65,7 +65,7 @@ def test_every_option_is_offered(line: str) -> None:
 def test_the_groups_with_a_default_are_here() -> None:
     """What lists where nothing is named has other commands besides."""
     found = {line for line, one in LINES.items() if isinstance(one, DefaultGroup)}
-    assert found == {"events", "inbox", "keys", "plugins", "runs"}
+    assert found == {"events", "inbox", "keys", "plugins", "runs", "sessions"}
 
 
 def lines() -> dict[str, str]:

@@ -10,6 +10,7 @@ import pytest
 
 import muniment
 from deciding import approver, key
+from graph_desk import write_graph
 from muniment.keys.ed25519 import save_private
 from programs import write_program
 
@@ -56,6 +57,9 @@ def answers(made: Path, shell: Any, work: Path, tmp_path: Path) -> dict[str, Any
     )
     ask("resume", "resume", cut, "--program", resumable)
     _ask_people(ask, made)
+    graph = write_graph(work).name
+    for name in ("validate", "inspect"):
+        ask(f"workflow {name}", "workflow", name, graph)
     for name in ("show", "tree", "explain"):
         ask(f"runs {name}", "runs", name, run)
     ask("inspect run", "inspect", "run", run)

@@ -12,7 +12,7 @@ import click
 from muniment.errors import RefusedError, UsageError
 from muniment.places import DEFAULT_PLACE, discover, sqlite_path
 from muniment_cli.shell.context import Session, pass_session
-from muniment_cli.shell.new_places import require_parent
+from muniment_cli.shell.new_places import require_own_files, require_parent
 from muniment_cli.shell.options import ALGORITHMS, examples, json_option
 from muniment_cli.terminal.output import fields, hint, show_json
 from muniment_cli.views.samples import Sample
@@ -91,6 +91,7 @@ def command(  # noqa: PLR0913, PLR0917 - click passes them by name
     if continues is not None:
         past = predecessor(continues, reason or "", session.home)
     place = _place(session, directory)
+    require_own_files()
     require_parent(_made(place, directory))
     sample = None if example is None else Sample.called(example, directory, place)
     bare = (continues, signer, blobs) == (None, None, None)
@@ -145,7 +146,11 @@ def _contents_in(session: Session, place: Path, folder: Path | None) -> Generato
 
 def _place(session: Session, directory: Path | None) -> Path:
     if directory is not None:
-        return directory if directory.suffix == ".db" else directory / DEFAULT_PLACE
+        return (
+            directory
+            if directory.suffix.lower() == ".db"
+            else directory / DEFAULT_PLACE
+        )
     if session.ledger_url:
         return sqlite_path(session.ledger_url)
     named = None if session.merely_found else discover()

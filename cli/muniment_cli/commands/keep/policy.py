@@ -33,14 +33,19 @@ def command() -> None:
 def check(file: Path, as_json: bool) -> int:
     """Say whether FILE is a policy without mistakes, and its digest.
 
-    No ledger is needed. Whether a signature counts depends on the ledger in which the
-    policy is used: who signed it is said here, and not believed.
+    No ledger is needed. Functions that are fallbacks are found, as by run: their modules
+    are imported. Effect kinds are those that muniment and the plugins here declare; what
+    a program registers is known to its run alone. Whether a signature counts depends on
+    the ledger in which the policy is used: who signed it is said here, and not believed.
     """
+    from muniment.plugins import Plugins
     from muniment_plugins.governance.documents.signed_policy import signer_of
+    from muniment_plugins.governance.flows.existence import kinds_of, require_kinds
 
     policy = read_policy(file)
     if policy is None:
         raise AssertionError("click requires the file")
+    require_kinds(policy, None, kinds_of(Plugins()))
     by = None if policy.envelope is None else signer_of(policy.envelope)
     if as_json:
         told = {"policy": policy.name, "digest": policy.digest, "mode": policy.mode}
@@ -51,7 +56,10 @@ def check(file: Path, as_json: bool) -> int:
             ("policy", policy.name),
             ("digest", policy.digest),
             ("mode", policy.mode),
-            ("signed by", by or "nobody"),
+            (
+                "signed by",
+                "nobody" if by is None else f"{by}, as it says: not verified",
+            ),
         ]
     )
     return 0

@@ -19,7 +19,12 @@ from muniment.encoding.visible import escaped_json
 from muniment_cli.shell.context import Session, pass_session
 from muniment_cli.shell.filter_options import event_filters, order_option
 from muniment_cli.shell.group import DefaultGroup
-from muniment_cli.shell.options import examples, json_option, jsonl_option
+from muniment_cli.shell.options import (
+    examples,
+    json_option,
+    jsonl_option,
+    private_option,
+)
 from muniment_cli.terminal.output import (
     Cell,
     fields,
@@ -143,10 +148,19 @@ def _nothing(ledger: Ledger, wanted: str | None) -> str:
 )
 @click.option("--raw", is_flag=True, help="The signed bytes, and nothing else.")
 @click.option("--full", is_flag=True, help="Do not shorten the blobs.")
+@private_option
 @json_option
 @pass_session
-def show_event(
-    session: Session, *, seq: int, envelope: bool, raw: bool, full: bool, as_json: bool
+def show_event(  # noqa: PLR0913 - the options of the command
+    session: Session,
+    /,
+    *,
+    seq: int,
+    envelope: bool,
+    raw: bool,
+    full: bool,
+    private: bool,
+    as_json: bool,
 ) -> int:
     """Show one event: the signed statement, and the blobs it refers to."""
     if envelope + raw + as_json > 1:
@@ -158,9 +172,9 @@ def show_event(
         elif envelope:
             click.echo(_envelope(event))
         elif as_json:
-            show_json(whole_event(ledger, event))
+            show_json(whole_event(ledger, event, private=private))
         else:
-            show_whole(ledger, event, full=full)
+            show_whole(ledger, event, full=full, private=private)
     return 0
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import click
 
 from muniment_cli.shell.context import Session, pass_session
-from muniment_cli.shell.options import examples, json_option, jsonl_option
+from muniment_cli.shell.options import SecondsRange, examples, json_option, jsonl_option
 from muniment_cli.terminal.output import (
     clean,
     fields,
@@ -55,7 +55,7 @@ __all__ = ["command"]
 )
 @click.option(
     "--timeout",
-    type=click.FloatRange(min=0, min_open=True, max=3600),
+    type=SecondsRange(min=0, min_open=True, max=3600),
     default=10.0,
     show_default=True,
     metavar="SECONDS",

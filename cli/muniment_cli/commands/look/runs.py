@@ -18,10 +18,18 @@ from muniment.formats.lifecycle import (
     PAUSED,
     UNFINISHED,
 )
+from muniment_cli.commands.look.runs_fixture import fixture_of_run
 from muniment_cli.shell.context import Session, pass_session
 from muniment_cli.shell.filter_options import order_option, run_filters
 from muniment_cli.shell.group import DefaultGroup
-from muniment_cli.shell.options import examples, json_option, jsonl_option, run_argument
+from muniment_cli.shell.options import (
+    examples,
+    json_option,
+    jsonl_option,
+    private_option,
+    run_argument,
+)
+from muniment_cli.terminal.json_text import plain_json
 from muniment_cli.terminal.output import (
     Cell,
     age,
@@ -29,7 +37,6 @@ from muniment_cli.terminal.output import (
     fields,
     hint,
     narrow,
-    plain_json,
     say,
     show_json,
     show_jsonl,
@@ -44,10 +51,14 @@ from muniment_cli.views.event_view import (
     resolved,
     short,
     status_style,
+    visible,
 )
 from muniment_cli.views.explaining.failure_words import forked_from
+from muniment_cli.views.explaining.unverified import why_unverified
+from muniment_cli.views.graphs.records import record_of, show_graph_tree, show_stages
 from muniment_cli.views.judgements import judgement_rows, recorded_judgement
 from muniment_cli.views.run_tables import diff_runs, show_stats
+from muniment_cli.views.verdicts import is_of_graph, rows_of_graph
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -164,6 +175,7 @@ def _took(record: RunSummary) -> str:
 )
 @run_argument
 @click.option("--full", is_flag=True, help="Do not shorten anything.")
+@private_option
 @click.option(
     "--limit",
     type=click.IntRange(min=0),
@@ -173,32 +185,51 @@ def _took(record: RunSummary) -> str:
 )
 @json_option
 @pass_session
-def show_run(session: Session, run: str, full: bool, limit: int, as_json: bool) -> int:
-    """Show one run: its facts, its result, its timeline."""
+def show_run(
+    session: Session,
+    /,
+    *,
+    run: str,
+    full: bool,
+    private: bool,
+    limit: int,
+    as_json: bool,
+) -> int:
+    """Show one run: its facts, its result, its timeline.
+
+    Of a graph it shows the stages, too; with --json, the whole record as `record`.
+    """
     from muniment.queries.run_summary import RunSummaries
 
     with session.open() as ledger:
         chosen = ledger.run_id(run)
         if not as_json:
-            show_whole(ledger, chosen, limit, full=full)
+            show_whole(ledger, chosen, limit, full=full, private=private)
             return 0
         record = ledger.project(RunSummaries, run=chosen)
         events = ledger.events(run=chosen)
         timeline = [
-            {**event_json(one), "data": resolved(ledger, one)} for one in events
+            {**event_json(one), "data": visible(ledger, one, private=private)}
+            for one in events
         ]
-        budget = budget_json(ledger, record)
-        shown = {"run": plain_json(record), "budget": budget, "timeline": timeline}
-        show_json(shown)
+        shown = {
+            "run": plain_json(record),
+            "unverified": why_unverified(ledger, chosen, record.events) or None,
+            "budget": budget_json(ledger, record),
+            "timeline": timeline,
+        }
+        of_graph = record_of(ledger, chosen, private=private)
+        show_json(shown if of_graph is None else {**shown, "record": of_graph})
     return 0
 
 
-def show_whole(
+def show_whole(  # noqa: PLR0913 - the options of the commands
     ledger: Ledger,
     run: str,
     limit: int,
     *,
     full: bool = False,
+    private: bool = False,
     more: Iterable[tuple[str, Cell]] = (),
     causes: Mapping[int, str] | None = None,
 ) -> None:
@@ -211,17 +242,24 @@ def show_whole(
     record = ledger.project(RunSummaries, run=run)
     fields([*_facts(ledger, record, full=full), *more])
     show_budgets(ledger, record)
+    of_graph = record_of(ledger, run)
+    if of_graph is not None:
+        show_stages(of_graph)
     if limit:
         say()
-        _show_timeline(ledger, run, limit, full=full, causes=causes)
+        from muniment_cli.views.timeline import show_timeline
+
+        show_timeline(ledger, run, limit, full=full, private=private, causes=causes)
     if record.events > limit:
         hint(f"{record.events - limit} more events; --limit shows them")
 
 
 def _facts(ledger: Ledger, record: RunSummary, *, full: bool) -> list[tuple[str, Cell]]:
     program = record.program or {}
+    edited = why_unverified(ledger, record.id, record.events)
     pairs: list[tuple[str, Cell]] = [
         ("run", record.id),
+        *([("NOT verified", (edited, "bold red"))] if edited else []),
         ("name", record.name),
         ("status", status_style(record.status)),
         ("started", record.started),
@@ -277,9 +315,12 @@ def _end(ledger: Ledger, record: RunSummary, *, full: bool) -> list[tuple[str, C
     kind = kinds.get(record.status, FAILED)
     width = 10**9 if full else 300
     for event in ledger.events(run=record.id, type=kind, order="desc", limit=1):
-        data = resolved(ledger, event)
+        data = visible(ledger, event)
         if kind == COMPLETED:
-            return [("result", short(data.get("result"), width))]
+            result = data.get("result")
+            if is_of_graph(result) and not full:
+                return rows_of_graph(result)
+            return [("result", short(result, width))]
         if kind in {CANCELED, PAUSED}:
             return [("reason", short(data.get("reason", ""), width))]
         text = f"{data.get('error_type')}: {short(data.get('message', ''), width)}"
@@ -287,42 +328,32 @@ def _end(ledger: Ledger, record: RunSummary, *, full: bool) -> list[tuple[str, C
     return []
 
 
-def _show_timeline(
-    ledger: Ledger,
-    run: str,
-    limit: int,
-    *,
-    full: bool,
-    causes: Mapping[int, str] | None,
-) -> None:
-    from muniment_cli.views.timeline import timeline_rows
-
-    events = list(ledger.events(run=run, limit=limit))
-    rows = timeline_rows(ledger, events, full=full)
-    headings = ["seq", "at", "scope", "type", "data"]
-    if causes is not None:
-        headings.insert(2, "cause")
-        for row, event in zip(rows, events, strict=True):
-            row.insert(2, causes.get(event.seq, ""))
-    gives: dict[str, Give] = {"scope": "start", "data": "first"}
-    table(headings, rows, right=["seq", "at"], gives=gives, upright=full)
-
-
 @command.command("tree", epilog=examples("muniment runs tree 01JD3Z8M6Q"))
 @run_argument
 @json_option
 @pass_session
 def show_scopes(session: Session, run: str, as_json: bool) -> int:
-    """Show the scopes of a run as a tree, with the effects in each."""
+    """Show the scopes of a run as a tree, with the effects in each.
+
+    Of a graph it shows the stages, and the runs that they called.
+    """
     from muniment.queries.run_summary import RunSummaries
     from muniment_cli.views.timeline import show_tree, tree_json
+    from muniment_plugins.workflow.records.record import walks_graph
+    from muniment_plugins.workflow.records.run_tree import load_run_tree
 
     with session.open() as ledger:
         chosen = ledger.run_id(run)
-        events = list(ledger.events(run=chosen))
+        of_graph = (
+            load_run_tree(ledger, chosen) if walks_graph(ledger, chosen) else None
+        )
         if as_json:
-            show_json(tree_json(chosen, events))
+            told = tree_json(chosen, list(ledger.events(run=chosen)))
+            show_json(told if of_graph is None else {**told, "tree": of_graph})
+        elif of_graph is not None:
+            show_graph_tree(of_graph)
         else:
+            events = list(ledger.events(run=chosen))
             record = ledger.project(RunSummaries, run=chosen)
             show_tree(f"{chosen}  {record.name}  {record.status}", events)
     return 0
@@ -361,4 +392,5 @@ def explain_run(session: Session, run: str, as_json: bool) -> int:
 
 
 command.add_command(diff_runs)
+command.add_command(fixture_of_run)
 command.add_command(show_stats)

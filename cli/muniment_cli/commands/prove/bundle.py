@@ -10,6 +10,7 @@ import click
 
 from muniment_cli.shell.completion import complete_runs
 from muniment_cli.shell.context import Session, pass_session
+from muniment_cli.shell.new_places import require_own_files
 from muniment_cli.shell.options import examples, json_option
 from muniment_cli.terminal.advice import quoted
 from muniment_cli.terminal.output import count, fields, hint, show_json
@@ -55,7 +56,7 @@ __all__ = ["command"]
     multiple=True,
     metavar="TYPE[/FIELD]",
     help="In a redacted bundle, disclose the payloads of this event type, or the blobs "
-    "in this field of it: 'verdict.*', 'llm.completed/value'.",
+    "in this field of it: 'verdict.*', 'llm.completed/value'. What is private stays withheld.",
 )
 @json_option
 @pass_session
@@ -84,6 +85,7 @@ def command(  # noqa: PLR0913 - click hands over one for each option
             rule="cli/usage",
             remedy="add --redact",
         )
+    require_own_files()
     with session.open(write=not raw) as ledger, progress("writing") as advance:
         written = write_bundle(
             ledger,
@@ -112,6 +114,7 @@ def _say(written: Written, *, redacted: bool, as_json: bool) -> None:
                 "shown": dict(written.shown),
                 "withheld": dict(written.withheld),
                 "withheld_blobs": written.withheld_blobs,
+                "private_blobs": written.private_blobs,
             }
         )
         return
@@ -120,6 +123,11 @@ def _say(written: Written, *, redacted: bool, as_json: bool) -> None:
         ("withholds", _listed(written.withheld)),
         ("", f"and {count(written.withheld_blobs, 'content')}"),
     ]
+    if written.private_blobs:
+        told = count(written.private_blobs, "content")
+        parts.append(
+            ("private", f"{told} that --disclose names, and that stay withheld")
+        )
     closing = "none: a raw bundle"
     if written.closed_by is not None:
         closing = f"event {written.closed_by}"

@@ -11,6 +11,7 @@ import click
 from muniment_cli.keys.report_pages import is_bundle
 from muniment_cli.shell.completion import complete_runs
 from muniment_cli.shell.context import Session, pass_session
+from muniment_cli.shell.new_places import require_own_files
 from muniment_cli.shell.options import examples, json_option
 from muniment_cli.terminal.output import fields, show_json
 
@@ -56,6 +57,7 @@ def command(
     """
     from muniment_plugins.evidence import open_bundle
 
+    require_own_files()
     if is_bundle(Path(run)):
         with open_bundle(Path(run)) as bundle:
             _require_output(output, as_json=as_json)

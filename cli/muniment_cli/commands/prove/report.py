@@ -10,6 +10,7 @@ import click
 from muniment_cli.keys.report_pages import is_bundle
 from muniment_cli.shell.completion import complete_runs
 from muniment_cli.shell.context import Session, pass_session
+from muniment_cli.shell.new_places import require_own_files
 from muniment_cli.shell.options import examples, json_option
 from muniment_cli.terminal.output import count, fields, hint, show_json
 
@@ -59,6 +60,7 @@ def command(
     browser verifies it without a network. For a RUN the bundle is written first, which
     takes the writer's key, and appends the event that closes it.
     """
+    require_own_files()
     written = (
         _carrying(session, run, output) if evidence else _plain(session, run, output)
     )
@@ -79,6 +81,11 @@ def command(
             ("checkpoint", f"over {count(written.checkpoint, 'event')}"),
         ]
     )
+    if written.private:
+        hint(
+            f"\nIts evidence is whole: {count(written.private, 'private content')} of the "
+            "run can be read out of it."
+        )
     if evidence:
         hint(
             "\nWhoever gets it verifies it: open it, or",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from muniment.errors import MunimentError, UsageError
+from muniment_cli.keys.evidence_forms import KNOWN, is_unknown
 from muniment_cli.keys.report_pages import (
     PageFile,
     PageVerdict,
@@ -175,6 +176,8 @@ def _judged(
         with progress("verifying") as advance:
             told = ledger_in(place) if source is None else place
             report = verify(told, **how, progress=advance)
+        if target is not None and is_unknown(Path(target)):
+            report = _of_no_form(report)
         carries = evidence is not None
         if carries:
             report = replace(report, target=f"{target}, the evidence in it")
@@ -182,6 +185,15 @@ def _judged(
             return report, None, source is not None
         verdict = compared(session, page, report, source, carries=carries)
         return report, verdict, source is not None
+
+
+def _of_no_form(report: Report) -> Report:
+    """Say which files can be verified, where the target is none of them."""
+    found = tuple(
+        replace(one, remedy=KNOWN) if one.rule == "file/unreadable" else one
+        for one in report.findings
+    )
+    return replace(report, findings=found)
 
 
 def _is_proof(path: Path) -> bool:
@@ -307,9 +319,16 @@ def _unknown(report: Report) -> str:
     )
 
 
-def _unfinished(_: Report) -> str:
-    """Say why the events of the run were not compared with its end."""
-    return "the run has no end that covers its events; ask for a newer bundle."
+def _unfinished(report: Report) -> str:
+    """Say why the events of a bundle were not found complete, and what would help."""
+    if not report.incomplete:
+        return "the run has no end that covers its events; ask for a newer bundle."
+    first, *others = report.incomplete
+    lacking = f"it lacks {first}{f', and {len(others)} more' if others else ''}"
+    if first.startswith("what "):
+        return f"{lacking}; the record does not say whether there is any."
+    whole = "" if first.startswith("an end ") else " that is not redacted"
+    return f"{lacking}; ask for a newer bundle{whole}."
 
 
 def _advise(

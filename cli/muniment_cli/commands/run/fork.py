@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
-import math
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +13,7 @@ import click
 from muniment.errors import CannotTellError
 from muniment_cli.replay.acceptance import Acceptance, accept_options, mode_option
 from muniment_cli.shell.context import Session, pass_session
+from muniment_cli.shell.exact_json import exact_json
 from muniment_cli.shell.options import (
     command_argument,
     examples,
@@ -90,13 +89,13 @@ def command(  # noqa: PLR0913 - click hands over one for each option
     from muniment_cli.replay.recall import recalled
     from muniment_cli.shell.process_end import ended_by_signals
     from muniment_cli.views.interruption import begun_since, code_of, told_interrupted
-    from muniment_cli.views.verdicts import progress_of_run, recorded, show_outcomes
+    from muniment_cli.views.run_progress import progress_of_run
+    from muniment_cli.views.verdicts import recorded, show_outcomes
     from muniment_plugins.providers.recorder.program import Killed
+    from muniment_plugins.workflow.records.record import walks_graph
 
     acceptance = Acceptance.taken(options)
-    values = dict(map(_change, changes))
-    if len(values) < len(changes):
-        raise click.UsageError("--set names an outcome twice")
+    values = _values(changes)
     aside = (
         contextlib.redirect_stdout(sys.stderr) if as_json else contextlib.nullcontext()
     )
@@ -108,9 +107,8 @@ def command(  # noqa: PLR0913 - click hands over one for each option
         with aside:
             act = f"fork --at {at}"
             called = recalled(ledger, chosen, program, command_line, act=act)
-            shown = (
-                contextlib.nullcontext() if command_line else progress_of_run(ledger)
-            )
+            graph, hidden = walks_graph(ledger, chosen), bool(command_line)
+            shown = progress_of_run(ledger, graph=graph, as_json=as_json, hidden=hidden)
             try:
                 with shown:
                     done = _forked(ledger, chosen, at, values, called)
@@ -141,6 +139,14 @@ def _show_delta(acceptance: Acceptance, ledger: Ledger, run: str, fork: str) -> 
         fields([("beside", run), *delta_rows(said.to_json())])
 
 
+def _values(changes: tuple[str, ...]) -> dict[int, object]:
+    """Return the numbers of outcomes, and their new values."""
+    values = dict(map(_change, changes))
+    if len(values) < len(changes):
+        raise click.UsageError("--set names an outcome twice")
+    return values
+
+
 def _change(text: str) -> tuple[int, object]:
     """Return the number of an outcome and its new value."""
     from muniment.files.folder import read_given
@@ -150,32 +156,12 @@ def _change(text: str) -> tuple[int, object]:
         raise click.UsageError(f"--set takes SEQ=FILE, not {text!r}")
     try:
         content = read_given(Path(name), _MOST).decode()
-        value = _json(content) if name.endswith(".json") else content
+        value = exact_json(content) if name.lower().endswith(".json") else content
     except OSError as error:
         raise click.UsageError(f"--set {text}: {error.strerror}") from None
     except (ValueError, RecursionError) as error:
         raise click.UsageError(f"--set {text}: {error}") from None
     return int(seq), value
-
-
-def _json(content: str) -> object:
-    """Return the value of *content*; refuse what readers of JSON take differently."""
-    return json.loads(
-        content, object_pairs_hook=_once, parse_float=_float, parse_constant=_float
-    )
-
-
-def _once(members: list[tuple[str, object]]) -> dict[str, object]:
-    value = dict(members)
-    if len(value) < len(members):
-        raise ValueError("an object has two members of one name")
-    return value
-
-
-def _float(text: str) -> float:
-    if not math.isfinite(value := float(text)):
-        raise ValueError(f"{text} is no number that JSON can hold")
-    return value
 
 
 def _forked(

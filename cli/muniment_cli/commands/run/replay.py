@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
+from muniment.events.visibility import INSTEAD
 from muniment_cli.replay.acceptance import Acceptance, accept_options, mode_option
 from muniment_cli.shell.context import Session, pass_session
 from muniment_cli.shell.options import (
+    SecondsRange,
     command_argument,
     examples,
     json_option,
@@ -88,7 +90,7 @@ _ALSO = 4
 )
 @click.option(
     "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
+    type=SecondsRange(min=0, min_open=True),
     metavar="SECONDS",
     help="Give up on a program that runs longer, with exit code 3.",
 )
@@ -220,7 +222,8 @@ def _show(
         pairs += judgement_rows(one.to_json())
     pairs += [] if judgements else _found(report)
     if report.result_digest is not None:
-        pairs.append(("result digest", report.result_digest))
+        said = INSTEAD if report.has_private else report.result_digest
+        pairs.append(("result digest", said))
     pairs.append(
         ("recorded as", report.recorded_as)
         if report.recorded_as

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, TypedDict, cast
 
 import click
 
@@ -96,7 +96,8 @@ def command(  # noqa: PLR0913, PLR0917 - click hands over one for each option
     recorded, give its command line again after `--`. A resume performs real effects,
     and requires a ledger whose root is pinned.
 
-    A governed run knows its policy; another one is refused.
+    A governed run knows its policy; another one is refused, and so is any policy for a
+    run that began without one.
 
     An effect with an unknown outcome may have happened. Its kind decides: it is performed
     again, or the resume is refused, or you are asked on the terminal.
@@ -124,7 +125,8 @@ def resumed(
     from muniment_cli.shell.process_end import ended_by_signals
     from muniment_cli.terminal.doubt_prompt import question
     from muniment_cli.views.interruption import code_of, told_interrupted
-    from muniment_cli.views.verdicts import progress_of_run, recorded, show_outcomes
+    from muniment_cli.views.run_progress import progress_of_run
+    from muniment_cli.views.verdicts import recorded, show_outcomes
     from muniment_plugins.providers.recorder.program import Killed
 
     aside = contextlib.redirect_stdout(sys.stderr) if as_json else _nothing_shown()
@@ -140,11 +142,9 @@ def resumed(
             called = recalled(
                 ledger, chosen, asked["program"], command_line, act="resume"
             )
-            # A spinner would mix with the program's own output.
-            shown = (
-                contextlib.nullcontext(_nothing_shown)
-                if command_line
-                else progress_of_run(ledger)
+            # A spinner would mix with the output of a recorded command.
+            shown = progress_of_run(
+                ledger, chosen, as_json=as_json, hidden=bool(command_line)
             )
             try:
                 with shown as aside_of_it:
@@ -153,7 +153,9 @@ def resumed(
                         "decide": question(aside_of_it),
                         "repeat": asked["repeat"],
                     }
-                    done = _resumed(ledger, chosen, called, how)
+                    done = _gone_on(
+                        ledger, called, _resumed(ledger, chosen, called, how)
+                    )
             except (Killed, KeyboardInterrupt) as end:
                 if not told_interrupted(ledger, [chosen], session.ledger_url):
                     raise
@@ -185,6 +187,21 @@ def resumed_if_asked(
 def _nothing_shown() -> contextlib.AbstractContextManager[object]:
     """Pause nothing: the program has the terminal to itself."""
     return contextlib.nullcontext()
+
+
+def _gone_on(ledger: Ledger, program: Program, done: Done) -> Done:
+    """Begin the run in which a workflow goes on as new, if *done* says that it does."""
+    value = done.value
+    if not isinstance(value, dict) or "continues" not in cast(
+        "dict[str, object]", value
+    ):
+        return done
+    from muniment_plugins.workflow.continuing import WorkflowDone, gone_on
+    from muniment_plugins.workflow.engine.program import WorkflowProgram
+
+    if not isinstance(program, WorkflowProgram):
+        return done
+    return gone_on(WorkflowDone(done, ledger), program).done
 
 
 def _resumed(

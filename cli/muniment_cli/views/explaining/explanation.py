@@ -7,6 +7,7 @@ it. Words that only a person knows are described beside the facts.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, cast
 
 from muniment.formats.lifecycle import (
@@ -21,7 +22,7 @@ from muniment.formats.lifecycle import (
 )
 from muniment_cli.terminal.advice import naming_ledger
 from muniment_cli.terminal.output import count
-from muniment_cli.views.event_view import resolved, short
+from muniment_cli.views.event_view import short, visible
 from muniment_cli.views.explaining.failure_words import (
     STATED,
     about,
@@ -31,6 +32,7 @@ from muniment_cli.views.explaining.failure_words import (
     text,
 )
 from muniment_cli.views.explaining.reasons import classed, marks_of, reason_facts
+from muniment_cli.views.explaining.unverified import why_unverified
 from muniment_cli.views.explaining.ways_on import (
     Explanation,
     going_on,
@@ -57,6 +59,18 @@ _STOPPED = {
     "Unfinished": "whoever awaited the experiment does so no more",
 }
 """Name of an exception → how it stopped the run."""
+_OF_FLOW = re.compile(r"\[flow/([a-z-]+)\]")
+_BY_FLOW = {
+    "agent": ("raised by", "the agent of the step, and not by an effect"),
+    "reasoner": ("raised by", "the reasoner of the step, and not by an effect"),
+    "retriever": ("raised by", "the retriever of the step"),
+    "rule": ("raised by", "the check of a rule, or an engine, as it judged"),
+    "verification": ("failed by", "a verdict: no function raised it"),
+    "denied": ("failed by", "people, who denied it"),
+    "budget": ("failed by", "a limit that was reached"),
+    "dataset": ("failed by", "data that changed while the flow ran"),
+}
+"""Rule by which a flow failed → who raised that, in words."""
 _NEEDING = ("muniment replay ", "muniment resume ")
 """The commands that the record has to answer."""
 _SIGNING = ("muniment approve ", "muniment deny ")
@@ -84,13 +98,8 @@ def explain(ledger: Ledger, run: str, url: str | None = None) -> Explanation:
 
 def _without_what_is_edited(ledger: Ledger, said: Explanation) -> None:
     """If rows of the run do not verify, say so, and advise nothing that they answer."""
-    from muniment.errors import WrongError
-    from muniment.runs.resume import verified_events
-
-    try:
-        verified_events(ledger, said.run)
-    except WrongError as error:
-        said.unverified = f"{error.place}: {error.message} [{error.rule}]"
+    said.unverified = why_unverified(ledger, said.run)
+    if said.unverified:
         said.facts = [one for one in said.facts if one[0] not in _NEEDING_FACTS]
         said.next = [
             one for one in said.next if not one[0].startswith(_NEEDING + _SIGNING)
@@ -151,7 +160,7 @@ def _completed(ledger: Ledger, run: str, events: list[Event]) -> Explanation:
 
 
 def _canceled(ledger: Ledger, run: str, last: Event) -> Explanation:
-    reason = short(resolved(ledger, last).get("reason", ""), 300)
+    reason = short(visible(ledger, last).get("reason", ""), 300)
     said = Explanation(run, ENDS[CANCELED], "somebody gave it up")
     if reason:
         said.because += f": {reason}"
@@ -161,7 +170,7 @@ def _canceled(ledger: Ledger, run: str, last: Event) -> Explanation:
 
 
 def _verdict(ledger: Ledger, event: Event) -> str:
-    data = resolved(ledger, event)
+    data = visible(ledger, event)
     where = f" of {event.scope}" if event.scope else ""
     return f"{data.get('hypothesis')}{where}: {short(data.get('result'), 300)}"
 
@@ -169,7 +178,7 @@ def _verdict(ledger: Ledger, event: Event) -> str:
 def _judged(ledger: Ledger, run: str, judged: Event) -> Explanation:
     from muniment.recorded.divergence import Divergence
 
-    data = resolved(ledger, judged)
+    data = visible(ledger, judged)
     verdict = str(data.get("verdict")).replace("_", " ")
     of = str(data.get("replay_of"))
     said = Explanation(run, "completed", f"a replay of {of} was judged {verdict}")
@@ -189,7 +198,7 @@ def _judged(ledger: Ledger, run: str, judged: Event) -> Explanation:
 
 
 def _failed(ledger: Ledger, run: str, events: list[Event], last: Event) -> Explanation:
-    data = resolved(ledger, last)
+    data = visible(ledger, last)
     status = str(data.get("status", "failed"))
     said = Explanation(run, status, text(data))
     said.facts.append(("ended at", f"event {last.seq}, {last.time}"))
@@ -216,7 +225,7 @@ def _failed(ledger: Ledger, run: str, events: list[Event], last: Event) -> Expla
             (f"muniment runs show {run}", "prints what happened before the refusal")
         )
     elif not facts and not blamed:
-        said.facts.append(("raised by", "the program itself, not by an effect"))
+        said.facts.append(_blamed(text(data)))
     if not steps and status != "refused":
         said.next.append(
             (f"muniment runs show {run}", "prints what happened before it")
@@ -225,13 +234,21 @@ def _failed(ledger: Ledger, run: str, events: list[Event], last: Event) -> Expla
     return said
 
 
+def _blamed(error: str) -> tuple[str, str]:
+    """Return who raised the *error* of a run, where no effect and no fact caused it."""
+    named = _OF_FLOW.search(error)
+    if named is None:
+        return "raised by", "the program itself, not by an effect"
+    return _BY_FLOW.get(named[1], ("raised by", "the flow: its step broke a rule"))
+
+
 def _unfinished(
     ledger: Ledger, run: str, events: list[Event], last: Event
 ) -> Explanation:
     said = Explanation(run, ENDS.get(last.type, OPEN), "")
     alive: bool | None = False
     if last.type == PAUSED:
-        said.because = f"it waits: {short(resolved(ledger, last).get('reason'), 300)}"
+        said.because = f"it waits: {short(visible(ledger, last).get('reason'), 300)}"
         said.facts.append(("paused at", f"event {last.seq}, {last.time}"))
         to_decide(said, ledger, last)
     elif last.type == INTERRUPTED:

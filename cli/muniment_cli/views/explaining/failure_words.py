@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from muniment.formats.lifecycle import LIFE
-from muniment_cli.views.event_view import content_json, resolved, short
+from muniment_cli.views.event_view import content_of, short, visible
 from muniment_cli.views.timeline import TimelineStep, steps_of
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def stated(ledger: Ledger, events: list[Event]) -> Iterator[tuple[int, str, str]
         if said == STATED:
             return
         said += 1
-        data = resolved(ledger, event)
+        data = visible(ledger, event)
         words = (
             f"{_where(event, data)}{short(data.get('message', ''), 300)}{_broken(data)}"
         )
@@ -52,13 +52,11 @@ def _where(event: Event, data: dict[str, JsonValue]) -> str:
 
 def about(ledger: Ledger, step: TimelineStep) -> list[tuple[str, str]]:
     """Return the facts about an effect that failed, or whose outcome is unknown."""
-    from muniment.formats.statement import BlobRef
-
     scope = f' in scope "{step.event.scope}"' if step.event.scope else ""
     facts = [("effect", f"{step.label}{scope}, event {step.event.seq}")]
     request = step.event.raw.get("request")
     if isinstance(request, dict) and "$blob" in request:
-        value = content_json(ledger, BlobRef.from_json(request))
+        value = content_of(ledger, step.event, "request")
         facts.append(("request", short(value, 300)))
     attempt = step.event.raw.get("attempt", 1)
     if isinstance(attempt, int) and attempt > 1:
@@ -66,7 +64,7 @@ def about(ledger: Ledger, step: TimelineStep) -> list[tuple[str, str]]:
     if step.outcome is None:
         facts.append(("outcome", "unknown: it may have happened"))
         return facts
-    data = resolved(ledger, step.outcome)
+    data = visible(ledger, step.outcome)
     facts.append(("failed with", f"{text(data)}{_broken(data.get('data'))}"))
     facts.append(("failed at", f"event {step.outcome.seq}"))
     by = data.get("answered_by")

@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from muniment.formats.lifecycle import BEGINNINGS, LIFE, MARKED
-from muniment_cli.views.event_view import resolved, short
+from muniment_cli.views.event_view import short, visible
 
 if TYPE_CHECKING:
     from muniment.encoding.canonical import JsonValue
@@ -55,7 +55,7 @@ def reason_facts(
         ("caused by", f"event {cause.seq}{called}, {cause.type}{scope}"),
     ]
     if cause.type == "budget.exhausted":
-        facts.append(("budget", _limit(resolved(ledger, cause))))
+        facts.append(("budget", _limit(visible(ledger, cause))))
     again = "may help" if code.retry else "does not help"
     facts.append(("to do", code.remedy))
     facts.append(("as it is", f"trying again {again}"))
@@ -73,6 +73,6 @@ def marks_of(ledger: Ledger, events: list[Event]) -> list[tuple[str, str]]:
     found: dict[str, str] = {}
     for event in events:
         if event.type == MARKED:
-            told = resolved(ledger, event)
+            told = visible(ledger, event)
             found.setdefault(str(told.get("mark")), short(told.get("reason"), _WIDTH))
     return list(found.items())

@@ -123,12 +123,16 @@ def _halted(ledger: Ledger, run: str) -> str | None:
 
 def to_decide(said: Explanation, ledger: Ledger, paused: Event) -> None:
     """Say what people are asked, and how an approver answers."""
+    from muniment.events.visibility import INSTEAD, is_private
+
     awaited = paused.raw.get("waits_for")
     for one in ledger.pending() if isinstance(awaited, list) else ():
         if one.asked in cast("list[JsonValue]", awaited):
             approved = sum(each.outcome == "approved" for each in one.answers)
             told = f"event {one.seq}, {approved} of {one.quorum} approved"
             asks = short(one.prompt, 200) or short(subject_of(ledger, one), 200)
+            if is_private(ledger.event(one.seq)):
+                asks = f"{INSTEAD}, which `muniment inbox` shows"
             said.facts.append(("asks people", f"{asks} ({told})"))
             said.next.append(
                 (f"muniment approve {one.seq}", "approves, by an approver's key")

@@ -1,6 +1,7 @@
-"""Streams that were closed before the start, as by ``>&-``.
+"""Streams that were closed before the start, as by ``>&-``, or that lack characters.
 
     lost = open_what_is_closed()
+    escape_what_has_no_code()
     …
     if lost(): …                    the answer, or a part of it, was lost
 
@@ -12,6 +13,10 @@ Rules:
   that prints nothing needs none. Nobody reads a closed stderr, so that loses nothing.
 - The error comes only at the end: the command has done its work, and a program may
   print as it likes.
+- A program that we start has the stream closed, as it would have alone: no child inherits
+  what we opened in its place.
+- A character that the encoding of a stream lacks, as in a locale without UTF-8, is
+  escaped: a report, a finding or an error is never lost to it.
 """
 
 from __future__ import annotations
@@ -23,7 +28,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-__all__ = ["open_what_is_closed"]
+__all__ = ["escape_what_has_no_code", "open_what_is_closed"]
 
 _HOW = (os.O_WRONLY, os.O_RDONLY, os.O_WRONLY)
 """How each stream is opened: reading the first or writing to the second fails."""
@@ -37,10 +42,6 @@ class _Lost(io.RawIOBase):
     def writable(self) -> bool:
         """Tell that it can be written to."""
         return True
-
-    def fileno(self) -> int:
-        """Return the number that a child gets."""
-        return 1
 
     def write(self, data: Any, /) -> int:
         """Discard *data*."""
@@ -64,3 +65,10 @@ def open_what_is_closed() -> Callable[[], bool]:
     lost = _Lost()
     sys.stdout = io.TextIOWrapper(io.BufferedWriter(lost), "utf-8", "replace")
     return lambda: lost.any
+
+
+def escape_what_has_no_code() -> None:
+    r"""Let stdout write ``\u65e5`` for a character that its encoding lacks, as stderr does."""
+    out = sys.stdout
+    if isinstance(out, io.TextIOWrapper) and out.errors == "strict":
+        out.reconfigure(errors="backslashreplace")

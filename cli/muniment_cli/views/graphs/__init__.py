@@ -1,0 +1,1 @@
+"""Graphs for people: what they would do, how far they are, and their records."""
