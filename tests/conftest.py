@@ -7,6 +7,7 @@ test waits for has a limit that only a fault reaches.
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 from collections import Counter
@@ -47,6 +48,13 @@ def pytest_configure() -> None:
         found = os.statvfs(MEMORY)
         if found.f_bavail * found.f_frsize >= ROOM and not found.f_flag & os.ST_NOEXEC:
             os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Refuse a test whose name has an address in it: each process names it differently."""
+    for one in items:
+        if re.search(r" at 0x[0-9a-f]+", one.nodeid):
+            raise pytest.UsageError(f"{one.nodeid}: give its parameters ids")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -222,7 +222,7 @@ def test_front_door_refuses() -> None:
 
 
 def test_what_a_plugin_imports_is_light() -> None:
-    """The marks of hooks and fields load four modules of ours, and no store."""
+    """The marks of hooks and fields load a few modules of ours, and no store."""
     code = "from muniment import VOLATILE, hookimpl\nimport sys\nprint(*sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
@@ -235,6 +235,8 @@ def test_what_a_plugin_imports_is_light() -> None:
         "muniment.events",
         "muniment.events.fields",
         "muniment.hookspecs",
+        "muniment.queries",
+        "muniment.queries.readable",
     }
 
 
@@ -315,9 +317,12 @@ ENDS = {
 DECLARED = {
     "ledger/muniment/events/kernel_types.py",
     "ledger/muniment/formats/lifecycle.py",
+    "ledger/muniment/verification/page/run_view.py",
     "ledger/muniment/verification/statements/kernel_data.py",
 }
-"""Where the types of a run's own events may be spelled: their data, and what they mean."""
+"""Where the types of a run's own events may be spelled: their data, and what they mean.
+
+The view of a run is derived by a program that imports nothing of muniment, too."""
 
 
 @pytest.mark.parametrize("file", SOURCES, ids=ids(SOURCES))
@@ -376,3 +381,15 @@ def test_new_files_are_written_once(file: Path) -> None:
         if isinstance(node, ast.Call) and "open" in ast.unparse(node.func):
             modes = {one.value for one in node.args if _is_text(one)}
             assert not {"x", "xb", "xt"} & modes, f"{file}:{node.lineno}"
+
+
+@pytest.mark.parametrize("file", SOURCES, ids=ids(SOURCES))
+def test_texts_name_their_encoding(file: Path) -> None:
+    """What a file holds is the same in every locale: whoever reads or writes text says how."""
+    for node in ast.walk(tree_of(file)):
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+            continue
+        texts = {"read_text": 0, "write_text": 1}
+        if node.func.attr in texts and len(node.args) <= texts[node.func.attr]:
+            said = {one.arg for one in node.keywords}
+            assert said & {"encoding", None}, f"{file}:{node.lineno}"

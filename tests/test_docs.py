@@ -168,7 +168,10 @@ def pages() -> ModuleType:
         sys.path.pop(0)
 
 
-@pytest.mark.parametrize("name", ["events.md", "failures.md", "hooks.md", "rules.md"])
+@pytest.mark.parametrize(
+    "name",
+    ["evals.md", "events.md", "failures.md", "hooks.md", "rules.md", "workflow.md"],
+)
 def test_reference_is_current(pages: ModuleType, name: str) -> None:
     """The reference says what the code says: `make docs` after a change."""
     written = (ROOT / "docs" / "reference" / name).read_text()

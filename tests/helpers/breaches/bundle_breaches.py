@@ -157,7 +157,7 @@ def neighbours_that_do_not_follow(world: World, wrong: bool) -> set[str]:
 @breaks(
     "evidence",
     "It MUST take the keys from the events alone",
-    rule={"key/unknown", "run/counts", "run/root"},
+    rule={"bundle/view", "key/unknown", "run/counts", "run/root"},
 )
 def a_key_that_no_event_enrols(world: World, wrong: bool) -> set[str]:
     """Sign the run by a stranger whose public key comes with the bundle."""

@@ -5,8 +5,11 @@ Bundled(world).files()    {"MANIFEST": …, "events.intoto.jsonl": …, …}
 
 from __future__ import annotations
 
+import base64
 import hashlib
+import json
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,12 +24,14 @@ from muniment.formats.evidence import consistency_text, policy_text
 from muniment.formats.merkle import consistency_proof, root
 from muniment.formats.sigstore import SigstoreBundle, trusted_root
 from muniment.keys.ed25519 import PublicKey
+from muniment.verification.page.run_view import RunView
 from muniment.verification.report import Report
 from spoiled_bundles import sealed, write
 from worlds import World
 
 __all__ = ["HANDED_OVER", "Bundled"]
 
+VIEW, WITHHELD = "run.json", "withheld.jsonl"
 HANDED_OVER = ("MANIFEST", "events.intoto.jsonl", "run.json")
 _Files = dict[str, bytes]
 
@@ -90,9 +95,28 @@ class Bundled:
         for part, rows in (("related", self.related), ("series", self.others)):
             told = b"".join(_envelope(row).to_json() + b"\n" for row in rows)
             files |= {f"{part}.intoto.jsonl": told} if told else {}
-        files |= {} if self.raw else {"run.json": b"{}\n"}
-        files = dict(sealed(self.spoil(files)))
+        files |= {} if self.raw else {VIEW: self._view(files)}
+        before, files = files, self.spoil(files)
+        if files.get(VIEW, b"") == before.get(VIEW, b"?"):
+            files = {**files, VIEW: self._view(files)}  # as it would be written
+        files = dict(sealed(files))
         return files if self.raw else files | self._closed(files, signer, log)
+
+    def _view(self, files: _Files) -> bytes:
+        """Return what the events in *files* make of the run."""
+        view = RunView()
+        for line in files["events.intoto.jsonl"].splitlines():
+            with suppress(ValueError, KeyError, TypeError, AttributeError):
+                payload = base64.b64decode(json.loads(line)["payload"])
+                predicate = json.loads(payload)["predicate"]
+                chain = predicate["muniment"]
+                if chain.get("run") == RUN:
+                    view.take(RUN, chain["type"], chain, predicate["data"])
+        hidden = [json.loads(one) for one in files.get(WITHHELD, b"").splitlines()]
+        blobs = sum("blob" in one for one in hidden)
+        told = {"blobs": blobs, "events": len(hidden) - blobs}
+        given = view.given()
+        return json.dumps({**given, "withheld": told} if hidden else given).encode()
 
     def _public(self, role: str) -> PublicKey:
         return PublicKey(self.world.forge.key(role).public_key().public_bytes_raw())

@@ -40,6 +40,7 @@ BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"# (\w+\.py)\n")
 DATA = re.compile(r"file=([\w.-]+)")
 FINGERPRINT = re.compile(r"SHA256:[\w+/]{43}")
+ASSIGNED = re.compile(r"(\w+)=\$\(.*\)")
 EXPORT = re.compile(r"export (\w+)=(.*)")
 HERE, UNNAMED = "here", "page.py"
 
@@ -270,10 +271,21 @@ class _Reader:
 
 
 def typed(block: Block) -> list[str]:
-    """Return the lines of a shell block, without comments."""
+    """Return the lines of a shell block, without comments.
+
+    A variable that a line sets is set again in each line that uses it.
+    """
     whole = block.text.replace("\\\n", "")
     lines = (line.partition("  #")[0].strip() for line in whole.splitlines())
-    return [line for line in lines if line and not line.startswith("#")]
+    found: list[str] = []
+    known: dict[str, str] = {}
+    for line in lines:
+        if set_here := ASSIGNED.fullmatch(line):
+            known[set_here[1]] = line
+        elif line and not line.startswith("#"):
+            used = [one for name, one in known.items() if f"${name}" in line]
+            found.append("; ".join([*used, line]))
+    return found
 
 
 def follow(page: Path, desk: Desk) -> Followed:

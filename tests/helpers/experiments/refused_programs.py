@@ -73,7 +73,7 @@ WIDER = frozenset(
 )
 """Programs that are blocked by a narrow spec alone."""
 
-ENDLESS = "def fit_and_eval(data): return {'total': sum(i % 7 for i in range(9**8))}"
+ENDLESS = "def fit_and_eval(data): return {'total': sum(i % 7 for i in range(9**9))}"
 
 TROUBLE: dict[str, tuple[str, dict[str, Any]]] = {
     "BoundedExecutionError: Import not allowed": (f"import json\n{BODY}", {}),

@@ -9,7 +9,16 @@ from muniment import EffectFailed, Run
 from muniment.ledger import Ledger
 from muniment_plugins.governance import GovernancePolicy
 
-__all__ = ["ANSWER", "Provider", "asking", "entropy", "opened", "policy", "swallowing"]
+__all__ = [
+    "ANSWER",
+    "Provider",
+    "asking",
+    "entropy",
+    "forged_lane",
+    "opened",
+    "policy",
+    "swallowing",
+]
 
 ANSWER = {
     "text": "yes",
@@ -51,6 +60,11 @@ def entropy(**members: object) -> dict[str, object]:
         "max_magnitude": "high",
         **members,
     }
+
+
+def forged_lane(run: Run, plugin: str) -> Run:
+    """Return the lane of *plugin*, as a program gets it that reaches behind its own."""
+    return Run(run._recording, f"plugin/{plugin}")
 
 
 def asking(

@@ -42,6 +42,7 @@ def single_changes(run: ComparedRun) -> Iterator[SingleChange]:
             changed = replace(one, data=cast("Data", data))
             name = f"{one.seq} {path}"
             yield _with(run, name, _spliced(run, at, [changed]), one.seq, path=path)
+        yield from _linked(run, at)
         yield from _answers(run, at)
     yield from _ends(run)
     yield from _starts(run)
@@ -66,7 +67,17 @@ def _alike(run: ComparedRun, at: int) -> tuple[int | None, ...]:
 
 
 def _content(one: AccountEntry) -> tuple[object, ...]:
-    return one.type, one.data, one.outcome, one.answer
+    return one.type, one.data, one.links, one.outcome, one.answer
+
+
+def _linked(run: ComparedRun, at: int) -> Iterator[SingleChange]:
+    """Yield the fact at *at* about something more, and in a series more."""
+    one = run.entries[at]
+    for field in () if one.kind else ("subject", "series"):
+        more = (*getattr(one.links, field), f"z sha256:{'9' * 64}")
+        links = replace(one.links, **{field: more})
+        entries = _spliced(run, at, [replace(one, links=links)])
+        yield _with(run, f"{one.seq} {field}", entries, one.seq, path=field)
 
 
 def _answers(run: ComparedRun, at: int) -> Iterator[SingleChange]:

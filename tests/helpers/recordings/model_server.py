@@ -13,6 +13,7 @@ from __future__ import annotations
 import gzip
 import json
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler
 from typing import Any
@@ -61,6 +62,8 @@ class ModelServer(HttpServer):
 
     def __init__(self) -> None:
         super().__init__(_Handler)
+        self.speakers: dict[str, Callable[[Any], Spoken]] = {**_SPEAKERS}
+        """Who answers at which path."""
         self.calls: list[Asked] = []
         self.troubles: list[Trouble] = []
         self.asked = threading.Event()
@@ -118,8 +121,8 @@ class _Handler(BaseHTTPRequestHandler):
             server.goes_on.wait()
         if trouble.status >= 400:
             self._refuse(trouble, headers)
-        elif path in _SPEAKERS:
-            self._speak(_SPEAKERS[path](body), body, trouble)
+        elif path in server.speakers:
+            self._speak(server.speakers[path](body), body, trouble)
         elif path == "/moved":
             self.send_response(307)
             self.send_header("location", "/echo")

@@ -14,7 +14,17 @@ import json
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-__all__ = ["Spoken", "anthropic", "chat", "responses"]
+__all__ = [
+    "CREATED",
+    "Json",
+    "Spoken",
+    "anthropic",
+    "chat",
+    "event",
+    "responses",
+    "text_of",
+    "words",
+]
 
 Json = dict[str, Any]
 ARGUMENTS = {"city": "Zürich"}
@@ -28,22 +38,24 @@ class Spoken(NamedTuple):
     stream: list[str]
 
 
-def _event(data: Json, name: str | None = None) -> str:
+def event(data: Json, name: str | None = None) -> str:
+    """Return the lines of one event of a stream."""
     head = f"event: {name}\n" if name else ""
     return f"{head}data: {json.dumps(data, ensure_ascii=False)}\n\n"
 
 
-def _text_of(content: Any) -> str:
+def text_of(content: Any) -> str:
+    """Return the text of what a message holds."""
     if isinstance(content, str):
         return content
     parts = [
         one.get("text") or one.get("content") or one.get("output", "")
         for one in content
     ]
-    return " ".join(map(_text_of, parts))
+    return " ".join(map(text_of, parts))
 
 
-def _words(text: str) -> Iterator[str]:
+def words(text: str) -> Iterator[str]:
     """Yield *text* in parts, as tokens would come."""
     for number, word in enumerate(text.split(" ")):
         yield word if number == 0 else f" {word}"
@@ -54,7 +66,7 @@ def chat(body: Json) -> Spoken:
     last = body["messages"][-1]
     tools = body.get("tools") or []
     calls = bool(tools) and last["role"] != "tool"
-    text = f"echo: {_text_of(last['content'])}"
+    text = f"echo: {text_of(last['content'])}"
     call = {
         "id": "call_1",
         "type": "function",
@@ -78,17 +90,17 @@ def chat(body: Json) -> Spoken:
 
     def chunk(delta: Json, reason: str | None = None) -> str:
         choice = {"index": 0, "delta": delta, "finish_reason": reason}
-        return _event({**head, "object": "chat.completion.chunk", "choices": [choice]})
+        return event({**head, "object": "chat.completion.chunk", "choices": [choice]})
 
     stream = [chunk({"role": "assistant", "content": ""})]
     if calls:
         stream.append(chunk({"tool_calls": [{"index": 0, **call}]}))
     else:
-        stream += [chunk({"content": word}) for word in _words(text)]
+        stream += [chunk({"content": word}) for word in words(text)]
     stream.append(chunk({}, reason))
     if (body.get("stream_options") or {}).get("include_usage"):
         last_one = {"object": "chat.completion.chunk", "choices": [], "usage": usage}
-        stream.append(_event({**head, **last_one}))
+        stream.append(event({**head, **last_one}))
     return Spoken(whole, [*stream, "data: [DONE]\n\n"])
 
 
@@ -98,7 +110,7 @@ def responses(body: Json) -> Spoken:
     last = {"role": "user", "content": asked} if isinstance(asked, str) else asked[-1]
     tools = body.get("tools") or []
     calls = bool(tools) and last.get("type") != "function_call_output"
-    text = f"echo: {_text_of(last.get('content') or last.get('output') or '')}"
+    text = f"echo: {text_of(last.get('content') or last.get('output') or '')}"
     part = {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
     message = {
         "type": "message",
@@ -139,7 +151,7 @@ def responses(body: Json) -> Spoken:
 
 def _numbered(events: list[Json]) -> list[str]:
     return [
-        _event({**one, "sequence_number": number}, one["type"])
+        event({**one, "sequence_number": number}, one["type"])
         for number, one in enumerate(events)
     ]
 
@@ -165,7 +177,7 @@ def _response_events(whole: Json, item: Json, text: str, calls: bool) -> list[Js
         events.append({"type": "response.content_part.added", **added})
         events += [
             {"type": "response.output_text.delta", **inside, "delta": word}
-            for word in _words(text)
+            for word in words(text)
         ]
         events.append({"type": "response.output_text.done", **inside, "text": text})
         done = {**added, "part": item["content"][0]}
@@ -183,7 +195,7 @@ def anthropic(body: Json) -> Spoken:
     content = last["content"]
     result = isinstance(content, list) and content[0]["type"] == "tool_result"
     calls = bool(tools) and not result
-    text = f"echo: {_text_of(content)}"
+    text = f"echo: {text_of(content)}"
     block: Json = {"type": "text", "text": text, "citations": None}
     if calls:
         name = tools[0]["name"]
@@ -229,7 +241,7 @@ def anthropic(body: Json) -> Spoken:
         },
         {"type": "message_stop"},
     ]
-    return Spoken(whole, [_event(one, one["type"]) for one in events])
+    return Spoken(whole, [event(one, one["type"]) for one in events])
 
 
 def _empty(block: Json) -> Json:
@@ -240,7 +252,7 @@ def _empty(block: Json) -> Json:
 
 def _deltas(block: Json) -> Iterator[Json]:
     if block["type"] == "text":
-        for word in _words(block["text"]):
+        for word in words(block["text"]):
             yield {"type": "text_delta", "text": word}
         return
     told = json.dumps(block["input"], ensure_ascii=False)

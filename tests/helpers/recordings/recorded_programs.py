@@ -148,6 +148,8 @@ _TEXTS = {
             for how in ("fork", "spawn"):
                 with multiprocessing.get_context(how).Pool(2) as pool:
                     print(pool.map(ask, range(3), chunksize=1))
+                    pool.close()  # and not ended before it says that it is recorded
+                    pool.join()
     """,
     "threads": """
         from concurrent.futures import ThreadPoolExecutor

@@ -74,7 +74,9 @@ def types_of(ledger: Ledger, run: str) -> list[str]:
 def waited(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Have timers of synchronous programs wait for nothing; return for how long each should."""
     asked: list[float] = []
-    monkeypatch.setattr("muniment.runs.waits.lane.wait", asked.append)
+    monkeypatch.setattr(
+        "muniment.runs.waits.timers.wait", lambda seconds, _: asked.append(seconds)
+    )
     return asked
 
 

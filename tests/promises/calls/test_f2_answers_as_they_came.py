@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
 from model_server import ModelServer
@@ -66,6 +67,7 @@ def asked_thrice(desk: Desk, answers: Mapping[str, bytes]) -> list[str]:
     return said if verdict == "acceptable" else [*said, again.out]
 
 
+@pytest.mark.slow
 def test_odd_answers_are_handed_on_as_they_came(desk: Desk) -> None:
     """Each library sees of each odd answer what it sees alone, live and in a replay."""
     different = asked_thrice(desk, ANSWERS)

@@ -159,6 +159,7 @@ def both(desk: Desk, streams: Endless, *kinds: str) -> tuple[str, str, list[str]
     return done.out, again.err, [str(one["error_type"]) for one in failed]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kinds", [KINDS, ("callback",)], ids=" ".join)
 @pytest.mark.parametrize("name", SYNC)
 def test_errors_of_sync_clients(

@@ -13,6 +13,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, cast
 
+import pytest
+
 from failing_calls import ANSWERS, FAILING, Failing
 from recording import PYTHON, Desk
 from thrice import Key, thrice
@@ -73,6 +75,7 @@ def bare(saw: object) -> list[object]:
     return [given, *(one[:-1] if isinstance(one, list) else one for one in told)]
 
 
+@pytest.mark.slow
 def test_errors_are_what_they_are_alone(desk: Desk) -> None:
     """Class, text, numbers, origins, and what came before, live and in a replay."""
     desk.write("agent.py", FAILING)

@@ -153,6 +153,7 @@ def alone(desk: Desk) -> str:
     ).stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["live", "replayed"])
 def test_the_redirects_that_it_follows_alone(
     desk: Desk, redirecting: Redirects, what: str

@@ -199,6 +199,7 @@ def held(desk: Desk, program: str) -> Thrice:
         return thrice(desk, PYTHON, "agent.py", server.url, str(sent), *BEGINNINGS)
 
 
+@pytest.mark.slow
 def test_what_strikes_a_task_is_what_strikes_it_alone(desk: Desk) -> None:
     """The same error, with all behind it, after the same part of the answer."""
     told = held(desk, HELD_ASYNC)
@@ -214,6 +215,7 @@ def test_what_strikes_a_task_is_what_strikes_it_alone(desk: Desk) -> None:
     assert told.verdict == "acceptable"
 
 
+@pytest.mark.slow
 def test_what_strikes_a_call_is_what_strikes_it_alone(desk: Desk) -> None:
     """So it is with Ctrl-C, and with errors that a handler raises."""
     told = held(desk, HELD_SYNC)

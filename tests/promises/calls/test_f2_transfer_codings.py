@@ -12,6 +12,8 @@ import json
 import zlib
 from collections.abc import Mapping
 
+import pytest
+
 from recording import PYTHON, Desk
 from servers import Answering
 from thrice import thrice
@@ -127,6 +129,7 @@ HELD = {
 """Whose last chunk is the end for those that read chunks; the connection stays open."""
 
 
+@pytest.mark.slow
 def test_transfer_codings_are_what_they_are_alone(desk: Desk) -> None:
     """Head, body and errors, however the codings are spelled and the chunks come.
 

@@ -36,6 +36,7 @@ def recorded(url: str, *hosts: str, volatile: tuple[str, ...] = ()) -> object:
     return Exchange.of(Sent("GET", url, head), volatile).request["headers"]
 
 
+@pytest.mark.slow
 def test_another_host_is_another_request(desk: Desk) -> None:
     """Each client's is recorded, and a program that asks another one diverges."""
     desk.write("agent.py", PROGRAM)

@@ -118,6 +118,7 @@ CHUNKS = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pause", [0, 0.01])
 def test_each_way_of_reading_gives_the_same(desk: Desk, pause: float) -> None:
     """Whatever reads, and however the body comes: the replay gives the same items.
@@ -150,6 +151,7 @@ def test_each_way_of_reading_gives_the_same(desk: Desk, pause: float) -> None:
         assert messages(live[one]) == messages(known[one]) != [], name
 
 
+@pytest.mark.slow
 def test_nobody_waits_to_see_that_an_answer_was_read(desk: Desk) -> None:
     """Who reads tells, or who wants the end: also where all of it is there at once."""
     desk.write("agent.py", PROGRAM)
@@ -162,6 +164,7 @@ def test_nobody_waits_to_see_that_an_answer_was_read(desk: Desk) -> None:
     assert len(live) == 12
 
 
+@pytest.mark.slow
 def test_each_way_of_reading_is_struck_as_alone(desk: Desk) -> None:
     """By the same error, after the same part of a body: by each timeout, in each way.
 

@@ -97,6 +97,7 @@ def test_a_run_goes_on(name: str, run: str, size: int, tmp_path: Path) -> None:
     check(kept, run, "completed", program)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("given", [True, False])
 @pytest.mark.parametrize(("name", "run", "size"), places(*BUILT))
 def test_an_experiment_goes_on(

@@ -79,7 +79,7 @@ SITUATIONS = {
     ),
     "CONTRIBUTING.md": Situation(
         unrun={
-            "make test            # everything; sets itself up (Python 3.11 or newer, "
+            "make test            # all but the slow tests; sets itself up (Python 3.11 or newer, "
             "git, make)": "of the checkout: see test_contributing.py",
             "ledger/muniment/            THE KERNEL, from the ground up": (
                 "the map: see test_contributing.py"
@@ -103,6 +103,14 @@ SITUATIONS = {
             "muniment replay last": (1,),
         },
     ),
+    "judge-agents.md": Situation(
+        exits={
+            "muniment run mend.py:graph --task 'Mend it' --policy two.json": (1,),
+            "muniment run mend.py:graph --task 'Mend it' --policy asks.json": (5,),
+            "muniment resume last": (4,),
+            "muniment eval mends.toml model=b": (1,),
+        },
+    ),
     "write-flows.md": Situation(
         exits={"muniment run flow.json --policy": (1,)},
         unrun={
@@ -112,6 +120,28 @@ SITUATIONS = {
         },
     ),
     "flows.md": Situation(before=("muniment init --example flow",)),
+    "change-graphs.md": Situation(exits={"muniment workflow commit late.json": (4,)}),
+    "signals.md": Situation(
+        exits={
+            "muniment run talk.json": (5,),
+            "muniment workflow signal RUN go": (0, 4),
+            "muniment workflow update RUN budget": (4,),
+        },
+    ),
+    "workflows.md": Situation(
+        exits={
+            "muniment run letter.json": (1,),
+            "muniment run asked.json": (5,),
+        },
+    ),
+    "evals.md": Situation(
+        exits={
+            "muniment eval good.json last~1": (3,),
+            "muniment eval good.json last": (0, 1),
+            "muniment runs diff last": (1,),
+        },
+    ),
+    "workflow.md": Situation(exits={"muniment resume last": (4,)}),
     "query.md": Situation(
         files={"asks.py": ASKS}, before=("muniment init", "muniment run asks.py")
     ),
@@ -200,6 +230,17 @@ SITUATIONS = {
             ),
             "warning: not searched for secrets: the answer of GET https://… "
             "(nothing here unpacks br)": "see test_f2_unsearched_bodies.py",
+        },
+    ),
+    "agents.md": Situation(
+        files={
+            name: (ROOT / "examples" / "agents" / name).read_text()
+            for name in ("repair.py", "capsule_cases.py", "repair_report.py")
+        },
+        unrun={
+            "async with tool_server(lambda: mcp.Client(url)) as server:": (
+                "a server of somebody else: see test_tool_servers.py"
+            )
         },
     ),
     "models.md": Situation(

@@ -104,6 +104,7 @@ def test_where_nobody_can_be_asked(newcomer: Newcomer, kind: str) -> None:
     assert newcomer.muniment("verify").code == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("types", ["repeat\n", "maybe\nrefuse\n", "\x04"])
 def test_on_a_terminal(newcomer: Newcomer, kind: str, types: str) -> None:

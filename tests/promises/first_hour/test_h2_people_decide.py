@@ -33,6 +33,7 @@ def people(newcomer: Newcomer, tmp_path: Path) -> list[Newcomer]:
     return found
 
 
+@pytest.mark.slow
 def test_two_people_decide_while_nothing_runs(
     newcomer: Newcomer, people: list[Newcomer], tmp_path: Path
 ) -> None:
@@ -107,3 +108,31 @@ def test_one_denial_decides(newcomer: Newcomer, people: list[Newcomer]) -> None:
     resumed = said(newcomer.muniment("resume", run, "--json"))
     assert resumed["result"] == ["denied", ["not on a Friday"]]
     assert newcomer.muniment("verify").code == 0
+
+
+SEVERAL = """
+def main(run):
+    asked = [run.scope(name).ask(name, f"{name}?") for name in ("a", "b", "c")]
+    return [one.decide().outcome for one in asked]
+"""
+
+
+def test_who_decides_is_told_what_else_is_open(
+    newcomer: Newcomer, people: list[Newcomer]
+) -> None:
+    """By its event; that a resume continues the run is said when nothing is left."""
+    ann, _ = people
+    key = next(ann.home.rglob("approver.pem"))
+    (newcomer.folder / "several.py").write_text(SEVERAL)
+    assert newcomer.muniment("run", "several.py").code == 5
+    asked = said(newcomer.muniment("inbox", "--json"))
+    run = asked[-1]["run"]
+    seqs = [one["seq"] for one in asked if one["run"] == run]
+    first = newcomer.muniment("deny", seqs[1], "--key", key)
+    assert f"open questions of the run: events {seqs[0]}, {seqs[2]}" in first.err, first
+    second = said(newcomer.muniment("approve", seqs[0], "--key", key, "--json"))
+    assert (second["open"], second["resume"]) == ([seqs[2]], run)
+    last = newcomer.muniment("approve", seqs[2], "--key", key)
+    assert f"decided: `muniment resume {run}` continues the run" in last.err, last
+    resumed = said(newcomer.muniment("resume", run, "--json"))
+    assert resumed["result"] == ["approved", "denied", "approved"]

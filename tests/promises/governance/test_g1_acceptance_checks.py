@@ -115,6 +115,7 @@ def test_check_2_a_later_verdict_hides_no_earlier_one(settled: Newcomer) -> None
     assert "flow" in verdicts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("action", ["halt", "degrade", "mark_non_certifiable"])
 def test_check_4_intents_and_actions_on_the_real_store(
     settled: Newcomer, action: str
@@ -153,6 +154,7 @@ def test_check_4_intents_and_actions_on_the_real_store(
     assert replayed["verdict"] == expected, replayed
 
 
+@pytest.mark.slow
 def test_check_5_terms_change_the_outcome(settled: Newcomer) -> None:
     """An agent that changed its payload is rejected strictly, and not observationally.
 
@@ -212,6 +214,7 @@ def wait(run, task):
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("changed", ["nothing", "agents", "dataset", "policy"])
 def test_check_8_a_resume_goes_on_with_what_began(
     settled: Newcomer, changed: str
@@ -247,6 +250,7 @@ def test_check_8_a_resume_goes_on_with_what_began(
     assert settled.muniment("replay", run).code == 0
 
 
+@pytest.mark.slow
 def test_check_9_the_dataset_is_hashed(settled: Newcomer) -> None:
     """A frozen dataset is hashed when it is run and when it is replayed."""
     data = settled.folder / "rows.jsonl"

@@ -94,6 +94,7 @@ def waiting(newcomer: Newcomer, server: ModelServer) -> Newcomer:
     return asking
 
 
+@pytest.mark.slow
 def test_the_model_is_asked_twice(newcomer: Newcomer) -> None:
     """Budget, fallback, escalation, approval, the rest, a verification, a replay.
 
@@ -126,6 +127,7 @@ def test_the_model_is_asked_twice(newcomer: Newcomer) -> None:
     assert told(newcomer, *REPLAY)["verdict"] == ("acceptable")
 
 
+@pytest.mark.slow
 def test_the_person_may_deny(newcomer: Newcomer) -> None:
     """A denial fails the run, exit code 1, and it replays to the same failure."""
     with ModelServer() as server:

@@ -51,6 +51,7 @@ def waiting(newcomer: Newcomer, **policy: object) -> str:
     return str(said(newcomer, *told, code=5)["run"])
 
 
+@pytest.mark.slow
 def test_two_reviewers_let_a_flow_go_on(newcomer: Newcomer, tmp_path: Path) -> None:
     """Each signs from a home of their own; once is not twice, and both are needed.
 
@@ -92,6 +93,7 @@ def test_two_reviewers_let_a_flow_go_on(newcomer: Newcomer, tmp_path: Path) -> N
     assert newcomer.muniment("verify").code == 0
 
 
+@pytest.mark.slow
 def test_a_stranger_decides_nothing(newcomer: Newcomer, tmp_path: Path) -> None:
     """A key that the policy does not name is refused, and the refusal is recorded."""
     ann, bob = enrolled(newcomer, tmp_path, "ann", "bob")

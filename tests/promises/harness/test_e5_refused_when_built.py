@@ -110,7 +110,7 @@ FAULTS: dict[str, tuple[Callable[[], ExperimentBuilder], str, str]] = {
     "a property that has to pass and is none": (
         lambda: plan({"must_pass": ["trun"]}),
         "harness/vacuous",
-        "trun: not tested",
+        "trun_pass: not tested",
     ),
     "a property that names no property": (
         lambda: plan({"must_pass": "turn"}),

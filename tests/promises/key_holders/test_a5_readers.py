@@ -27,6 +27,7 @@ READING: dict[str, tuple[str, ...]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", sorted(TYPES))
 def test_malformed_events_are_read_past(
     kind: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]

@@ -147,6 +147,7 @@ def is_named(
     assert desk.holds
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("lack", "name"), TRIED)
 def test_an_interpreter_in_which_nothing_records_is_named(
     desk: Desk, interpreter: Path, lack: str, name: str
@@ -163,6 +164,7 @@ OLD = [
 """Each program of each version; each version, and each program, is started both ways."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("version", "name", "start"), OLD)
 def test_an_older_python_is_named(
     desk: Desk, version: str, name: str, start: str

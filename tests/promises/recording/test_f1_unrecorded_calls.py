@@ -147,6 +147,11 @@ CHILDREN = {
             child.start()
             child.join()
     """,
+    "ended as it starts": """
+        import multiprocessing
+        if __name__ == "__main__":
+            multiprocessing.get_context("spawn").Pool(1).terminate()
+    """,
     "isolated": 'subprocess.run([sys.executable, "-I", "-c", "print(1)"])',
     "no environment": 'subprocess.run([sys.executable, "-c", "print(1)"], env={})',
     "asyncio": """
@@ -182,6 +187,8 @@ RECORDED = {
             for how in ("fork", "spawn", "forkserver"):
                 with multiprocessing.get_context(how).Pool(2) as pool:
                     print(pool.map(abs, [-1, -2]))
+                    pool.close()
+                    pool.join()
     """,
     "own socket": """
         server = socket.socket(socket.AF_UNIX)

@@ -140,6 +140,7 @@ def replayed(desk: Desk, run: str, *line: str) -> tuple[str, str]:
     return json.loads(again.out)["verdict"], again.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_four_lines_of_a_stream_without_end(
     desk: Desk, streams: Endless, name: str
@@ -190,6 +191,7 @@ def test_streams_on_a_loop_without_readers(desk: Desk, name: str) -> None:
         assert replayed(desk, done.run, *line) == ("acceptable", done.out)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_stream_that_stalls(desk: Desk, streams: Endless, name: str) -> None:
     """Each line is there before the next one comes; the timeout comes again."""

@@ -71,6 +71,7 @@ def shop(tmp_path: Path) -> Iterator[tuple[str, subprocess.Popen[str]]]:
         process.kill()
 
 
+@pytest.mark.slow
 def test_a_recorded_program_calls_tools(
     desk: Desk, shop: tuple[str, subprocess.Popen[str]]
 ) -> None:

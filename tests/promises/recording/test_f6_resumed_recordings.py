@@ -117,6 +117,7 @@ def test_what_only_reads_is_repeated(desk: Desk, shop: list[str], method: str) -
     replays(desk, run)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE"])
 def test_what_may_change_something_is_not(
     desk: Desk, shop: list[str], method: str

@@ -128,6 +128,7 @@ def shell(work: Path, *line: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_fresh_process_replays_it(tmp_path: Path, name: str) -> None:
     """Recorded and replayed in fresh processes, by command and in Python: acceptable."""

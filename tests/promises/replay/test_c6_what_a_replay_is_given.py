@@ -101,6 +101,7 @@ READS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("read", READS)
 def test_a_variable_of_its_own(tmp_path: Path, read: str) -> None:
     """Without it that cannot be told, and the option is named; with it, acceptable."""

@@ -162,6 +162,7 @@ SIGNALLED = [
 """Ctrl-C goes to one process and to all; each other signal to either, by turns."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("what", "number", "how", "group"), SIGNALLED)
 def test_a_signal_ends_it(
     desk: Path, scratch: Path, what: str, number: signal.Signals, how: str, group: bool

@@ -79,6 +79,7 @@ def test_more_than_half_of_the_memory_cannot_be_told(user: Newcomer, name: str) 
     assert replayed(user, run)[:2] == (0, "acceptable")
 
 
+@pytest.mark.slow
 def test_a_limit_is_chosen(user: Newcomer) -> None:
     """What is beyond `--memory` is denied, what is below is not; 0 is not a limit."""
     run = run_of(user, "work.py:plain")

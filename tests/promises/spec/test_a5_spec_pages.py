@@ -199,6 +199,13 @@ EVIDENCE = {
         "plugins/evidence/bundles/test_bundle_written::test_the_same_run_gives_the_same_bytes"
     ),
     "MUST say of each run in the bundle what it is [marked]": _MARK_SAID,
+    "all others MUST be there. A verifier MUST derive each of them again, MUST refuse": (
+        "plugins/evidence/views/test_view_of_a_run::test_each_member_is_compared"
+    ),
+    "MUST say *cannot tell* of a view that has other members": (
+        "plugins/evidence/views/test_view_of_a_run"
+        "::test_what_is_not_known_cannot_be_told"
+    ),
     "A verifier MUST say of each series that is shown how many runs": (
         "plugins/evidence/bundles/test_bundle_series::test_one_of_twenty"
     ),

@@ -134,6 +134,7 @@ def _on_a_terminal(arguments: list[str]) -> str:
     return said.decode("utf-8", "surrogateescape")
 
 
+@pytest.mark.slow
 def test_on_a_terminal(
     hostile: tuple[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -194,6 +195,7 @@ def test_raw_is_exact_through_a_pipe(
     assert json.loads(seen) == json.loads(raw)
 
 
+@pytest.mark.slow
 def test_every_code_point() -> None:
     """Of all there are, what acts or does not show is escaped; the rest stays."""
     for char in map(chr, range(sys.maxunicode + 1)):

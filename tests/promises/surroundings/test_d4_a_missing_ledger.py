@@ -12,7 +12,10 @@ import pytest
 from command_lines import commands, typed
 from muniment_cli import main
 
-OTHERWISE = {"demo", "doctor", "forget", "init", "plan", "plugins", "policy check"}
+OTHERWISE = {"demo", "doctor", "forget", "init", "plan", "plugins", "policy check"} | {
+    f"workflow {one}"
+    for one in ("diff", "edit", "graph", "inspect", "policy-report", "validate")
+}
 """What makes a ledger, or wants none."""
 
 

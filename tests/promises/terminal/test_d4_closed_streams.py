@@ -93,3 +93,30 @@ def test_no_file_becomes_a_standard_stream(place: Path, streams: str) -> None:
     assert told == "Bad file descriptor"
     assert not [one for one in numbers if ".muniment" in one]
     assert shell(place, f"{MUNIMENT} verify").returncode == 0
+
+
+LISTING = """
+import os, sys
+told = []
+for number in range(3):
+    try:
+        told.append(os.fstat(number) and "open")
+    except OSError:
+        told.append("closed")
+print("lost, like alone")
+with open(sys.argv[1], "w") as file:
+    file.write(repr((told, sys.stdin is None, sys.stdout is None, sys.stderr is None)))
+"""
+
+
+@pytest.mark.parametrize("streams", ["", "<&-", "2>&-", *CLOSED])
+def test_a_recorded_program_has_them_as_they_are(place: Path, streams: str) -> None:
+    """What is closed to it alone is closed to it when it is recorded, and no more."""
+    (place / "listing.py").write_text(LISTING)
+    alone = shell(place, f"{PYTHON} listing.py alone {streams}")
+    recorded = shell(
+        place, f"{MUNIMENT} record -- {PYTHON} listing.py recorded {streams}"
+    )
+    assert (alone.returncode, recorded.returncode) == (0, 0), recorded.stderr
+    texts = [(place / name).read_text() for name in ("alone", "recorded")]
+    assert texts[0] == texts[1]

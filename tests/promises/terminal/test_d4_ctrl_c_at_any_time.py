@@ -88,6 +88,7 @@ def test_no_traceback(newcomer: Newcomer, command: list[str]) -> None:
     assert {130, -signal.SIGINT} & {*codes}, codes
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="sends signals")
 @pytest.mark.parametrize(
     "goes_on",

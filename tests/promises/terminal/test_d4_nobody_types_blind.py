@@ -153,6 +153,7 @@ def asked(user: Newcomer, way: str) -> None:
     assert user.muniment("init").code == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", [*STRICT, *SEEN])
 def test_a_prompt_stays_until_it_is_answered(newcomer: Newcomer, way: str) -> None:
     """The spinner shows before and after it, and not meanwhile; the answer arrives."""

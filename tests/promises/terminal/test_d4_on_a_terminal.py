@@ -126,6 +126,7 @@ def too_long(text: str, columns: int) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [40, 60, 80, 200])
 def test_no_line_is_longer_than_the_terminal(
     filled: Newcomer, terminal: Terminal, columns: int
@@ -140,6 +141,7 @@ def test_no_line_is_longer_than_the_terminal(
         assert not re.search(r"^\s*…\s*$", shown, re.MULTILINE), command
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [40, 60, 200])
 def test_each_row_is_identified(
     filled: Newcomer, terminal: Terminal, columns: int
@@ -207,6 +209,7 @@ WRONG = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["before", "behind", "environment"])
 def test_without_colours_there_is_no_escape(
     filled: Newcomer, terminal: Terminal, how: str
@@ -239,6 +242,7 @@ with muniment.open(sys.argv[1]) as ledger:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [40, 60, 200])
 def test_a_comparison_fits(tmp_path: Path, terminal: Terminal, columns: int) -> None:
     """Of copies, forks and strangers: what stands in files begins beside its name."""

@@ -104,6 +104,7 @@ def line_of(user: Newcomer, what: str) -> list[str]:
     return line
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("what", "number"), CASES, ids=str)
 def test_the_run_is_interrupted(
     waiting: Newcomer, what: str, number: signal.Signals
@@ -127,6 +128,7 @@ def test_the_run_is_interrupted(
         assert f"({by})" in told["because"]
 
 
+@pytest.mark.slow
 def test_it_can_be_resumed(waiting: Newcomer) -> None:
     """The line that is printed works: completed effects are not repeated."""
     said = ended(waiting, COMMANDS["run"], signal.SIGTERM)
@@ -137,6 +139,7 @@ def test_it_can_be_resumed(waiting: Newcomer) -> None:
     assert (done.code, json.loads(done.out)["result"]) == (0, 3), done
 
 
+@pytest.mark.slow
 def test_a_signal_that_comes_twice_counts_once(waiting: Newcomer) -> None:
     """A terminal that closes says it twice; the end is written all the same."""
     numbers = [signal.SIGHUP, signal.SIGHUP, signal.SIGHUP]
@@ -145,6 +148,7 @@ def test_a_signal_that_comes_twice_counts_once(waiting: Newcomer) -> None:
     assert "run.interrupted" in waiting.events()
 
 
+@pytest.mark.slow
 def test_one_that_is_ignored_stays_ignored(waiting: Newcomer) -> None:
     """Under `nohup` a closed terminal ends nothing."""
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
@@ -179,6 +183,7 @@ def test_a_terminal_that_closes_interrupts_it(waiting: Newcomer) -> None:
     assert "run.interrupted" in waiting.events()
 
 
+@pytest.mark.slow
 def test_a_forked_child_ends_as_usual(waiting: Newcomer) -> None:
     """What a program forked is ended by `kill`, and writes nothing of the run."""
     (waiting.folder / "fork.py").write_text(

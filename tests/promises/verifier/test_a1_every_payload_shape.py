@@ -142,6 +142,7 @@ def test_every_shape(how: Any, seq: int, tmp_path: Path) -> None:
         assert any(one.seq == seq for one in report.findings), name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", KEYS)
 @pytest.mark.parametrize("fast", [False, True])
 def test_every_place_and_key(key: str, fast: bool, tmp_path: Path) -> None:

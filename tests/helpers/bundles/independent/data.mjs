@@ -30,7 +30,7 @@ const TYPES = Object.fromEntries(`
 blob.erased blobs:s reason:T legal_basis?:t
 claim.stated id:t text:T acceptance?:O
 clock.read time:t answered_by?:o
-decision.asked subject:r quorum:i prompt?:r of?:s
+decision.asked subject:r quorum:i prompt?:r of?:s visibility?:t
 decision.given envelope:o
 decision.reached asked:t outcome:t answers:l
 decision.refused rule:t envelope:t asked?:t
@@ -42,14 +42,15 @@ property.tested name:t transform:t passed:b metric?:t tolerance?:f difference?:f
 replay.judged replay_of:t mode:t verdict:t compared:i guards?:l findings?:r level?:t \
   details?:r children?:i
 run.canceled reason:T generation:i
-run.completed root:t counts?:c duration_us?:i result?:r
-run.failed root:t error_type:t message:r counts?:c duration_us?:i status?:t cause?:l
+run.completed root:t counts?:c duration_us?:i result?:r visibility?:t
+run.failed root:t error_type:t message:r counts?:c duration_us?:i status?:t cause?:l \
+  visibility?:t
 run.interrupted reason:t
 run.marked mark:t reason:T
 run.paused reason:T waits_for?:s
 run.resumed generation:i program?:o owner?:o took_over?:b supersedes?:l
 run.started name:t seed:t program?:o params?:r labels?:m replay_of?:t plugins?:m \
-  environment?:o owner?:o parent?:m fork?:o changed?:r
+  environment?:o owner?:o parent?:m fork?:o changed?:r visibility?:t
 synthesis.attempted code:T accepted:b attempt?:i entrypoint?:t origin?:t rule?:t message?:t \
   line?:i column?:i
 verdict.reached hypothesis:t verifier:t passed?:b source?:t p_value?:f result?:a settings?:O \
