@@ -1,5 +1,6 @@
 # make demo   builds .venv, installs the package, runs the tour
-# make test   the whole suite        make lint   style, types, contracts
+# make test   all but the slow tests; with MARK= the whole suite
+# make lint   style, types, contracts
 # make quick  the fast tests
 # make trial  kills runs and trees of runs after each commit, not at some only
 # make cover  what the fast tests of the kernel do not reach, by line and branch
@@ -15,11 +16,11 @@
 #
 # Needs Python 3.11 or newer, git and make; uses uv where there is one.
 # BASE=python3.12 chooses the interpreter, which gets an environment of its own;
-# WORKERS=4 the test processes, MARK='not slow' the tests.
+# WORKERS=4 the test processes, MARK the tests.
 
 BASE ?= python3
 WORKERS ?= auto
-MARK ?=
+MARK ?= not slow
 FUZZ ?= 60
 
 # Tests start Python thousands of times: a quarter of their time would go into compiling
@@ -58,7 +59,11 @@ quick: $(VENV)/.dev
 
 trial: $(VENV)/.dev
 	MUNIMENT_TRIAL=1 $(PYTHON) -m pytest -q -n $(WORKERS) \
-	  tests/ledger/resumes/test_killed_trees.py tests/ledger/resumes/test_resume.py
+	  tests/ledger/resumes/test_killed_trees.py tests/ledger/resumes/test_resume.py \
+	  tests/plugins/workflow/engine/test_killed_graphs.py \
+	  tests/plugins/workflow/agents/test_killed_agents.py \
+	  tests/plugins/workflow/agents/repairs/test_killed_repairs.py \
+	  tests/plugins/workflow/engine/test_held_calls.py
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

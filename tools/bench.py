@@ -2,7 +2,7 @@
 
     make bench                       the table of docs/benchmarks.md
     python tools/bench.py append     one group: append, verify, start, capsule, harness, bundle,
-                                     governance, big
+                                     governance, workflow, evals, big
 
 Rules:
 
@@ -319,6 +319,20 @@ def bench_governed(place: Path, limit: ModuleType | None) -> None:
     bench_governance(place, limit, cpu)
 
 
+def bench_graphs(place: Path, limit: ModuleType | None) -> None:
+    """Walk graphs of stages, and a map of many items."""
+    from bench_workflow import bench_workflow
+
+    bench_workflow(place, limit, cpu)
+
+
+def bench_held_runs(place: Path, limit: ModuleType | None) -> None:  # noqa: ARG001 - no limit
+    """Hold a thousand recorded runs against a fixture."""
+    from bench_evals import bench_evals
+
+    bench_evals(place)
+
+
 GROUPS = {
     "append": bench_append,
     "verify": bench_verify,
@@ -327,6 +341,8 @@ GROUPS = {
     "harness": bench_harness,
     "bundle": bench_bundles,
     "governance": bench_governed,
+    "workflow": bench_graphs,
+    "evals": bench_held_runs,
     "big": bench_big,
 }
 

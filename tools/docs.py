@@ -1,6 +1,8 @@
 """Writes the pages under docs/reference that the code itself knows best.
 
-    python tools/docs.py            writes events.md, failures.md, hooks.md, rules.md
+    python tools/docs.py            writes events.md, failures.md, hooks.md, rules.md,
+                                    run-record.md and its schema, workflow.md,
+                                    evals.md
     python tools/docs.py --check    says which of them is out of date, exit 1
 
 Rules: what stands in a table comes from the registry, the hook specifications or the
@@ -15,8 +17,11 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from evals_page import evals
 from failures_page import failures
+from records_page import run_record, run_record_schema
 from rules_page import rules
+from workflow_page import workflow
 
 from muniment import hookspecs
 from muniment.events.effect_kinds import KERNEL_KINDS
@@ -24,7 +29,7 @@ from muniment.events.effect_types import effect_types
 from muniment.events.kernel_types import KERNEL_TYPES
 from muniment.events.types import EventType
 
-__all__ = ["PAGES", "events", "hooks", "main", "page"]
+__all__ = ["FILES", "PAGES", "events", "hooks", "main", "page", "workflows"]
 
 ROOT = Path(__file__).parents[1]
 TARGET = ROOT / "docs" / "reference"
@@ -92,7 +97,7 @@ def _fields(one: EventType) -> str:
         where = "blob" if "blob" in marks else "inline"
         if "large" in marks and "blob" not in marks:
             where = "inline, blob above 4 KiB"
-        more = sorted(marks & {"public", "volatile"})
+        more = sorted(marks & {"public", "veiled", "volatile"})
         default = [] if info.is_required() else [f"default `{info.get_default()!r}`"]
         kind = _type(info.annotation)
         rows.append(
@@ -214,6 +219,11 @@ returns the data of an event with its blobs; it raises `ErasedError` if one was 
 Types and kinds begin with a name of the plugin's own: two plugins that declare the same
 one are refused. A run that has such events needs the plugin to be resumed or replayed.
 
+A plugin whose readers rely on its facts declares their type as its own, by
+`EventType(…, own="acme.engine:EngineFact")`: then `run.record` and `ledger.append` take data of
+exactly that class, and refuse everybody else (`event/own`). It is no lock: code of the same process
+can import the class.
+
 What a kind says [in doubt](../how-to/resume.md#an-effect-in-doubt) shows after a crash only.
 To test it, end the process inside `perform` with `os._exit(1)`, and resume the run.
 
@@ -272,25 +282,43 @@ def _hookspecs() -> list[tuple[str, Callable[..., object]]]:
     ]
 
 
+# -- workflows ---------------------------------------------------------------------
+
+
+def workflows() -> str:
+    """Return the page about workflows."""
+    return workflow(_event)
+
+
+def held_runs() -> str:
+    """Return the page about evals."""
+    return evals(_event)
+
+
 # -- the command -------------------------------------------------------------------
 
 PAGES = {
+    "evals.md": held_runs,
     "events.md": events,
     "failures.md": failures,
     "hooks.md": hooks,
     "rules.md": rules,
+    "run-record.md": run_record,
+    "workflow.md": workflows,
 }
+FILES = {"run-record.schema.json": run_record_schema}
+"""What is written without a remark on top, which its format does not allow."""
 
 
 def page(name: str) -> str:
     """Return the text of the page *name*."""
-    return _MADE + PAGES[name]()
+    return FILES[name]() if name in FILES else _MADE + PAGES[name]()
 
 
 def main(arguments: list[str]) -> int:
     """Write the pages, or compare them; return the exit code."""
     old: list[str] = []
-    for name in PAGES:
+    for name in (*PAGES, *FILES):
         file = TARGET / name
         if "--check" not in arguments:
             file.write_text(page(name))
