@@ -90,8 +90,6 @@ class Run(WaitingLane):
         exc: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if self._call is not None and not isinstance(exc, Exception | None):
-            self._recording.cut_off()
         _CURRENT.set(_CURRENT.get()[:-1])  # no token: threads share lanes
         self._leave(exc)
 

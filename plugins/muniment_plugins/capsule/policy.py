@@ -126,7 +126,8 @@ class Policy:
                     f"the module {name} would open the capsule",
                     rule="capsule/dangerous-import",
                     place="Policy.allowed_imports",
-                    remedy="leave it out, or set allow_dangerous=True, which is recorded",
+                    remedy="leave it out; Policy(allow_dangerous=True) lets it in, and is "
+                    "recorded (experiments have no such key)",
                 )
 
     def _check_environment(self) -> None:

@@ -39,6 +39,7 @@ class WaitingLane(ABC):
     __slots__ = ()
 
     if TYPE_CHECKING:
+        _call: Call | None
         _recording: Recording
         scope_path: str
 
@@ -118,7 +119,9 @@ class WaitingLane(ABC):
         self._recording.privacy.keep(scope, effects=effects)
 
     def _leave(self, error: BaseException | None) -> None:
-        """Note that *error*, if there is one, leaves the lane."""
+        """Note that *error*, if there is one, leaves the lane, and cuts its effect off."""
+        if self._call is not None and not isinstance(error, Exception | None):
+            self._recording.cut_off()
         self._recording.privacy.follow(self.scope_path, error)
 
     def tells_private(self, error: BaseException) -> bool:

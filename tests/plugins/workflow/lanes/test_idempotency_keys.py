@@ -140,3 +140,17 @@ def test_elsewhere_nothing_is_recorded(book: Ledger) -> None:
             with pytest.raises(RefusedError, match="its own process") as refused:
                 act()
             assert refused.value.rule == "run/process"
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, GeneratorExit])
+def test_elsewhere_what_ends_a_process_is_what_is_raised(
+    book: Ledger, error: type[BaseException]
+) -> None:
+    """A lane that another process records hides no exit, and no Ctrl-C."""
+    told: list[object] = []
+    with book.run("r") as run:
+        run.effect("data", 1, lambda _: told.append(told_lane()))
+    (lane,) = told
+    assert isinstance(lane, dict)
+    with pytest.raises(error), lane_elsewhere(lane):
+        raise error
