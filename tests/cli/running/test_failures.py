@@ -64,6 +64,30 @@ def test_what_did_not_fail_has_none(desk: FailureDesk) -> None:
     assert "reason " not in desk.shell("runs", "explain", run).out
 
 
+JUDGES = """
+def judges(run):
+    for number, result in enumerate([True, False, 0, "passed", {"a": 1}, [], None]):
+        said = {} if result is None else {"result": result}
+        data = {"hypothesis": f"h{number}", "verifier": "v:v", "passed": False, **said}
+        run.record("verdict.reached", data)
+"""
+
+
+def test_a_verdict_that_failed_is_said_to_have_failed(
+    desk: FailureDesk, work: Path
+) -> None:
+    """Whatever its result says, and where it has none: no reader takes it for another."""
+    file = write_program(work, JUDGES)
+    desk.shell("run", file.name)
+    told = desk.shell("runs", "explain", desk.newest()).out
+    lines = [one for one in told.splitlines() if one.startswith("verdict, event")]
+    assert len(lines) == 7
+    assert all(": did not pass" in one for one in lines)
+    assert "with the result true" in lines[0]
+    assert lines[-1].endswith("did not pass")
+    assert "7 of 7 verdicts failed" in told
+
+
 def test_a_failure_of_a_child_is_that_of_its_parent(desk: FailureDesk) -> None:
     """The parent names the event in the child, and whose it is."""
     run, code = desk.run("calls")

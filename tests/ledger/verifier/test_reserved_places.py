@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from muniment.errors import WrongError
 from muniment.format_versions import RESERVED
 from muniment.ledger import Ledger
 from muniment.recorded.run_check import RunCheck
+from muniment.verification.runs.places import Places
 
 
 def forged(version: int, scope: str = "", kind: str = "") -> Forge:
@@ -84,3 +86,45 @@ def test_nothing_is_answered_from_such_a_run(
         pytest.raises(WrongError, match=r"\[run/(order|scope)\]"),
     ):
         RunCheck(ledger.store.database, ledger.id, RUN).events()
+
+
+def placed(scopes: list[str]) -> tuple[list[tuple[str, str]], int]:
+    """Return what is wrong with events in *scopes*, and how many functions were called."""
+    places, found, calls = Places(), list[tuple[str, str]](), 0
+
+    def note(_frame: object, event: str, _about: object) -> None:
+        nonlocal calls
+        calls += event.endswith("call")
+
+    places.broken({"scope": "", "ordinal": 0}, "run.started", {}, RESERVED)
+    sys.setprofile(note)
+    try:
+        for scope in scopes:
+            chain = {"scope": scope, "ordinal": 1}
+            found += places.broken(chain, "tool.requested", {}, RESERVED)
+    finally:
+        sys.setprofile(None)
+    return found, calls
+
+
+@pytest.mark.parametrize("segment", ["a", "@tool.1"])
+def test_each_of_many_scopes_below_one_another_is_read_once(segment: str) -> None:
+    """The work for an event does not grow with the depth of its scope."""
+    deep = ["/".join(["@tool.1", *[segment] * more]) for more in range(400)]
+    first = placed(["", *deep[:40]])
+    last = placed(["", *deep])
+    assert first[0] == last[0] == []
+    assert last[1] < 11 * first[1]
+
+
+@pytest.mark.parametrize(
+    "wrong", ["$x", "@tool.7", "x/$y", "x/@tool.7", "@tool.1/@tool.7"]
+)
+@pytest.mark.parametrize("above", ["", "a", "a/b", "@tool.1", "@tool.1/@tool.1"])
+def test_a_wrong_name_below_what_is_right_is_found(above: str, wrong: str) -> None:
+    """Also where the scope above was judged, and where what is between has no event."""
+    scopes = ["", *(["@tool.1"] if "@" in above else []), *([above] if above else [])]
+    assert placed(scopes)[0] == []
+    scope = f"{above}/{wrong}" if above else wrong
+    found, _ = placed([*scopes, scope, f"{scope}/below"])
+    assert [rule for rule, _ in found] == ["run/scope"] * 2

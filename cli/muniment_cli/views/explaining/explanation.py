@@ -172,7 +172,9 @@ def _canceled(ledger: Ledger, run: str, last: Event) -> Explanation:
 def _verdict(ledger: Ledger, event: Event) -> str:
     data = visible(ledger, event)
     where = f" of {event.scope}" if event.scope else ""
-    return f"{data.get('hypothesis')}{where}: {short(data.get('result'), 300)}"
+    said = f"{data.get('hypothesis')}{where}: did not pass"
+    result = data.get("result")
+    return said if result is None else f"{said}, with the result {short(result, 300)}"
 
 
 def _judged(ledger: Ledger, run: str, judged: Event) -> Explanation:

@@ -76,6 +76,7 @@ class Places:
         "_done",
         "_ended",
         "_going",
+        "_named",
         "_next",
         "_performed",
         "_withheld",
@@ -87,6 +88,8 @@ class Places:
         """Whether an event of the run was seen, sound or not."""
         self._next: dict[str, int] = {}
         """The least ordinal of each scope that no event has."""
+        self._named: set[str] = set()
+        """The scopes whose names may stand there."""
         self._asked: dict[tuple[str, int], str] = {}
         """The kinds of the effects that were requested."""
         self._performed: set[str] = set()
@@ -173,14 +176,18 @@ class Places:
 
     def _misnamed(self, scope: str, version: int) -> list[tuple[str, str]]:
         """Refuse a new *scope* of a reserved name, or of an effect not requested."""
-        segments = scope.split("/")
-        for number, segment in enumerate(segments, 1):
+        above, _, last = scope.rpartition("/")
+        # Of scopes below one another each would be read from its first segment again.
+        known = above in self._named
+        end = len(above) if known else -1
+        for segment in [last] if known else scope.split("/"):
+            end += 1 + len(segment)
             if segment.startswith("$") and version >= RESERVED:
                 return [("run/scope", f"the scope {scope!r:.80} has a reserved name")]
-            effect = "/".join(segments[:number])
-            if segment.startswith("@") and effect not in self._performed:
+            if segment.startswith("@") and scope[:end] not in self._performed:
                 what = f"the scope {scope!r:.80} is of an effect that was not requested"
                 return [("run/scope", what)]
+        self._named.add(scope)
         return []
 
     def _taken(
