@@ -10,9 +10,11 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias, cast
 
+from muniment.encoding.canonical import JsonValue
+from muniment.encoding.registry import ValueTypes
 from muniment.errors import CannotTellError
 from muniment.formats.statement import Event
 from muniment.recorded.compare import is_compared
@@ -23,7 +25,7 @@ from muniment.runs.modes.recorded import Replay
 if TYPE_CHECKING:
     from muniment.ledger import Ledger
 
-__all__ = ["require_certain", "require_compared", "require_here", "require_plugins"]
+__all__ = ["require_certain", "require_compared", "require_here", "require_known"]
 
 Findings: TypeAlias = Sequence[Divergence]
 
@@ -32,24 +34,36 @@ _ASKED = frozenset({"effect", "extra", "fact", "missing", "outcome", "params", "
 
 
 def require_compared(held: Replay, findings: Findings, run: str) -> None:
-    """Refuse to judge if nothing was compared because the record lacks it.
+    """Refuse to judge if nothing was compared.
 
     If the program attempts what the record lacks, is refused, and ends differently,
-    that says nothing about the record.
+    that says nothing about the record. Nor does it that another program, which asks for
+    nothing either, ends as the recorded one did.
 
     Raises:
-        CannotTellError: the record lacks what the program did, and has no effect.
+        CannotTellError: the record lacks what the program did, and has no effect; or it has
+            no effect, and is of another program.
 
     """
     gaps, compared = held.gaps, held.compared
-    if not gaps or compared or any(one.what in _ASKED for one in findings):
+    if compared or any(one.what in _ASKED for one in findings):
         return
-    raise CannotTellError(
-        f"the record holds no call, but {gaps[0].field}: nothing could be compared",
-        rule="replay/unrecorded",
-        place=f"run {run}, event {gaps[0].seq}",
-        remedy="make the program's calls over a library that is recorded",
-    )
+    if gaps:
+        raise CannotTellError(
+            f"the record holds no call, but {gaps[0].field}: nothing could be compared",
+            rule="replay/unrecorded",
+            place=f"run {run}, event {gaps[0].seq}",
+            remedy="make the program's calls over a library that is recorded",
+        )
+    another = next((one for one in findings if one.what == "program"), None)
+    if another is not None and all(one.warns for one in findings):
+        raise CannotTellError(
+            f"the record holds no call, and is of another program ({another.difference}): "
+            "nothing could be compared",
+            rule="replay/unrecorded",
+            place=f"run {run}",
+            remedy="run the recorded program, by its recorded command line",
+        )
 
 
 def require_certain(held: Replay, findings: Findings, run: str) -> None:
@@ -101,14 +115,14 @@ def require_here(held: Replay, run: str, *, certain: bool) -> None:
     )
 
 
-def require_plugins(
+def require_known(
     ledger: Ledger, record: Recorded, findings: Findings, run: str
 ) -> None:
-    """Refuse to reject a record that needs a plugin which is not active.
+    """Refuse to reject a record that needs a plugin, or a class, which is not known here.
 
     Raises:
-        CannotTellError: nothing here declares a type of its events, or a plugin that
-            it names as a gate is not active.
+        CannotTellError: nothing here declares a type of its events, a plugin that it
+            names as a gate is not active, or a class of its values is not registered.
 
     """
     active = ledger.plugins.versions
@@ -137,6 +151,43 @@ def require_plugins(
             "may come of what else it refused",
             name,
         )
+    _require_classes(ledger.value_types, record, findings, run)
+
+
+def _require_classes(
+    types: ValueTypes, record: Recorded, findings: Findings, run: str
+) -> None:
+    """Refuse to reject a program which lacks a class that another one registered."""
+    classes = (
+        (event, name) for event in record.events for name in _classes(record, event)
+    )
+    first = next((one for one in classes if types.named(one[1]) is None), None)
+    if first is None or _is_certain_before(findings, first[0]):
+        return
+    event, name = first
+    raise CannotTellError(
+        f"the record has values of {name}, and no class is registered under this name here",
+        rule="value/unregistered",
+        place=f"run {run}, event {event.seq}",
+        remedy="replay it in Python, with a ledger in which the class is registered",
+    )
+
+
+def _classes(record: Recorded, event: Event) -> Iterator[str]:
+    """Yield the names of the registered classes whose instances *event* holds."""
+    waiting: list[JsonValue] = [record.data(event)]
+    while waiting:
+        one = waiting.pop()
+        match one:
+            case {"$object": [str(name), parts]}:
+                yield name
+                waiting.append(parts)
+            case dict():
+                waiting += one.values()
+            case list():
+                waiting += one
+            case _:
+                pass
 
 
 def _gate(event: Event) -> str | None:

@@ -52,7 +52,7 @@ from muniment.replays.certainty import (
     require_certain,
     require_compared,
     require_here,
-    require_plugins,
+    require_known,
 )
 from muniment.replays.ends import counted, end_difference, end_of
 from muniment.replays.report import VERDICTS, Mode, ReplayReport, Verdict
@@ -283,7 +283,7 @@ class Judge:
             mode == "bounded" and self.digest is None
         )
         if blocking:
-            require_plugins(self.ledger, self.record, findings, self.recording.run_id)
+            require_known(self.ledger, self.record, findings, self.recording.run_id)
         verdict: Verdict = "acceptable_with_warnings" if findings else "acceptable"
         if blocking:
             verdict = "unacceptable"

@@ -68,6 +68,23 @@ def test_another_command_line_is_a_finding(desk: Desk, name: str) -> None:
     assert desk.holds
 
 
+@pytest.mark.parametrize("line", [*(one for one, _ in OTHER.values()), ("-c", "1")])
+@pytest.mark.parametrize("accepted", [(), ("--accept", "exact_match")])
+def test_another_program_is_not_accepted_by_nothing(
+    desk: Desk, line: tuple[str, ...], accepted: tuple[str, ...]
+) -> None:
+    """Where the record holds no call, that both ended well says nothing of either."""
+    desk.write("agent.py", "pass\n")
+    desk.write("other.py", "pass\n")
+    done = desk.record(PYTHON, *LINE)
+    again = ("replay", *accepted, done.run, "--", PYTHON)
+    assert desk.muniment(*again, *LINE).code == 0
+    told = desk.muniment(*again, *line)
+    assert (told.code, told.out) == (3, "")
+    assert "of another program (" in told.err
+    assert "replay/unrecorded" in told.err
+
+
 def test_a_script_that_changed_is_a_finding(desk: Desk) -> None:
     """The verdict over a record says that another text was run than the recorded one."""
     desk.write("agent.py", CALLS)

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from muniment.encoding.canonical import JsonValue
-from muniment.replays.certainty import require_plugins
+from muniment.replays.certainty import require_known
 from muniment.replays.replay import called_by, record_verdict, replay
 from muniment.replays.report import VERDICTS, ReplayReport
 from muniment_plugins.governance.budgets.adopted import in_force
@@ -109,7 +109,7 @@ def judge_report(ledger: Ledger, report: ReplayReport, terms: Terms) -> Judgemen
     expected = recorded_of(ledger, seen.recorded())
     said = judge(expected, observed_of(expected, seen), terms)
     if said.blocking:
-        require_plugins(ledger, seen.record, report.findings, seen.run)
+        require_known(ledger, seen.record, report.findings, seen.run)
     return said
 
 
