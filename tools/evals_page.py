@@ -275,8 +275,10 @@ One JSON object, alone or in one block of Markdown:
 | `reason` | text | the first 400 characters are kept |
 
 Other members are passed over. An answer with text around the object, with a member twice, or
-with a score out of its range judges nothing: nobody can tell. The texts of several stages come in
-the order of the visits.
+with a score out of its range judges nothing: nobody can tell. Nor does one that was cut off or
+filtered (a `finish_reason` of `length` or `content_filter`), whatever its text says, or a refusal.
+A judge that answers so of an example is not believed. The texts of several stages come in the
+order of the visits.
 
 ### What makes two runs equal
 
