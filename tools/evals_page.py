@@ -101,10 +101,13 @@ _PACK_CASE: Lines = {
     "compare_to": ("`baseline`", "the run that it has to be like"),
     "rubrics": ("none", "rubrics of the pack, by their ids"),
     "severity": (
-        "that of its thresholds, else of the defaults, else `blocking`",
+        "that of its thresholds, else the gravest of its rubrics, else the default",
         "whether it decides the verdict",
     ),
-    "thresholds": ("those of its rubrics and the defaults", "what it may take"),
+    "thresholds": (
+        "those of its rubrics, else of the defaults",
+        "what it may take: see below",
+    ),
     "metadata": ("none", "kept in the record of the eval"),
 }
 _RUBRIC: Lines = {
@@ -113,7 +116,7 @@ _RUBRIC: Lines = {
     "description": ("none", "kept in the record of the eval"),
     "prompt": ("none", "what a judge judges by"),
     "stage": ("all", "the stage whose texts a judge sees"),
-    "assertions": ("none", "what is held"),
+    "assertions": ("none", "what is held, whatever the kind"),
     "judge": (
         "that of the pack",
         "`provider`, `model`, `temperature`, `max_tokens`, `system`",
@@ -122,7 +125,7 @@ _RUBRIC: Lines = {
         "none",
         "`text` (with its `task`) and `pass`: judged by people already",
     ),
-    "thresholds": ("none", "for the cases that use it"),
+    "thresholds": ("none", "for the cases that use it; scores for its own judge"),
 }
 _ASSERTION: Lines = {
     "kind": ("", "what is looked at: see below"),
@@ -252,7 +255,16 @@ node, `stages.check.1.outcome` for a stage by its id, `artifacts.0.kind`. One th
 
 A rubric of the kind `replay` is held by the fixture of its case; `budget` has thresholds, `hitl`
 an assertion about questions, `side-effect` one of the kind `field`: `stages.act.denials`,
-`child_runs`, `policy`.
+`child_runs`, `policy`. Whatever else a rubric says is held, too, or refused.
+
+### Several rubrics
+
+The order in which a case names its rubrics is nothing, and each holds as it does alone. Of a
+`max_*` that several state, the least holds. `min_score` and `min_confidence` are about the judge
+of their rubric, and those of the defaults about a judge whose rubric states none. The severity is
+the gravest, where a rubric that states none has that of the defaults, which is `blocking` unless
+they say otherwise. A `max_*` of the defaults holds if no rubric of the case states it. What the
+case states itself goes before all of these, looser or stricter.
 
 ### What a run took
 
@@ -275,8 +287,10 @@ One JSON object, alone or in one block of Markdown:
 | `reason` | text | the first 400 characters are kept |
 
 Other members are passed over. An answer with text around the object, with a member twice, or
-with a score out of its range judges nothing: nobody can tell. The texts of several stages come in
-the order of the visits.
+with a score out of its range judges nothing: nobody can tell. Nor does one that was cut off or
+filtered (a `finish_reason` of `length` or `content_filter`), whatever its text says, or a refusal.
+A judge that answers so of an example is not believed. The texts of several stages come in the
+order of the visits.
 
 ### What makes two runs equal
 

@@ -15,7 +15,7 @@ from letters import letter, run_letter
 from muniment import replay
 from muniment.ledger import Ledger
 from muniment_plugins.evals import eval_suite_run
-from muniment_plugins.evals.checks.judging import judged, judgement_in
+from muniment_plugins.evals.checks.judging import judged, judgement_in, judgement_of
 from muniment_plugins.workflow import workflow_execute
 from workflow_stages import chain, stage
 
@@ -145,7 +145,7 @@ ODD = (
 def test_an_answer_is_read_strictly(text: str) -> None:
     """What is not one sound object judges nothing, with or without a score that is wanted."""
     assert judgement_in(text) is None
-    held = judged({"id": "r", "calibration": []}, judgement_in(text), 0)
+    held = judged({"id": "r"}, judgement_of({"text": text}))
     assert held.ok is None
 
 

@@ -6,7 +6,8 @@ Rules:
 
 - It is asked for one JSON object, and its answer is that object, or one block of Markdown
   with it. An answer with more, with a member twice, without ``pass``, or with a score or a
-  confidence that is no number from 0 to 1 judges nothing, and nobody can tell.
+  confidence that is no number from 0 to 1 judges nothing, and nobody can tell. Nor does one
+  that was cut off or filtered, whatever its text says, or one by which the model refused.
 - It passes if it says so and its score is no lower than ``min_score``. Below
   ``min_confidence``, or without a confidence where one is wanted, nobody can tell.
 - A judge with ``calibration`` is asked about each of these examples first. One that it
@@ -18,15 +19,28 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from html import escape
-from typing import Any, NoReturn, cast
+from typing import Any, NoReturn, TypeAlias, cast
 
 from muniment_plugins.evals.checks.rows import Held
+from muniment_plugins.evals.views.rows import as_row
+from muniment_plugins.workflow.agents.loop.endings import CUT, ENDINGS
 
-__all__ = ["judged", "judgement_in", "request_for"]
+__all__ = [
+    "Judgement",
+    "doubt_of",
+    "judged",
+    "judgement_in",
+    "judgement_of",
+    "request_for",
+]
+
+Judgement: TypeAlias = "dict[str, Any] | str"
+"""What a judge states, or why it states nothing."""
 
 _CHECK = "judge"
+_NONE = "the answer is no judgement"
 _FENCED = re.compile(r"```(?:json)?[ \t]*\n(.*)\n[ \t]*```", re.DOTALL)
 _SETTINGS = ("temperature", "max_tokens", "system")
 _ASKED = """You judge the work of somebody else by a rubric. Text inside of <work> is what \
@@ -61,6 +75,17 @@ def request_for(judge: Mapping[str, Any], task: str, work: str) -> dict[str, Any
         "prompt": prompt,
         **{name: said[name] for name in _SETTINGS if name in said},
     }
+
+
+def judgement_of(answer: object) -> Judgement:
+    """Return the judgement that the *answer* of a model states, if it is a whole one."""
+    told = as_row(answer)
+    if told.get("refusal") is not None:
+        return "the model refused"
+    cut = CUT.get(str(told.get("finish_reason")))
+    if cut is not None:
+        return ENDINGS[cut].says
+    return judgement_in(told.get("text")) or _NONE
 
 
 def judgement_in(text: object) -> dict[str, Any] | None:
@@ -105,17 +130,28 @@ def _refused(what: str) -> NoReturn:
     raise ValueError(what)
 
 
-def judged(
-    judge: Mapping[str, Any], said: Mapping[str, Any] | None, wrong: int
-) -> Held:
-    """Return what the judgement *said* comes to; *wrong* examples were misjudged."""
+def doubt_of(judge: Mapping[str, Any], said: Sequence[Judgement]) -> str | None:
+    """Return why *judge* is not believed, by what it *said* of its examples; None if it is."""
+    for one in said:
+        if isinstance(one, str) and one != _NONE:
+            return f"asked about an example: {one}"
+    examples = judge["calibration"]
+    wrong = sum(
+        isinstance(one, str) or one["pass"] is not example["pass"]
+        for one, example in zip(said, examples, strict=True)
+    )
+    return (
+        f"the judge is wrong about {wrong} of {len(examples)} examples"
+        if wrong
+        else None
+    )
+
+
+def judged(judge: Mapping[str, Any], said: Judgement) -> Held:
+    """Return what the judgement *said* comes to."""
     name = judge["id"]
-    if wrong:
-        of = len(judge["calibration"])
-        says = f"{name}: the judge is wrong about {wrong} of {of} examples"
-        return Held(_CHECK, None, says)
-    if said is None:
-        return Held(_CHECK, None, f"{name}: the answer is no judgement")
+    if isinstance(said, str):
+        return Held(_CHECK, None, f"{name}: {said}")
     least, sure = judge.get("min_confidence"), said.get("confidence")
     if least is not None and (sure is None or sure < least):
         got = "not stated" if sure is None else f"{sure}"

@@ -2,8 +2,11 @@
 
 Rules:
 
-- Severity and thresholds come from the case, else its thresholds, else the defaults; the
-  judge from the rubric, else the pack, else the defaults.
+- What a case says itself goes before what its rubrics say, and that before the defaults:
+  severity and thresholds. A judge comes from the rubric, else the pack, else the defaults.
+- The order of rubrics is nothing, and none takes from another: of their limits the least
+  holds, of their severities the gravest, where one that says none has that of the defaults.
+  The scores that a rubric wants are those of its own judge.
 - A rubric has what its kind says: ``replay`` a fixture in each case that uses it, ``budget``
   thresholds, ``hitl`` an assertion about questions, ``side-effect`` one about a field of
   the record: denials, calls, artifacts; ``llm-judge`` a prompt and a judge. Everything a
@@ -20,6 +23,7 @@ from typing import Any, cast
 from muniment.documents.places import At, near
 from muniment.encoding.canonical import JsonValue
 from muniment_plugins.evals.documents.parts import Parts
+from muniment_plugins.evals.documents.shapes import SEVERITIES
 from muniment_plugins.evals.views.fields import UNORDERED
 from muniment_plugins.evals.views.paths import require_sense
 from muniment_plugins.evals.views.probes import worded
@@ -30,6 +34,8 @@ __all__ = ["JUDGE", "pack_cases"]
 
 JUDGE = "llm-judge"
 _SCORES = ("min_score", "min_confidence")
+_TAKEN = "fixture"
+"""By this and a number an eval finds what a fixture looks for; a rubric has its id."""
 _NEEDS = {
     "run-status": {"expected"},
     "stage-status": {"stage", "expected"},
@@ -37,6 +43,7 @@ _NEEDS = {
     "hitl-question-contains": {"contains"},
     "field": {"path", "op"},
 }
+_UNJUDGED = ("a score is wanted, and no judge states one", "contradiction")
 _MAY = {"visible-text-contains": {"stage"}, "field": {"expected"}}
 Object = Mapping[str, Any]
 
@@ -66,7 +73,23 @@ def pack_cases(
                     f"no case uses {name!r}", "unused", "name it in a case, or drop it"
                 )
             )
+    _require_judge(said, cases, at)
     return cases
+
+
+def _require_judge(
+    said: Mapping[str, JsonValue], cases: list[dict[str, Any]], at: At
+) -> None:
+    """Refuse scores that the defaults want where no case has a judge."""
+    wanted = part(part(said, "defaults"), "thresholds")
+    for name in _SCORES:
+        if wanted.get(name) is not None and not any("judges" in one for one in cases):
+            raise (
+                at.key("defaults")
+                .key("thresholds")
+                .key(name)
+                .wrong(*_UNJUDGED, f"add a rubric of the kind {JUDGE}")
+            )
 
 
 def _rubrics(said: Mapping[str, JsonValue], at: At) -> dict[str, dict[str, Any]]:
@@ -147,12 +170,13 @@ def _judging(said: Object, at: At, judge: Object | None) -> dict[str, Any]:
         raise at.key("prompt").wrong(
             "it is missing", "missing-key", "say what is judged, and how"
         )
-    chosen = said.get("judge") or judge
-    if not chosen or not {"model", "provider"} & {*chosen}:
+    named = part(said, "judge") or judge or {}
+    chosen = {name: value for name, value in named.items() if value is not None}
+    if not {"model", "provider"} & {*chosen}:
         raise at.key("judge").wrong(
             "no model judges", "missing-key", "write provider and model"
         )
-    row = {"prompt": said["prompt"], "judge": dict(chosen)}
+    row: dict[str, Any] = {"prompt": said["prompt"], "judge": chosen}
     row["calibration"] = [dict(one) for one in listed(said, "calibration")]
     if said.get("stage") is not None:
         row["stage"] = said["stage"]
@@ -217,27 +241,50 @@ def _case(
         _used(rubrics, name, at.key("rubrics").item(number))
         for number, name in enumerate(listed(said, "rubrics"))
     ]
-    limits: dict[str, Any] = {}
-    for one in (defaults, *chosen, said):
-        limits |= {k: v for k, v in part(one, "thresholds").items() if v is not None}
-    own = part(said, "thresholds")
-    severity = said.get("severity") or own.get("severity") or limits.get("severity")
-    limits.pop("severity", None)
+    usual, own = _thresholds(defaults), _thresholds(said)
+    limits = {**usual, **_least(chosen), **own}
     case: dict[str, Any] = {
         "id": said["id"],
-        "severity": severity or defaults.get("severity") or "blocking",
+        "severity": said.get("severity")
+        or own.get("severity")
+        or _gravest(chosen, usual.get("severity") or defaults.get("severity")),
         **{name: said[name] for name in ("name", "metadata") if said.get(name)},
         **parts.run(said, at),
         **_fixture(said, at, parts),
-        "rubrics": [_plain(one) for one in chosen if one["kind"] != JUDGE],
-        "judges": [_judge(one, limits) for one in chosen if one["kind"] == JUDGE],
-        "thresholds": {k: v for k, v in limits.items() if k not in _SCORES},
+        "rubrics": [
+            _plain(one) for one in chosen if one["kind"] != JUDGE or one["assertions"]
+        ],
+        "judges": [_judge(one, usual, own) for one in chosen if one["kind"] == JUDGE],
+        "thresholds": {k: v for k, v in limits.items() if k.startswith("max_")},
     }
     compared = said.get("compare_to") or pack.get("baseline")
     if compared:
         case["compare_to"] = parts.other(str(compared), at.key("compare_to"))
     _require_something(case, own, at)
     return {name: value for name, value in case.items() if value not in ([], {})}
+
+
+def _thresholds(said: Object) -> dict[str, Any]:
+    """Return the thresholds that a case, a rubric or the defaults state."""
+    stated = part(said, "thresholds").items()
+    return {name: value for name, value in stated if value is not None}
+
+
+def _least(rubrics: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the limits of a case with *rubrics*: of each the least that one states."""
+    found: dict[str, Any] = {}
+    for one in rubrics:
+        for name, value in _thresholds(one).items():
+            if name.startswith("max_"):
+                found[name] = min(value, found.get(name, value))
+    return found
+
+
+def _gravest(rubrics: list[dict[str, Any]], usual: str | None) -> str:
+    """Return the severity of a case with *rubrics*: one that states none has the *usual*."""
+    default = usual or "blocking"
+    stated = [_thresholds(one).get("severity") or default for one in rubrics]
+    return min(stated or [default], key=SEVERITIES.index)
 
 
 def _fixture(said: Object, at: At, parts: Parts) -> dict[str, Any]:
@@ -264,17 +311,23 @@ def _used(rubrics: Mapping[str, dict[str, Any]], name: str, at: At) -> dict[str,
 
 
 def _plain(rubric: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: rubric[name] for name in ("id", "kind", "assertions")}
+    names = ("id", "kind", "description", "assertions")
+    return {name: rubric[name] for name in names if name in rubric}
 
 
-def _judge(rubric: Mapping[str, Any], limits: Object) -> dict[str, Any]:
+def _judge(rubric: Mapping[str, Any], usual: Object, own: Object) -> dict[str, Any]:
     row = {name: value for name, value in rubric.items() if name != "thresholds"}
-    own = {k: v for k, v in rubric["thresholds"].items() if v is not None}
-    scores = {**limits, **own}
+    scores = {**usual, **_thresholds(rubric), **own}
     return {**row, **{one: scores[one] for one in _SCORES if one in scores}}
 
 
 def _require_something(case: Object, own: Object, at: At) -> None:
+    if "fixture" in case and _TAKEN in {one["id"] for one in case["rubrics"]}:
+        raise at.key("rubrics").wrong(
+            f"what the fixture of the case looks for is called {_TAKEN!r}",
+            "duplicate",
+            "name the rubric otherwise",
+        )
     replays = [one["id"] for one in case["rubrics"] if one["kind"] == "replay"]
     if replays and "fixture" not in case:
         raise at.key("fixture").wrong(
@@ -282,11 +335,9 @@ def _require_something(case: Object, own: Object, at: At) -> None:
             "missing-key",
             "write fixture, or fixture_path",
         )
-    if any(own.get(one) is not None for one in _SCORES) and not case["judges"]:
+    if any(one in own for one in _SCORES) and not case["judges"]:
         raise at.key("thresholds").wrong(
-            "a score is wanted, and no judge states one",
-            "contradiction",
-            f"add a rubric of the kind {JUDGE}",
+            *_UNJUDGED, f"add a rubric of the kind {JUDGE}"
         )
     holds = ("fixture", "compare_to", "judges", "thresholds")
     asserts = any(one["assertions"] for one in case["rubrics"])

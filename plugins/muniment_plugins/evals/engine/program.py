@@ -21,7 +21,6 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from muniment import current_run
-from muniment.encoding.canonical import JsonValue
 from muniment.errors import EffectFailed, WrongError
 from muniment.formats.lifecycle import UNFINISHED
 from muniment.programs.awaiting import settled
@@ -30,7 +29,13 @@ from muniment.runs.run import Run
 from muniment_plugins.evals.checks.assertions import asserted, within_thresholds
 from muniment_plugins.evals.checks.differences import as_rows, run_diff
 from muniment_plugins.evals.checks.fixtures import held_against
-from muniment_plugins.evals.checks.judging import judged, judgement_in, request_for
+from muniment_plugins.evals.checks.judging import (
+    Judgement,
+    doubt_of,
+    judged,
+    judgement_of,
+    request_for,
+)
 from muniment_plugins.evals.checks.questions import asked_as_wanted
 from muniment_plugins.evals.checks.rows import Held, Rows, of_open_run
 from muniment_plugins.evals.checks.verdicts import (
@@ -105,7 +110,7 @@ class EvalProgram:
         )
         results: list[Row] = []
         views: list[Row] = []
-        trials: dict[str, int] = {}
+        trials: dict[str, str | None] = {}
         for one, view, other in self._read(run):
             case = self.suite.case(one)
             rows = rows_of(case, view)
@@ -161,11 +166,11 @@ class EvalProgram:
 
     @staticmethod
     def _judged(
-        run: Run, judge: Mapping[str, Any], view: Row, trials: dict[str, int]
+        run: Run, judge: Mapping[str, Any], view: Row, trials: dict[str, str | None]
     ) -> Held:
         """Return what a judge says, once it proved to judge as people do.
 
-        *trials* holds, for each judge that was tried, how many examples it misjudged.
+        *trials* holds, for each judge that was tried, why it is not believed.
         """
         work = _work(judge, view)
         if work is None:
@@ -173,18 +178,15 @@ class EvalProgram:
             return Held("judge", None, says)
         try:
             if judge["id"] not in trials:
-                trials[judge["id"]] = sum(
-                    _misjudged(run, judge, one) for one in judge["calibration"]
-                )
-            wrong = trials[judge["id"]]
+                trials[judge["id"]] = _doubt(run, judge)
             task = str(view["texts"]["task"] or "")
-            said = None if wrong else _ask(run, judge, task, work)
+            said = trials[judge["id"]] or _ask(run, judge, task, work)
         except EffectFailed as error:
             if error.halts:
                 raise
             says = f"{judge['id']}: the judge did not answer: {error.message}"
             return Held("judge", None, says)
-        return judged(judge, said, wrong)
+        return judged(judge, said)
 
     @staticmethod
     def _finish(run: Run, result: Row) -> None:
@@ -293,18 +295,16 @@ def _work(judge: Mapping[str, Any], view: Row) -> str | None:
     return "\n\n".join(shown)
 
 
-def _misjudged(run: Run, judge: Mapping[str, Any], example: Mapping[str, Any]) -> bool:
-    """Tell whether *judge* judges an example otherwise than people did."""
-    said = _ask(run, judge, example.get("task", ""), example["text"])
-    return said is None or said["pass"] is not example["pass"]
+def _doubt(run: Run, judge: Mapping[str, Any]) -> str | None:
+    """Return why *judge* is not believed, once it was asked about its examples."""
+    examples: list[Row] = judge["calibration"]
+    said = [_ask(run, judge, one.get("task", ""), one["text"]) for one in examples]
+    return doubt_of(judge, said)
 
 
-def _ask(
-    run: Run, judge: Mapping[str, Any], task: str, work: str
-) -> dict[str, Any] | None:
-    """Return the judgement of the model, as an effect; None if its answer states none."""
-    answer = run.effect("llm", request_for(judge, task, work), _hooked)
-    return judgement_in(cast("Mapping[str, JsonValue]", answer).get("text"))
+def _ask(run: Run, judge: Mapping[str, Any], task: str, work: str) -> Judgement:
+    """Return the judgement of the model, as an effect."""
+    return judgement_of(run.effect("llm", request_for(judge, task, work), _hooked))
 
 
 def _hooked(request: object) -> object:

@@ -12,9 +12,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-__all__ = ["CANCELLED", "ENDINGS", "FAILED", "AgentEnding", "is_good"]
+__all__ = ["CANCELLED", "CUT", "ENDINGS", "FAILED", "AgentEnding", "is_good"]
 
 FAILED, CANCELLED = "failed", "cancelled"
+CUT: Mapping[str, str] = MappingProxyType(
+    {"length": "cut_off", "content_filter": "filtered"}
+)
+"""How a provider says that an answer is not whole → why what it was for ends."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,7 @@ from muniment_plugins.workflow.agents.loop.answers import (
 )
 from muniment_plugins.workflow.agents.loop.conversation import Conversation
 from muniment_plugins.workflow.agents.loop.counts import AgentDone, LoopCounts
-from muniment_plugins.workflow.agents.loop.endings import CANCELLED, FAILED
+from muniment_plugins.workflow.agents.loop.endings import CANCELLED, CUT, FAILED
 from muniment_plugins.workflow.agents.loop.host import AgentHost, ModelCall
 from muniment_plugins.workflow.agents.loop.options import AgentOptions
 from muniment_plugins.workflow.agents.loop.tool_desk import CallResult, ToolDesk
@@ -54,9 +54,6 @@ from muniment_plugins.workflow.vocabulary import EngineFact
 
 __all__ = ["AgentLoop"]
 
-_CUT = {"length": "cut_off", "content_filter": "filtered"}
-"""How a provider says that an answer is not whole → why the loop ends: what such an answer
-calls may lack a part, too, and is not performed."""
 _UNRECORDED = "unrecordable"
 
 
@@ -149,7 +146,8 @@ class AgentLoop:
         """Perform what *answer* calls, if it may be; account for each of its calls."""
         came: dict[int, CallResult] = {}
         try:
-            why = _CUT.get(answer.finish_reason) or self._stuck(answer)
+            # What an answer calls that is not whole may lack a part, too.
+            why = CUT.get(answer.finish_reason) or self._stuck(answer)
             if why is None:
                 why = await self._worked(lane, turn, answer, came)
         except SAID_OF_THE_RUN:
@@ -268,7 +266,7 @@ class AgentLoop:
         sentinel = self.options.done_sentinel
         left = None if sentinel is None else before_sentinel(answer.text, sentinel)
         self._text = answer.text if left is None else left
-        cut = _CUT.get(answer.finish_reason)
+        cut = CUT.get(answer.finish_reason)
         if cut is not None:
             return cut
         calls_none = answer.finish_reason == "tool_calls" and not self._text
