@@ -44,7 +44,7 @@ from muniment_plugins.workflow.stages.handlers import is_coroutine_function
 from muniment_plugins.workflow.stages.tool_calls import opened_arguments, refused_link
 from muniment_plugins.workflow.tools.gate import GateCode, ToolAnswer, ToolGate
 from muniment_plugins.workflow.tools.registry import ToolDefinition
-from muniment_plugins.workflow.vocabulary import EngineFact
+from muniment_plugins.workflow.vocabulary import EngineFact, told_fact
 
 __all__ = ["CallResult", "CallStatus", "ToolDesk", "links_fault", "unperformed"]
 
@@ -130,7 +130,9 @@ class ToolDesk:
         return CallResult(call, "denied", text, "people")
 
     def _denied(self, lane: Run, call: AgentCall, answer: ToolAnswer) -> CallResult:
-        lane.record("tool.denied", EngineFact(self._said(call), **answer.document()))
+        lane.record(
+            "tool.denied", told_fact(lane, self._said(call) | answer.document())
+        )
         where = f" ({answer.place})" if answer.place else ""
         text = f"error: not called, {answer.code}{where}: {answer.message}"
         return CallResult(call, "denied", text, answer.code)
