@@ -131,7 +131,7 @@ class ToolDesk:
 
     def _denied(self, lane: Run, call: AgentCall, answer: ToolAnswer) -> CallResult:
         lane.record(
-            "tool.denied", told_fact(lane, self._said(call) | answer.document())
+            "tool.denied", told_fact(lane, {**self._said(call), **answer.document()})
         )
         where = f" ({answer.place})" if answer.place else ""
         text = f"error: not called, {answer.code}{where}: {answer.message}"
