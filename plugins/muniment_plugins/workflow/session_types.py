@@ -31,7 +31,7 @@ from collections.abc import Mapping
 from typing import Annotated
 
 from muniment.events.effect_kinds import EffectKind
-from muniment.events.types import BLOB, LARGE, EventType, PlainData
+from muniment.events.types import BLOB, LARGE, VOLATILE, EventType, PlainData
 from muniment.formats.series import series_key
 from muniment.formats.statement import Data
 
@@ -71,7 +71,7 @@ class SessionMessageAppended(PlainData):
     """Its name in the session, never given twice."""
     role: str
     """``system``, ``user``, ``assistant`` or ``tool``."""
-    visibility: str = "public"
+    visibility: Annotated[str, VOLATILE] = "public"
     """``public``, or ``private``: shown to whoever asks for private parts only."""
     tokens: int
     """An estimate: bytes by four."""
@@ -99,7 +99,7 @@ class SessionCompacted(PlainData):
     """The name of the summary, which is a message from here on."""
     strategy: str
     """``truncate``, ``observation_mask``, ``llm`` or ``custom``."""
-    visibility: str = "public"
+    visibility: Annotated[str, VOLATILE] = "public"
     """``private`` if something private was summarised."""
     reason: str
     """``asked``, ``threshold`` or ``hard_limit``."""

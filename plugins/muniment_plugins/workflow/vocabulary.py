@@ -30,10 +30,11 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Annotated, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
 from muniment.events.effect_kinds import EffectKind
 from muniment.events.types import BLOB, LARGE, VEILED, VOLATILE, EventType, PlainData
+from muniment.events.visibility import PRIVATE, VISIBILITY
 from muniment.formats.series import series_key
 from muniment.formats.statement import Data
 from muniment_plugins.workflow.agent_types import (
@@ -53,7 +54,10 @@ from muniment_plugins.workflow.mail_types import (
 from muniment_plugins.workflow.session_types import KINDS as SESSION_KINDS
 from muniment_plugins.workflow.session_types import TYPES as SESSION_TYPES
 
-__all__ = ["HISTORY", "KINDS", "TYPES", "EngineFact"]
+if TYPE_CHECKING:
+    from muniment.runs.run import Run
+
+__all__ = ["HISTORY", "KINDS", "TYPES", "EngineFact", "told_fact"]
 
 Free = dict[str, object]
 
@@ -65,6 +69,12 @@ class EngineFact(dict[str, object]):
     """The data of a fact that the engine states: the types below take no other."""
 
     __slots__ = ()
+
+
+def told_fact(lane: Run, said: Mapping[str, object]) -> EngineFact:
+    """Return the fact *said* about what an effect told: private where the effects are."""
+    private = lane.is_kept_private(lane.scope_path)
+    return EngineFact(said, **({VISIBILITY: PRIVATE} if private else {}))
 
 
 class WorkflowStarted(PlainData):

@@ -50,7 +50,8 @@ def desk(work: Path, shell: Shell, monkeypatch: pytest.MonkeyPatch) -> Path:
         agent_session_compact(ledger, "desk", policy)
         agent_session_fork(ledger, "desk", "other", at=3)
         with ledger.run("r") as run, RunSession.join(run, "desk") as joined:
-            joined.inject({"role": "assistant", "content": "by a run"})
+            said = {"role": "assistant", "content": "by a run"}
+            joined.inject(said, "public")
     return work
 
 

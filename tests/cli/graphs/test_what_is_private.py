@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -184,6 +185,79 @@ def burst(given: object) -> str:
     """Raise it."""
     del given
     raise ValueError(WORD)
+
+
+def spoken_by(script: list[Any], tmp: str = "told.json") -> str:
+    """Return a model that follows *script*, turn by turn."""
+    Path(tmp).write_text(json.dumps(script))
+    return f"scripted:{tmp}"
+
+
+def called(**arguments: str) -> Document:
+    """Return a call of the tool that looks."""
+    return {"id": f"c{len(arguments)}", "name": "look", "arguments": arguments}
+
+
+ODD_CALLS = [
+    {**called(what=WORD), "id": "found"},
+    {**called(what="fail"), "id": "raised"},
+    {**called(**{WORD: "x"}), "id": "denied"},
+]
+SCHEMA = {"type": "object", "properties": {"a": {}}, "additionalProperties": False}
+SHORT = {"enabled": True, "token_threshold": 10, "keep_last": 1}
+TALKS: Mapping[str, tuple[str, list[Any], Document]] = {
+    "answers, results, errors, denials": (
+        "x",
+        [{"text": WORD, "tool_calls": ODD_CALLS}, WORD],
+        {},
+    ),
+    "a repair": ("x", [f'{{"{WORD}": 1}}', '{"a": 1}'], {"schema": SCHEMA}),
+    "a nudge": (
+        "x",
+        ["Well.", "DONE"],
+        {"options": {"done_sentinel": "DONE", "nudge": f"Go on, {WORD}."}},
+    ),
+    "a call that is left open": (
+        "x",
+        [{"text": "", "tool_calls": ODD_CALLS[:1]}],
+        {"options": {"max_tool_calls": 0}},
+    ),
+    "prompts": (WORD, ["Well."], {"system": WORD}),
+    "a summary": ("word " * 900, ["Well."], {"auto_compact": SHORT}),
+}
+
+
+@pytest.mark.parametrize("name", TALKS)
+def test_what_a_loop_adds(desk: Ledger, shell: Shell, name: str) -> None:
+    """Each message that a loop adds after a private one comes out on demand only."""
+    prompt, script, more = TALKS[name]
+    model = spoken_by(script)
+
+    def program(run: Run) -> str:
+        with RunSession.join(run, "desk") as session:
+            return agent_loop(
+                run, prompt, model=model, tools=tools(), session=session, **more
+            ).reason
+
+    done = desk.execute(program)
+    assert done.error is None
+    sessions = ("desk", f"desk@{done.run_id}")
+    assert not leaks(shell, desk, done.run_id, sessions)
+    assert WORD in asked_for(shell, desk, done.run_id, sessions)
+    every = list(desk.events(run=done.run_id, type="session.message_appended"))
+    every += desk.events(run=done.run_id, type="session.compacted")
+    assert {one.raw["visibility"] for one in every} == {"private"}
+    assert replay(desk, done.run_id, program=program).verdict == "acceptable"
+
+
+def test_what_a_node_adds(desk: Ledger, shell: Shell) -> None:
+    """So do the messages of a node in a graph, but for what it makes: that is an artifact."""
+    script = [{"text": WORD, "tool_calls": ODD_CALLS}, "Well."]
+    policy = {"model": spoken_by(script), "session_id": "desk"}
+    done = workflow_execute(desk, "t", chain(act={**agent(), "model_policy": policy}))
+    assert done.error is None
+    assert not leaks(shell, desk, done.run_id, ("desk", f"desk@{done.run_id}"))
+    assert replay(desk, done.run_id).verdict == "acceptable"
 
 
 @pytest.mark.parametrize("name", GRAPHS)

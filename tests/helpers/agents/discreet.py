@@ -34,8 +34,8 @@ TOLD = {"role": "user", "content": f"It is {WORD}.", "visibility": "private"}
 class Discreet:
     """A model that thinks of what it was told; ``test:secret`` says it, too.
 
-    What a model says in a session is a message of its own, which is as public as it is said
-    to be: only nodes whose output is private are asked by ``test:secret``.
+    What a node makes is an artifact, which is public: only nodes whose output is private
+    are asked by ``test:secret``.
     """
 
     @hookimpl

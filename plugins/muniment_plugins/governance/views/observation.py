@@ -35,11 +35,12 @@ from muniment.errors import CannotTellError
 from muniment.programs.finder import FunctionFinder
 from muniment.programs.references import Function
 from muniment.programs.stable_names import stable_name
+from muniment.runs.halts.raised import passes_through
 from muniment_plugins.governance.budgets.accounts import accounts_of
 from muniment_plugins.governance.documents.manifest import FlowManifest
 from muniment_plugins.governance.documents.policy import GovernancePolicy
 from muniment_plugins.governance.documents.words import ENGINES
-from muniment_plugins.governance.flows.failed import passes_through, told
+from muniment_plugins.governance.flows.failed import told
 from muniment_plugins.governance.flows.parts import offered_by
 from muniment_plugins.governance.flows.steps.function_lanes import FunctionLane
 from muniment_plugins.governance.verification.arbitration import arbitrate

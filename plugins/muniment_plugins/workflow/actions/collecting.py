@@ -121,7 +121,7 @@ def collected(plan: JsonValue, at: At, phase: str | None) -> Collected:
     for one in part.rows:
         if len(found) == MOST_ACTIONS:
             raise at.wrong(
-                f"it has more than {MOST_ACTIONS} actions", "plan", "plan in parts"
+                f"it has more than {MOST_ACTIONS} actions", "plan-size", "plan in parts"
             )
         found.append(one)
     if not found:

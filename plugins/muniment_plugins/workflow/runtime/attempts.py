@@ -7,7 +7,8 @@ Rules:
   of its own: so no function holds up the others, whether it must be awaited or not.
 - What takes too long has failed, with a `TimeoutError`. A coroutine is cancelled. A thread
   is left alone, since Python cannot end it: what it returns is dropped.
-- Code that calls `sys.exit` has failed: it ends itself, and neither thread, task nor run.
+- Code that calls `sys.exit`, or raises another `BaseException` of its own, has failed: it
+  ends itself, and neither thread, task nor run.
 - A command keeps the time itself (`contracts.processes`): it is killed then, with all that
   it started, and the attempt ends when nothing of it is left.
 - A task that is cancelled while its function is in a thread waits for the end of that, which
@@ -25,7 +26,11 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from muniment.runs.run import Run
-from muniment_plugins.workflow.runtime.own_context import exits, failure_in_task
+from muniment_plugins.workflow.runtime.own_context import (
+    failure_in_task,
+    owned,
+    raised_again,
+)
 
 __all__ = ["Attempt", "ChosenLate", "ended_well", "performed", "within"]
 
@@ -68,7 +73,7 @@ async def performed(
 
     """
     if not is_async:
-        return lane.effect(kind, request, _exitless(within(seconds, perform)))
+        return lane.effect(kind, request, _ended_alone(within(seconds, perform)))
     attempt, is_good = Attempt(seconds, perform), False
     try:
         value = await lane.aeffect(kind, request, attempt.perform)
@@ -88,16 +93,16 @@ def ended_well(error: BaseException) -> bool:
     return bool(vars(error).get(_ENDED_WELL))
 
 
-def _exitless(perform: Perform) -> Perform:
-    def exitless(request: object) -> object:
+def _ended_alone(perform: Perform) -> Perform:
+    def ended_alone(request: object) -> object:
         try:
             return perform(request)
-        except SystemExit as error:
-            if exits(error):
-                raise failure_in_task(error) from error
+        except Exception:
             raise
+        except BaseException as error:  # noqa: BLE001 - raised again
+            raised_again(error, failure_in_task(error))
 
-    return exitless
+    return ended_alone
 
 
 def _late(seconds: float) -> TimeoutError:
@@ -155,14 +160,6 @@ class Attempt:
 
     async def perform(self, request: object) -> object:
         """Return what the function returns for *request*, once it is awaited if need be."""
-        try:
-            return await self._performed(request)
-        except SystemExit as error:
-            if exits(error):
-                raise failure_in_task(error) from error
-            raise
-
-    async def _performed(self, request: object) -> object:
         by = self.by.choose() if isinstance(self.by, ChosenLate) else self.by
         if inspect.iscoroutinefunction(by):
             return await self._awaited(by(request))
@@ -172,6 +169,7 @@ class Attempt:
     async def _awaited(self, value: Awaitable[object]) -> object:
         import asyncio  # noqa: PLC0415 - sync code needs none
 
+        value = owned(value)
         if self.seconds is None:
             return await value
         limit = asyncio.timeout(self.seconds)

@@ -4,10 +4,11 @@ Rules:
 
 - A handler sees the context variables of whoever runs the graph. What it sets there, no
   other handler sees, whether they are called in one thread, in several, or in tasks.
-- A handler that raises `asyncio.CancelledError` though nobody cancelled its task has failed
-  like one that raises anything else. So has code that calls `sys.exit`, as `argparse` does
-  for arguments that it cannot read: it ends itself, and not the run. Ctrl-C ends the run,
-  and so does a handler of signals that calls `sys.exit` while other code runs.
+- Code that raises `asyncio.CancelledError` though nobody cancelled its task has failed like
+  code that raises anything else. So has code that calls `sys.exit`, as `argparse` does for
+  arguments that it cannot read, and code that raises a `BaseException` of its own: it ends
+  itself, and not the run (`muniment.runs.halts.raised`). Ctrl-C ends the run, and so does a
+  handler of signals that calls `sys.exit` while other code runs.
 """
 
 from __future__ import annotations
@@ -15,31 +16,57 @@ from __future__ import annotations
 import inspect
 import signal
 from collections.abc import Awaitable, Callable, Generator
-from contextvars import Context, copy_context
+from contextvars import copy_context
 from functools import partial
 from traceback import walk_tb
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
+from muniment.errors import printable
 from muniment.lazy import loaded
-from muniment.programs.awaiting import awaited, running_task
+from muniment.programs.awaiting import awaited
+from muniment.runs.halts.raised import leaves, passes_through
 
-__all__ = ["apart", "cancels", "exits", "failure_in_task"]
+__all__ = ["apart", "cancels", "failure_in_task", "owned", "raised_again"]
 
 
 class _Failure(Exception):
     """Stands for what Python treats as no error, under its name."""
 
 
-def failure_in_task(error: BaseException) -> BaseException:
-    """Return *error* as a coroutine can raise it for an effect that failed.
+def _failure_of(error: BaseException) -> BaseException:
+    """Return *error* as an effect can fail by it, if it is that of the code that was called.
 
-    A `StopIteration` would end it, a `CancelledError` would say that it was cancelled, and
-    a `SystemExit` would end the run.
+    A `CancelledError` would say that the task was cancelled, a `SystemExit` end the run.
     """
-    if isinstance(error, StopIteration) or exits(error) or cancels(error):
-        made: type[Exception] = type(type(error).__name__, (_Failure,), {})
-        return made(*error.args)
-    return error
+    if (
+        isinstance(error, Exception)
+        or passes_through(error)
+        or not _exits_itself(error)
+    ):
+        return error
+    return _named(error)
+
+
+def failure_in_task(error: BaseException) -> BaseException:
+    """Return *error*, which a thread raised, as a coroutine can raise it in its place.
+
+    A `StopIteration` would end that, and nobody cancels a thread.
+    """
+    if isinstance(error, StopIteration) or cancels(error):
+        return _named(error)
+    return _failure_of(error)
+
+
+def raised_again(error: BaseException, failure: BaseException) -> NoReturn:
+    """Raise the *failure* that stands for *error*, which may be that itself."""
+    if failure is error:
+        raise error
+    raise failure from error
+
+
+def _named(error: BaseException) -> Exception:
+    made: type[Exception] = type(type(error).__name__, (_Failure,), {})
+    return made(printable(error))
 
 
 def apart(function: Callable[..., object], *given: object) -> object:
@@ -50,19 +77,31 @@ def apart(function: Callable[..., object], *given: object) -> object:
     context = copy_context()
     try:
         value = context.run(function, *given)
-    except BaseException as error:
-        if cancels(error) or exits(error):
-            raise failure_in_task(error) from error
+    except Exception:
         raise
-    return _Apart(context, value) if inspect.isawaitable(value) else value
+    except BaseException as error:  # noqa: BLE001 - raised again
+        raised_again(error, failure_in_task(error))
+    return _Apart(value, context.run) if inspect.isawaitable(value) else value
+
+
+def owned(value: Awaitable[object]) -> Awaitable[object]:
+    """Return what awaits *value*, and fails where that raises what no effect fails by."""
+    return _Apart(value, _here)
+
+
+def _here(step: Callable[[], object]) -> object:
+    return step()
 
 
 class _Apart(Awaitable[object]):
-    """Something that is awaited in a context of its own, by the task that awaits it."""
+    """Something that is awaited, by the task that awaits it, step by step."""
 
-    def __init__(self, context: Context, value: Awaitable[object]) -> None:
-        self._context = context
+    def __init__(
+        self, value: Awaitable[object], run: Callable[[Callable[[], object]], object]
+    ) -> None:
         self._value = value
+        self._run = run
+        """Takes each step, in a context if it has one."""
 
     def close(self) -> None:
         """Await it no more, if it is a coroutine."""
@@ -74,18 +113,17 @@ class _Apart(Awaitable[object]):
         step: Callable[[], object] = partial(steps.send, None)
         while True:
             try:
-                waiting = self._context.run(step)
+                waiting = self._run(step)
             except StopIteration as end:
                 return end.value
-            except BaseException as error:
-                alone = cancels(error) and not _is_cancelled()
-                if alone or exits(error):
-                    raise failure_in_task(error) from error
+            except Exception:
                 raise
+            except BaseException as error:  # noqa: BLE001 - raised again
+                raised_again(error, _failure_of(error))
             try:
                 got = yield waiting
             except GeneratorExit:
-                self._context.run(steps.close)
+                self._run(steps.close)
                 raise
             except BaseException as error:  # noqa: BLE001 - it is the coroutine's to take
                 step = partial(steps.throw, error)
@@ -99,15 +137,16 @@ def cancels(error: BaseException) -> bool:
     return cancelled is not None and isinstance(error, cancelled)
 
 
-def exits(error: BaseException) -> bool:
-    """Tell whether *error* is that of code that called `sys.exit` for itself.
+def _exits_itself(error: BaseException) -> bool:
+    """Tell whether *error* is that of code that ends itself, if it exits.
 
-    A handler of signals that does so was called by somebody who ends the process.
+    A handler of signals that calls `sys.exit` was called by somebody who ends the process.
     """
-    if not isinstance(error, SystemExit):
-        return False
+    left = [one for one in leaves(error) if isinstance(one, SystemExit)]
+    if not left:
+        return True
     handlers = {_code_of(signal.getsignal(one)) for one in signal.valid_signals()}
-    frames = (frame.f_code for frame, _ in walk_tb(error.__traceback__))
+    frames = (frame.f_code for one in left for frame, _ in walk_tb(one.__traceback__))
     return handlers.isdisjoint(frames)
 
 
@@ -117,9 +156,3 @@ def _code_of(handler: Any) -> object:
     function = getattr(function, "__func__", function)  # of a method
     call: Any = getattr(cast("object", type(function)), "__call__", None)  # noqa: B004
     return getattr(function, "__code__", getattr(call, "__code__", None))
-
-
-def _is_cancelled() -> bool:
-    """Tell whether somebody cancelled the running task."""
-    task = running_task()
-    return task is None or task.cancelling() > 0

@@ -16,6 +16,8 @@ Rules:
   on at once has a branch of it (`RunSession.branch`): a fork, by the name of the branch.
 - Once a run was told something private, its effects are private (`Run.keep_private`):
   nobody can tell into which of them it goes. In graphs those of the nodes of the session are.
+- What is said, or summarised, where effects are private is private, too, since it may carry
+  what they gave; a message that says itself that it is public is so.
 - A session that is nobody else's (`RunSession.own`) begins empty with the run, and is
   known as ``<id>@<run>``.
 """
@@ -287,6 +289,11 @@ class RunSession(SessionWriter):
 
     def _compacting(self) -> AbstractContextManager[None]:
         return self.use.compacting(self, self.id)
+
+    @property
+    def _unsaid(self) -> str:
+        lane = self.run
+        return "private" if lane.is_kept_private(lane.scope_path) else "public"
 
     def _kept_private(self, private: Message | None) -> Message | None:
         return private if self.keeps_private else None

@@ -68,12 +68,15 @@ class SpokenMessage:
         return tokens_in(self.message)
 
 
-def spoken(message: object, visibility: str | None = None) -> SpokenMessage:
+def spoken(
+    message: object, visibility: str | None = None, unsaid: str = "public"
+) -> SpokenMessage:
     """Return *message* in its parts.
 
     Args:
         message: a mapping with a role, or a `SpokenMessage`.
         visibility: stands for what the message itself says.
+        unsaid: what it is if nobody says.
 
     Raises:
         UsageError: it has no known role, or a member that was mistyped or is none.
@@ -93,7 +96,7 @@ def spoken(message: object, visibility: str | None = None) -> SpokenMessage:
             f"one of {', '.join(ROLES)}",
             "message.role",
         )
-    seen = visibility or members.pop("visibility", None) or "public"
+    seen = visibility or members.pop("visibility", None) or unsaid
     members.pop("visibility", None)
     if seen not in _VISIBILITIES:
         raise _wrong(

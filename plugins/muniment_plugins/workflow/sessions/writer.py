@@ -69,7 +69,7 @@ class SessionWriter:
             RefusedError: the session takes none.
 
         """
-        told = spoken(message, visibility)
+        told = spoken(message, visibility, self._unsaid)
         with self._changing():
             self._require_open()
             key = self.transcript.next_id()
@@ -171,7 +171,7 @@ class SessionWriter:
         data: Message = {
             "id": key,
             "strategy": plan.strategy,
-            "visibility": plan.visibility,
+            "visibility": "private" if self._unsaid == "private" else plan.visibility,
             "reason": plan.reason,
             "pinned": plan.pinned,
             "archived": plan.archived,
@@ -209,6 +209,11 @@ class SessionWriter:
     def _text(self, entry: TranscriptEntry) -> Message:
         """Return what models are given of *entry*."""
         return self.texts[entry.id]
+
+    @property
+    def _unsaid(self) -> str:
+        """What a message is, if nobody says whether it is private."""
+        return "public"
 
     def _kept_private(self, private: Message | None) -> Message | None:
         """Return what is recorded of what is *private*."""

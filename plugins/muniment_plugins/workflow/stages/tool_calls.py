@@ -40,7 +40,7 @@ from muniment_plugins.workflow.tools.registry import (
     ToolHandler,
     registry_of,
 )
-from muniment_plugins.workflow.vocabulary import EngineFact
+from muniment_plugins.workflow.vocabulary import told_fact
 
 if TYPE_CHECKING:
     from muniment_plugins.workflow.runtime.seams import NodeVisit
@@ -220,7 +220,7 @@ def _read(failed: EffectFailed) -> ToolAnswer:
 
 def _denied(here: NodeVisit, name: str, answer: ToolAnswer) -> RefusedError:
     fact = {"node": here.node.name, "tool": name[:_LONGEST], **answer.document()}
-    here.lane.record("tool.denied", EngineFact(fact))
+    here.lane.record("tool.denied", told_fact(here.lane, fact))
     return RefusedError(
         answer.message,
         rule=f"workflow/tool-{answer.code.replace('_', '-')}",

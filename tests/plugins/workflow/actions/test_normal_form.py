@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -290,3 +291,40 @@ def test_as_deep_as_the_page_says(form: str, deep: int) -> None:
         return
     with pytest.raises(UsageError, match="deep"):
         action_graph(raw, {"task": "T"})
+
+
+def grouped(levels: int) -> object:
+    """Return a plan of one action, in groups so deep."""
+    plan: object = {"title": "x"}
+    for number in range(levels):
+        plan = {"title": f"g{number}", "steps": [plan]}
+    return {"steps": [plan]}
+
+
+@pytest.mark.parametrize(
+    ("fits", "more", "rule"),
+    [
+        ({"steps": ["a"] * 1000}, {"steps": ["a"] * 1001}, "plan-size"),
+        ([{"title": "x" * 100_000}], [{"title": "x" * 100_001}], "value"),
+        (
+            [{"title": "a", "instruction": "x" * 100_000}],
+            [{"title": "a", "instruction": "x" * 100_001}],
+            "value",
+        ),
+        (grouped(14), grouped(15), "depth"),
+        (
+            [{"title": "a", "tools": [f"{n:0>999}" for n in range(4_190)]}],
+            [{"title": "a", "tools": [f"{n:0>999}" for n in range(4_200)]}],
+            "plan-size",
+        ),
+    ],
+    ids=["actions", "title", "instruction", "groups", "names"],
+)
+def test_bounds(fits: object, more: object, rule: str) -> None:
+    """What is at a bound is taken; more is refused by the rule that the page names."""
+    assert action_graph(fits, {"task": "T"}).actions
+    with pytest.raises(MunimentError) as refused:
+        action_graph(more, {"task": "T"})
+    assert refused.value.rule == f"workflow/{rule}"
+    page = Path(__file__).parents[4] / "docs" / "how-to" / "action-graphs.md"
+    assert f"`workflow/{rule}`" in page.read_text()

@@ -162,3 +162,54 @@ def test_summaries_by_models_are_effects(book: Ledger, place: Path) -> None:
         assert "question 3" in request["prompt"]
         assert asked.run is not None
         agent_session_inject(opened, "desk", {"role": "user", "content": "on"})
+
+
+ROLES: Mapping[str, Mapping[str, object]] = {
+    "user": {"role": "user"},
+    "assistant": {"role": "assistant"},
+    "tool": {"role": "tool", "tool_call_id": "c1"},
+    "system": {"role": "system"},
+}
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("how", ["session", "effects", "lane", "nothing"])
+def test_what_carries_what_is_private(book: Ledger, role: str, how: str) -> None:
+    """What is said where effects are private is so unless it says that it is public."""
+
+    def program(run: Any) -> None:
+        with RunSession.join(run, "desk") as desk:
+            if how == "session":
+                desk.inject(
+                    {"role": "user", "content": "hush", "visibility": "private"}
+                )
+            elif how != "nothing":
+                run.keep_private(effects=how == "effects")
+            told = run.effect("tool", 1, lambda _: "told")
+            for more in ({}, {"visibility": "public"}, {"visibility": "private"}):
+                desk.inject({**ROLES[role], "content": told, **more})
+
+    done = book.execute(program)
+    assert done.error is None
+    found = list(book.events(run=done.run_id, type="session.message_appended"))[-3:]
+    unsaid = "public" if how == "nothing" else "private"
+    said = "private" if how == "lane" else "public"  # all of such a lane is private
+    assert [one.raw["visibility"] for one in found] == [unsaid, said, "private"]
+    assert replay(book, done.run_id, program=program).verdict == "acceptable"
+
+
+def test_records_from_before_what_is_private_now(book: Ledger) -> None:
+    """A record that says of a message that it is public says so, and replays."""
+    said = ["public", None]
+
+    def program(run: Any) -> None:
+        with RunSession.join(run, "desk") as desk:
+            desk.inject({"role": "user", "content": "hush", "visibility": "private"})
+            told = run.effect("tool", 1, lambda _: "told")
+            desk.inject({"role": "assistant", "content": told}, said[0])
+
+    done = book.execute(program)
+    said.pop(0)
+    assert replay(book, done.run_id, program=program).verdict == "acceptable"
+    found = list(book.events(run=done.run_id, type="session.message_appended"))
+    assert [one.raw["visibility"] for one in found] == ["private", "public"]

@@ -25,12 +25,12 @@ from typing import cast
 from muniment.encoding.canonical import JsonValue
 from muniment.programs.awaiting import awaited
 from muniment.programs.references import Function, plain, refer
+from muniment.runs.halts.raised import passes_through
 from muniment.runs.run import Run
 from muniment_plugins.governance.documents.manifest import FlowManifest, FlowPart
 from muniment_plugins.governance.flows.edition import EDITION
 from muniment_plugins.governance.flows.failed import (
     FlowFailed,
-    passes_through,
     told,
 )
 from muniment_plugins.governance.flows.plan import PlannedStep

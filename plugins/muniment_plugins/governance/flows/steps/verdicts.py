@@ -16,12 +16,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from muniment.runs.halts.raised import passes_through
 from muniment.runs.run import Run
 from muniment_plugins.governance.documents.policy import GovernancePolicy
 from muniment_plugins.governance.flows.edition import EDITION
 from muniment_plugins.governance.flows.failed import (
     FlowFailed,
-    passes_through,
     told,
 )
 from muniment_plugins.governance.flows.plan import PlannedStep

@@ -50,7 +50,7 @@ from muniment_plugins.workflow.runtime.failures import SAID_OF_THE_RUN
 from muniment_plugins.workflow.runtime.own_context import cancels
 from muniment_plugins.workflow.runtime.workplaces import worksite
 from muniment_plugins.workflow.tools.gate import ToolGate
-from muniment_plugins.workflow.vocabulary import EngineFact
+from muniment_plugins.workflow.vocabulary import EngineFact, told_fact
 
 __all__ = ["AgentLoop"]
 
@@ -328,7 +328,7 @@ class AgentLoop:
             return ends
         code, place = why
         said = {"agent": self.name, "turn": turn, "code": code, "place": place}
-        lane.record("agent.corrected", EngineFact(said))
+        lane.record("agent.corrected", told_fact(lane, said))
         self.counts.corrected += 1
         self._asked = ""
         self.talk.tell(turn, text)

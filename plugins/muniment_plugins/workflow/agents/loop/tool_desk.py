@@ -10,7 +10,8 @@ Rules:
   first. So nothing is under way where it waits, and one resume goes on with all answers.
 - A call that is refused, whatever the reason, is told to the model with the reason, and is
   a fact. So is one of a tool that is not there, with the names that are near.
-- A tool that raises is told to the model as an error, which its effect has.
+- A tool that raises is told to the model as an error, which its effect has. So is one whose
+  result has no exact form in the record.
 - Every call of an answer has one end in the record: one that the loop ends before is denied,
   too, with the reason in place of what decided.
 - Calls are performed at once, each in a scope of its own, ``turn.<n>/call.<m>``. What they
@@ -19,7 +20,6 @@ Rules:
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -27,7 +27,7 @@ from typing import Literal, TypeAlias, cast
 
 from muniment import AskedDecision
 from muniment.encoding.canonical import JsonValue
-from muniment.errors import EffectFailed, UsageError, ValueRefused
+from muniment.errors import EffectFailed, UsageError
 from muniment.events.effect_kinds import says_error
 from muniment.programs.awaiting import awaited
 from muniment.programs.references import Function, plain, refer
@@ -35,8 +35,8 @@ from muniment.runs.run import Run
 from muniment_plugins.workflow.agents.loop.answers import AgentCall
 from muniment_plugins.workflow.agents.loop.endings import CANCELLED
 from muniment_plugins.workflow.agents.loop.host import AgentHost
+from muniment_plugins.workflow.agents.loop.told import told_text
 from muniment_plugins.workflow.agents.loop.tool_servers import ServerTool
-from muniment_plugins.workflow.artifacts.plain_json import json_text
 from muniment_plugins.workflow.runtime.attempts import ChosenLate, ended_well
 from muniment_plugins.workflow.runtime.lanes import Stop
 from muniment_plugins.workflow.runtime.own_context import cancels
@@ -44,7 +44,7 @@ from muniment_plugins.workflow.stages.handlers import is_coroutine_function
 from muniment_plugins.workflow.stages.tool_calls import opened_arguments, refused_link
 from muniment_plugins.workflow.tools.gate import GateCode, ToolAnswer, ToolGate
 from muniment_plugins.workflow.tools.registry import ToolDefinition
-from muniment_plugins.workflow.vocabulary import EngineFact
+from muniment_plugins.workflow.vocabulary import EngineFact, told_fact
 
 __all__ = ["CallResult", "CallStatus", "ToolDesk", "links_fault", "unperformed"]
 
@@ -130,7 +130,9 @@ class ToolDesk:
         return CallResult(call, "denied", text, "people")
 
     def _denied(self, lane: Run, call: AgentCall, answer: ToolAnswer) -> CallResult:
-        lane.record("tool.denied", EngineFact(self._said(call), **answer.document()))
+        lane.record(
+            "tool.denied", told_fact(lane, {**self._said(call), **answer.document()})
+        )
         where = f" ({answer.place})" if answer.place else ""
         text = f"error: not called, {answer.code}{where}: {answer.message}"
         return CallResult(call, "denied", text, answer.code)
@@ -258,7 +260,7 @@ class ToolDesk:
         by = ChosenLate(partial(_chosen, function, later, perform))
         value = await host.effect(lane, "tool", request, by)
         status: CallStatus = "failed" if says_error(value) else "done"
-        return CallResult(call, status, _told(value))
+        return CallResult(call, status, told_text(value, lane.values))
 
 
 def _chosen(function: Function, later: Perform, perform: Perform) -> Perform:
@@ -286,16 +288,6 @@ def _offer(tool: ToolDefinition) -> dict[str, JsonValue]:
         **({"description": tool.description} if tool.description else {}),
         "parameters": tool.parameters or _ANYTHING,
     }
-
-
-def _told(value: object) -> str:
-    """Return what a tool returned, as a model reads it."""
-    if isinstance(value, str):
-        return value
-    try:
-        return json_text(cast("JsonValue", value))
-    except ValueRefused:
-        return json.dumps(value, default=str, ensure_ascii=False)
 
 
 def unperformed(name: str, place: str) -> UsageError:
