@@ -4,7 +4,8 @@
     {"content": [{"type": "text", "text": "Hi."}], "stop_reason": "end_turn", …}
 
 Rules: the API requires a token limit, so there is a default; results of tools are in the
-user's messages, and consecutive ones share a message.
+user's messages, and consecutive ones share a message; tokens from a cache are counted
+beside the input.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ class Messages:
             text,
             calls,
             _REASONS.get(reason, reason),
-            usage_of(whole) if whole.get("usage") else {},
+            _usage(whole),
             whole.get("model") or "",
             whole.get("id") or "",
             refusal=(why or text) if reason == "refusal" else None,
@@ -114,6 +115,15 @@ class Messages:
     def ends(self, event: Json) -> bool:
         """Tell whether *event* says that the answer is whole."""
         return event.get("type") == "message_stop"
+
+
+def _usage(whole: Json) -> dict[str, int]:
+    """Return the tokens; those that were read from a cache are beside the input.
+
+    Where nothing is said of what was written to it, that was nothing.
+    """
+    usage = usage_of(whole) if whole.get("usage") else {}
+    return {"cache_write_tokens": 0, **usage} if "cache_read_tokens" in usage else usage
 
 
 def _turns(messages: Iterable[Mapping[str, Any]]) -> list[Json]:

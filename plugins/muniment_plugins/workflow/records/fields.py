@@ -267,8 +267,9 @@ FIELDS: Mapping[str, tuple[RecordField, ...]] = MappingProxyType(
             event whole | the event that recorded it: of a race that another run answered, its end; absent if the run was given it
             """),
         "usage": _fields("""
-            input_tokens* whole | tokens that models read
+            input_tokens* whole | tokens that models read, from caches, too
             output_tokens* whole | tokens that they wrote
+            other_tokens whole | tokens that answers say in a total alone, beyond these; absent if there are none
             call_count* whole | calls that were answered
             total_duration_ms* whole | how long these took
             total_cost text | in US dollars, a decimal: of the calls whose price is known

@@ -23,6 +23,7 @@ from decimal import Context, Decimal
 from typing import TypeAlias, cast
 
 from muniment.encoding.canonical import JsonValue
+from muniment.events.token_counts import tokens_taken
 from muniment_plugins.workflow.runtime.failures import WorkflowFailed
 from muniment_plugins.workflow.tools.schemas import argument_fault
 
@@ -38,8 +39,6 @@ __all__ = [
 
 Members: TypeAlias = Mapping[str, object]
 _SAID = ("text", "tool_calls")
-_EXACT = 2**53
-"""The first number of tokens that not every reader of JSON reads exactly."""
 _MONEY = Context(prec=28)
 _LEAST, _MOST = Decimal("1e-12"), Decimal(10**9)
 """What an answer can cost in US dollars, if it costs something."""
@@ -158,16 +157,8 @@ def spent(told: object) -> tuple[int | None, Decimal | None]:
 
 
 def _tokens(usage: object) -> int | None:
-    said = _members(usage)
-    named = [said.get(f"{one}_tokens") for one in ("input", "output", "total")]
-    counts = [one for one in named if type(one) is int and 0 <= one < _EXACT]
-    if len(counts) < sum(one is not None for one in named):
-        return None  # something is no count: then nothing of it is relied on
-    *parts, total = named
-    known = [one for one in parts if type(one) is int]
-    if type(total) is int and total > sum(known):
-        return total
-    return sum(known) if len(known) == len(parts) else None
+    taken = tokens_taken(usage)
+    return taken.total if taken.is_known else None
 
 
 def _cost(said: object) -> Decimal | None:
