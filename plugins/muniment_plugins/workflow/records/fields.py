@@ -158,8 +158,8 @@ FIELDS: Mapping[str, tuple[RecordField, ...]] = MappingProxyType(
         "agent": _fields("""
             agent* text | its name: that of the node
             reason* text | why it ended; `open` as long as its run may go on
-            tokens whole | read and written; absent if an answer does not say
-            cost_usd text | in US dollars, a decimal; absent if a price is not known
+            tokens whole | read and written, for answers and for summaries of its conversation; absent if one of them does not say
+            cost_usd text | what these cost in US dollars, a decimal; absent if a price is not known
             calls* whole | calls of tools that the model asked for
             denied* whole | those that were not performed, also since the loop ended before
             failed* whole | those that raised, or gave a result that says error
