@@ -5,7 +5,8 @@
 
 Rules: the API requires a token limit, so there is a default; results of tools are in the
 user's messages, and consecutive ones share a message; tokens from a cache are counted
-beside the input.
+beside the input. An answer that was paused (``pause_turn``), while tools of the provider
+work, is not continued: what they did so far is in no message of ours.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ _REASONS = {
     "end_turn": "stop",
     "stop_sequence": "stop",
     "max_tokens": "length",
+    "model_context_window_exceeded": "length",
     "tool_use": "tool_calls",
     "refusal": FILTERED,
 }
@@ -70,7 +72,7 @@ class Messages:
             for one in blocks
             if one["type"] == "tool_use"
         )
-        reason = whole.get("stop_reason") or "end_turn"
+        reason = whole.get("stop_reason") or ""
         text = "".join(one["text"] for one in blocks if one["type"] == "text")
         why = part(whole, "stop_details").get("explanation")
         return Answer(

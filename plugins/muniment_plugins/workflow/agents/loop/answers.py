@@ -24,6 +24,7 @@ from typing import TypeAlias, cast
 
 from muniment.encoding.canonical import JsonValue
 from muniment.events.token_counts import tokens_taken
+from muniment_plugins.workflow.agents.loop.endings import cut_short
 from muniment_plugins.workflow.runtime.failures import WorkflowFailed
 from muniment_plugins.workflow.tools.schemas import argument_fault
 
@@ -68,7 +69,10 @@ class AgentAnswer:
 
     text: str
     calls: tuple[AgentCall, ...] = ()
-    finish_reason: str = "stop"
+    finish_reason: str = ""
+    """Empty if the provider does not say why it ended."""
+    cut: str | None = None
+    """Why it is not whole, as the reason to end a loop; None if it is."""
     besides: Members = field(default_factory=dict[str, object])
     """What it says beside its text and calls."""
 
@@ -118,7 +122,8 @@ def read_answer(told: object, turn: int, place: str) -> AgentAnswer:
     return AgentAnswer(
         text,
         tuple(_call(number, one, rows, turn, place) for number, one in enumerate(rows)),
-        str(said.get("finish_reason") or "stop"),
+        str(said.get("finish_reason") or ""),
+        cut_short(said),
         {name: one for name, one in said.items() if one and name not in _SAID},
     )
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-__all__ = ["CANCELLED", "ENDINGS", "FAILED", "AgentEnding", "is_good"]
+__all__ = ["CANCELLED", "ENDINGS", "FAILED", "AgentEnding", "cut_short", "is_good"]
 
 FAILED, CANCELLED = "failed", "cancelled"
 
@@ -79,10 +79,17 @@ ENDINGS: Mapping[str, AgentEnding] = MappingProxyType(
             "look at agent.corrected; max_repairs says how often it is told",
         ),
         "cut_off": AgentEnding(
-            False, "its answer was cut off by a limit of tokens", "raise max_tokens"
+            False,
+            "its answer was cut off by a limit of tokens",
+            "raise max_tokens, or ask for less; no model has more than its window",
         ),
         "filtered": AgentEnding(
-            False, "the provider filtered its answer", "ask otherwise"
+            False, "it refused, or the provider filtered its answer", "ask otherwise"
+        ),
+        "unfinished": AgentEnding(
+            False,
+            "the provider says that it did not finish its answer",
+            "offer no tools that the provider performs itself, or let it do less at once",
         ),
         FAILED: AgentEnding(
             False, "there was no answer of the model, or an effect ended the run"
@@ -93,6 +100,27 @@ ENDINGS: Mapping[str, AgentEnding] = MappingProxyType(
     }
 )
 """Reason → what it means."""
+
+
+_CUT = {
+    "length": "cut_off",
+    "content_filter": "filtered",
+    "pause_turn": "unfinished",
+    "incomplete": "unfinished",
+}
+"""How a provider says that an answer is not whole → why whoever asked ends. A reason that is
+not here, or is not given, cuts nothing short."""
+
+
+def cut_short(answer: object) -> str | None:
+    """Return why an *answer* is not whole, by what the provider says of it; None if it is.
+
+    What such an answer calls may lack a part, too.
+    """
+    said: Mapping[str, object] = answer if isinstance(answer, Mapping) else {}
+    if isinstance(said.get("refusal"), str):
+        return _CUT["content_filter"]
+    return _CUT.get(str(said.get("finish_reason")))
 
 
 def is_good(reason: str) -> bool:

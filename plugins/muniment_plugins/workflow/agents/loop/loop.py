@@ -17,7 +17,7 @@ Rules:
 - An answer that calls tools is no last one, whatever its text says. One that calls none
   is the last, unless a sentinel, a tool or a schema is still wanted, or it says that it calls
   tools: then the model is told so, and that is a fact, ``agent.corrected``.
-- What an answer calls that was cut off, or filtered, is not performed.
+- What an answer calls that was cut off, filtered or paused is not performed.
 - Limits are looked at before something is asked or performed; what the loop asks models
   for counts, summaries of its conversation, too. Whatever ends the loop has a
   reason, one of `ENDINGS`; a call that it ends before is denied, and stated as such.
@@ -55,9 +55,6 @@ from muniment_plugins.workflow.vocabulary import EngineFact
 
 __all__ = ["AgentLoop"]
 
-_CUT = {"length": "cut_off", "content_filter": "filtered"}
-"""How a provider says that an answer is not whole → why the loop ends: what such an answer
-calls may lack a part, too, and is not performed."""
 _UNRECORDED = "unrecordable"
 
 
@@ -178,7 +175,7 @@ class AgentLoop:
         """Perform what *answer* calls, if it may be; account for each of its calls."""
         came: dict[int, CallResult] = {}
         try:
-            why = _CUT.get(answer.finish_reason) or self._stuck(answer)
+            why = answer.cut or self._stuck(answer)
             if why is None:
                 why = await self._worked(lane, turn, answer, came)
         except SAID_OF_THE_RUN:
@@ -297,9 +294,8 @@ class AgentLoop:
         sentinel = self.options.done_sentinel
         left = None if sentinel is None else before_sentinel(answer.text, sentinel)
         self._text = answer.text if left is None else left
-        cut = _CUT.get(answer.finish_reason)
-        if cut is not None:
-            return cut
+        if answer.cut is not None:
+            return answer.cut
         calls_none = answer.finish_reason == "tool_calls" and not self._text
         if calls_none or self._missing or (sentinel is not None and left is None):
             return self._nudged(lane, turn, calls_none=calls_none)
