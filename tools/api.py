@@ -80,6 +80,7 @@ MODULES = [
     "errors",
     "events.effect_kinds",
     "events.findings",
+    "events.token_counts",
     "events.types",
     "events.visibility",
     "events.vocabulary",

@@ -31,6 +31,7 @@ from typing import Literal, TypeAlias, cast, get_args
 
 from muniment.encoding.canonical import JsonValue
 from muniment.errors import RefusedError, UsageError
+from muniment.events.token_counts import INEXACT, is_count
 
 __all__ = [
     "KERNEL_KINDS",
@@ -197,13 +198,11 @@ _COUNTS = (
     *("input_tokens", "output_tokens", "prompt_tokens", "completion_tokens"),
     *("cache_read_tokens", "cache_write_tokens", "total_tokens"),
 )
-_INEXACT = 2**53
-"""The first whole number that not every reader of JSON reads exactly."""
 
 
 def _is_odd(count: object) -> bool:
     """Tell whether something is said that is no count: then nothing of it is relied on."""
-    return count is not None and not (type(count) is int and 0 <= count < _INEXACT)
+    return count is not None and not is_count(count)
 
 
 def _llm_request(request: object) -> Mapping[str, object]:
@@ -218,7 +217,7 @@ def _llm_response(response: object) -> Mapping[str, object]:
         about["usage"] = {
             name: count
             for name, count in usage.items()
-            if type(count) is int and count < _INEXACT
+            if type(count) is int and count < INEXACT
         }
     if cost is not None:
         about["cost"] = _text_members(cost, tuple(cost))

@@ -11,8 +11,8 @@ Rules:
   open: the later one's outcome is the effect's.
 - An outcome that no request waits for does not count, nor does a number below zero: a
   writer with another program can sign both.
-- Tokens are those that the effects' outcomes state inline. What another run's record
-  answered in a fork used none.
+- Tokens are those that the effects' outcomes state inline, cached ones among them
+  (`muniment.events.token_counts`). What another run's record answered in a fork used none.
 """
 
 from __future__ import annotations
@@ -22,15 +22,11 @@ from dataclasses import dataclass, fields
 from typing import TypeGuard, cast
 
 from muniment.encoding.canonical import JsonValue
+from muniment.events.token_counts import tokens_taken
 from muniment.formats.statement import Event
 from muniment.queries.projections import Projection
 
 __all__ = ["EffectTally", "Tally", "total"]
-
-_TOKENS = {
-    "input_tokens": ("input_tokens", "prompt_tokens"),
-    "output_tokens": ("output_tokens", "completion_tokens"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +60,7 @@ class EffectTally(Projection[tuple[Tally, ...]]):
     """The fold behind `Tally`; over all runs, or over one."""
 
     name = "effect-tally"
-    version = 4
+    version = 5
 
     def initial(self) -> JsonValue:
         """Return the state of a ledger without effects."""
@@ -124,12 +120,13 @@ def _add(tally: dict[str, int], name: str, count: int) -> None:
 
 def _add_tokens(tally: dict[str, int], about: JsonValue) -> None:
     usage = about.get("usage") if isinstance(about, dict) else None
-    if not isinstance(usage, dict):
-        return
-    for name, spellings in _TOKENS.items():
-        counts = [usage[one] for one in spellings if _is_count(usage.get(one))]
-        if counts:
-            _add(tally, name, cast("int", counts[0]))
+    taken = tokens_taken(usage)
+    for name, count in (
+        ("input_tokens", taken.read),
+        ("output_tokens", taken.written),
+    ):
+        if count is not None:
+            _add(tally, name, count)
 
 
 def _is_count(value: JsonValue) -> TypeGuard[int]:

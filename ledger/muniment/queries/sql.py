@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from muniment.errors import MunimentError, RefusedError, UsageError
-from muniment.queries.views import VIEWS, plain_numbers
+from muniment.queries.views import FUNCTIONS_OF_VIEWS, VIEWS
 from muniment.storage.connections import open_reader, translated
 
 __all__ = ["FUNCTIONS", "Cell", "SqlResult", "columns_of_views", "run_sql"]
@@ -53,8 +53,6 @@ FUNCTIONS = frozenset(_NAMES.split())
 BYTES = 64 * 1024 * 1024
 """The largest answer."""
 
-_PLAIN = plain_numbers.__name__
-"""The function of ours, which only the views may call."""
 _TABLE_FUNCTIONS = frozenset({"json_each", "json_tree"})
 _TABLES = frozenset({"blob", "checkpoint", "event", "subject"})
 """The tables that the views read; no view or column has one of these names."""
@@ -106,7 +104,8 @@ class _Gate:
         if action in (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_RECURSIVE):
             return sqlite3.SQLITE_OK
         if action == sqlite3.SQLITE_FUNCTION:
-            of_views = two == _PLAIN and (view or "").startswith(self.secret)
+            is_ours = two in FUNCTIONS_OF_VIEWS
+            of_views = is_ours and (view or "").startswith(self.secret)
             if (two or "").lower() in FUNCTIONS or of_views:
                 return sqlite3.SQLITE_OK
             return self._refuse(f"the function {two}")
@@ -187,7 +186,8 @@ def _prepare(connection: sqlite3.Connection, statement: str) -> _Gate:
     for category, most in _LIMITS.items():
         connection.setlimit(category, most)
     secret = f"_{secrets.token_hex(16)}_"
-    connection.create_function(_PLAIN, 1, plain_numbers, deterministic=True)
+    for name, function in FUNCTIONS_OF_VIEWS.items():
+        connection.create_function(name, 1, function, deterministic=True)
     for name, select in VIEWS.items():
         connection.execute(f"CREATE TEMP VIEW {secret}{name} AS {select}")
         connection.execute(

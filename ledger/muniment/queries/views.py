@@ -20,8 +20,11 @@ says what every column is.
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Callable, Mapping
 
+from muniment.events.token_counts import TokenCount, tokens_taken
 from muniment.formats.lifecycle import (
     BEGINNINGS,
     CANCELED,
@@ -33,7 +36,7 @@ from muniment.formats.lifecycle import (
     STARTED,
 )
 
-__all__ = ["VIEWS", "plain_numbers"]
+__all__ = ["FUNCTIONS_OF_VIEWS", "VIEWS"]
 
 _MACRO = re.compile(r"\b(chain|data|number|content)\((\w+)\.([\w.]+)\)")
 _SAID = re.compile(r"\b(said|plain)\((\w+)\)")
@@ -59,6 +62,30 @@ def plain_numbers(text: bytes) -> bytes:
     text need not be UTF-8: SQLite does not look, and one bad row hides no other.
     """
     return _FLOAT.sub(rb"\1", text)
+
+
+def tokens_read(usage: object) -> int | None:
+    """Return the tokens that a model read, by the *usage* of its answer as JSON."""
+    return _taken(usage).read
+
+
+def tokens_written(usage: object) -> int | None:
+    """Return the tokens that it wrote."""
+    return _taken(usage).written
+
+
+def _taken(usage: object) -> TokenCount:
+    try:
+        told: object = json.loads(usage) if isinstance(usage, str) else None
+    except (ValueError, RecursionError):
+        told = None
+    return tokens_taken(told)
+
+
+FUNCTIONS_OF_VIEWS: Mapping[str, Callable[..., bytes | int | None]] = {
+    one.__name__: one for one in (plain_numbers, tokens_read, tokens_written)
+}
+"""The functions of ours, each of one argument, which only the views may call."""
 
 
 def _sql(text: str) -> str:
@@ -151,10 +178,8 @@ _LLM_CALLS = _EFFECTS.replace(
     """,
   coalesce(data(o.about.model), data(r.about.model)) AS model,
   data(r.about.provider) AS provider, data(o.about.finish_reason) AS finish_reason,
-  coalesce(number(o.about.usage.input_tokens), number(o.about.usage.prompt_tokens))
-    AS input_tokens,
-  coalesce(number(o.about.usage.output_tokens), number(o.about.usage.completion_tokens))
-    AS output_tokens
+  tokens_read(data(o.about.usage)) AS input_tokens,
+  tokens_written(data(o.about.usage)) AS output_tokens
 FROM main.event AS r
 """,
 ).replace("r.type GLOB '*.requested'", "r.type = 'llm.requested'")

@@ -132,7 +132,7 @@ def _answer(prompt: Prompt, response: Any) -> dict[str, object]:
     return Answer(
         text,
         calls,
-        "tool_calls" if calls else "stop",
+        "tool_calls" if calls else "",  # it does not say why an answer ended
         usage,
         model,
         "",

@@ -13,7 +13,7 @@ Rules:
   ``tool_calls``, a tool's has ``tool_call_id``. Parts that are not texts are passed on as
   they are, in the provider's own format.
 - ``finish_reason`` is ``stop``, ``length``, ``tool_calls``, ``content_filter``, or
-  another reason that the provider gives.
+  another reason that the provider gives; it is empty where the provider gave none.
 - A model that refused says so: ``refusal`` has its words, which may be none, and
   ``finish_reason`` is ``content_filter``. Other answers have no such member.
 - ``model`` is empty where the provider did not say which model answered.
@@ -146,6 +146,7 @@ class Answer:
     text: str
     tool_calls: tuple[ToolCall, ...] = ()
     finish_reason: str = "stop"
+    """Why it ended; empty if the provider does not say."""
     usage: Mapping[str, int] = field(default_factory=dict[str, int])
     model: str = ""
     """The model that answered, as the provider says; empty if it does not say."""

@@ -39,7 +39,7 @@ from muniment_plugins.providers.wire_formats.chat_completions import Chat
 from muniment_plugins.providers.wire_formats.messages import Messages
 from muniment_plugins.providers.wire_formats.responses import Responses
 from muniment_plugins.providers.wire_formats.sse import objects
-from muniment_plugins.providers.wire_formats.wire_format import Format
+from muniment_plugins.providers.wire_formats.wire_format import Format, NoAnswer
 
 __all__ = ["SERVERS", "aask", "ask"]
 
@@ -129,6 +129,13 @@ class _Question:
         )
         try:
             answer = self._read(is_streamed(received), body)
+        except NoAnswer as none:
+            raise CompletionFailed(
+                str(none),
+                place=self.place,
+                remedy=none.remedy,
+                status=received.status,
+            ) from None
         except (LookupError, TypeError, ValueError) as error:
             raise CompletionFailed(
                 f"the answer is not in the format of {self.format.path} "

@@ -19,7 +19,7 @@ from muniment_plugins.evals.checks.rows import Held, Rows, expected
 from muniment_plugins.evals.views.fields import stage_of
 from muniment_plugins.evals.views.rows import Row
 from muniment_plugins.evals.views.sealed import IS_PRIVATE
-from muniment_plugins.evals.views.usage import spent, stages_of, unread
+from muniment_plugins.evals.views.usage import spent, stages_of, tokens_in, unread
 
 __all__ = ["asserted", "assertion_probes", "within_thresholds"]
 
@@ -91,12 +91,11 @@ def _milliseconds(us: int | None) -> Decimal | None:
 def within_thresholds(view: Row, said: Mapping[str, Any]) -> Rows:
     """Return which of the thresholds *said* the run in *view* keeps to."""
     usage, stages = spent(view), stages_of(view)
-    tokens = usage["input_tokens"] + usage["output_tokens"]
     unknown = unread(view)
     below = f"what {unknown} called runs took is not known" if unknown else None
     rows: Rows = []
     for name, value, why in (
-        ("max_tokens", tokens, below or _uncounted(usage)),
+        ("max_tokens", tokens_in(usage), below or _uncounted(usage)),
         ("max_stage_count", stages, below),
         ("max_latency_ms", _milliseconds(view["duration_us"]), None),
         (

@@ -25,7 +25,7 @@ from typing import Any, NoReturn, TypeAlias, cast
 
 from muniment_plugins.evals.checks.rows import Held
 from muniment_plugins.evals.views.rows import as_row
-from muniment_plugins.workflow.agents.loop.endings import CUT, ENDINGS
+from muniment_plugins.workflow.agents.loop.endings import ENDINGS, cut_short
 
 __all__ = [
     "Judgement",
@@ -82,7 +82,7 @@ def judgement_of(answer: object) -> Judgement:
     told = as_row(answer)
     if told.get("refusal") is not None:
         return "the model refused"
-    cut = CUT.get(str(told.get("finish_reason")))
+    cut = cut_short(told)
     if cut is not None:
         return ENDINGS[cut].says
     return judgement_in(told.get("text")) or _NONE

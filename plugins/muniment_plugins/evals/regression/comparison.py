@@ -35,7 +35,7 @@ from muniment_plugins.evals.regression.paired_statistics import (
 )
 from muniment_plugins.evals.views.rows import Row
 from muniment_plugins.evals.views.sealed import is_keyed
-from muniment_plugins.evals.views.usage import spent, stages_of, unread
+from muniment_plugins.evals.views.usage import spent, stages_of, tokens_in, unread
 from muniment_plugins.harness.statistics.holm import holm
 
 __all__ = ["compared_sets"]
@@ -207,7 +207,7 @@ def _number(view: Row, name: str) -> float | None:
     usage = spent(view)
     if name == "tokens":
         known = not usage.get("uncounted_calls")
-        return float(usage["input_tokens"] + usage["output_tokens"]) if known else None
+        return float(tokens_in(usage)) if known else None
     known = "total_cost" in usage and not usage.get("unpriced_calls")
     return float(usage["total_cost"]) if known else None
 

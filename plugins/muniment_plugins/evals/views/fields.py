@@ -61,7 +61,7 @@ _DECIMAL = re.compile(r"-?\d{1,30}(?:\.\d{1,30})?(?:[eE][+-]?\d{1,3})?")
 _AT_LEAST = ("more", "at-least")
 _PARTIAL = {
     **dict.fromkeys(
-        ("input_tokens", "output_tokens"),
+        ("input_tokens", "output_tokens", "other_tokens"),
         ("uncounted_calls", "the tokens of {} calls are not known"),
     ),
     "total_cost": ("unpriced_calls", "the price of {} calls is not known"),

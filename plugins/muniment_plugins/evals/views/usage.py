@@ -18,7 +18,9 @@ from typing import Any
 
 from muniment_plugins.evals.views.rows import Row, part
 
-__all__ = ["added", "spent", "stages_of", "unread", "way_usage"]
+__all__ = ["added", "spent", "stages_of", "tokens_in", "unread", "way_usage"]
+
+_TOKENS = ("input_tokens", "output_tokens", "other_tokens")
 
 
 def added(one: Mapping[str, Any], other: Mapping[str, Any]) -> Row:
@@ -43,6 +45,11 @@ def spent(view: Mapping[str, Any]) -> Row:
     """Return what the run in *view* took, with the runs below it."""
     below = part(part(view, "called"), "usage")
     return added(view["usage"], below) if below else dict(view["usage"])
+
+
+def tokens_in(usage: Mapping[str, Any]) -> int:
+    """Return how many tokens a *usage* has, at least."""
+    return sum(usage.get(name, 0) for name in _TOKENS)
 
 
 def stages_of(view: Mapping[str, Any]) -> int:

@@ -27,6 +27,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
 from muniment.encoding.canonical import canonical
+from muniment.events.token_counts import tokens_taken
 from muniment.formats.lifecycle import COMPLETED
 from muniment_plugins.evidence.exports.record import ExportedEffect, ExportedRun, needed
 
@@ -141,10 +142,7 @@ def _genai(
     told: dict[str, object] = {"gen_ai.operation.name": operation}
     if kind == "tool":
         return {**told, "gen_ai.tool.name": asked.get("name")}
-    usage = answered.get("usage")
-    used: Mapping[str, object] = {}
-    if isinstance(usage, dict):
-        used = cast("dict[str, object]", usage)
+    taken = tokens_taken(answered.get("usage"))
     ended = answered.get("finish_reason")
     return {
         **told,
@@ -152,8 +150,8 @@ def _genai(
         "gen_ai.request.model": asked.get("model"),
         "gen_ai.response.model": answered.get("model"),
         "gen_ai.response.finish_reasons": None if ended is None else [ended],
-        "gen_ai.usage.input_tokens": used.get("input_tokens"),
-        "gen_ai.usage.output_tokens": used.get("output_tokens"),
+        "gen_ai.usage.input_tokens": taken.read,
+        "gen_ai.usage.output_tokens": taken.written,
     }
 
 

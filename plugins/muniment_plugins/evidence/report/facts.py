@@ -88,7 +88,12 @@ _CALLS = 12
 _JUDGED = 60
 """How many verdicts are shown."""
 _LLM = ("llm.requested", "llm.completed", "llm.failed")
-_TOKENS = ("input_tokens", "output_tokens", "prompt_tokens", "completion_tokens")
+_TOKENS = (
+    *("input_tokens", "output_tokens", "prompt_tokens", "completion_tokens"),
+    *("cache_read_tokens", "cache_write_tokens", "total_tokens"),
+)
+"""What an answer may state, each as it was stated: the page adds up, and reads nothing
+into it."""
 _BAD = (".failed", ".refused", ".unjudged", "run.interrupted", "run.canceled")
 _SAID = ("rule", "error_type", "message", "reason", "hypothesis", "plugin")
 

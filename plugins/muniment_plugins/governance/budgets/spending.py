@@ -19,11 +19,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
-from typing import Protocol, TypeGuard, TypeVar
+from typing import Protocol, TypeVar
 
 from muniment import EffectKind, Event
 from muniment.encoding.canonical import JsonValue
 from muniment.events.effect_kinds import KERNEL_KINDS, Magnitude
+from muniment.events.token_counts import INEXACT, tokens_taken
 from muniment.formats.statement import when
 from muniment_plugins.governance.vocabulary import KINDS
 
@@ -32,10 +33,8 @@ __all__ = [
     "Spending",
     "Spent",
     "is_another",
-    "is_count",
     "performed",
     "seconds_of",
-    "tokens_of",
     "was_performed",
 ]
 
@@ -48,12 +47,6 @@ _UNSEEN = ("dataset_check.", "dataset.checked")
 """How events begin that no budget counts: a flow looks after its data in any case."""
 
 _MODEL = "llm"
-_TOKENS = ("input_tokens", "output_tokens")
-_CACHED = ("cache_read_tokens", "cache_write_tokens")
-_TOTAL = "total_tokens"
-_COUNTS = (*_TOKENS, *_CACHED, _TOTAL)
-_INEXACT = 2**53
-"""The first whole number that not every reader reads exactly."""
 
 
 class Spent(Protocol):
@@ -144,38 +137,14 @@ class Spending:
         about = event.raw.get("about")
         told = about if isinstance(about, dict) else {}
         usage, cost = told.get("usage"), told.get("cost")
-        tokens, is_known = tokens_of(usage if isinstance(usage, dict) else {})
-        self.tokens += tokens
-        self.unmetered += not is_known
+        taken = tokens_taken(usage)
+        self.tokens += taken.total
+        self.unmetered += not taken.is_known
         amount = _amount(cost.get("usd") if isinstance(cost, dict) else None)
         if amount is None:
             self.unpriced += 1
         else:
             self.cost += amount
-
-
-def tokens_of(usage: Mapping[str, object]) -> tuple[int, bool]:
-    """Return the tokens that *usage* says, and whether that is all that were taken."""
-    said = {name: usage[name] for name in _COUNTS if usage.get(name) is not None}
-    counts = {name: one for name, one in said.items() if is_count(one)}
-    names = (*_TOKENS, *_CACHED) if _beside(counts) else _TOKENS
-    total = sum(counts.get(name, 0) for name in names)
-    is_known = len(counts) == len(said) and counts.keys() >= {*_TOKENS}
-    return max(total, counts.get(_TOTAL, 0)), is_known
-
-
-def is_count(value: object) -> TypeGuard[int]:
-    """Tell whether *value* is a number of something, which each reader reads exactly."""
-    return type(value) is int and 0 <= value < _INEXACT
-
-
-def _beside(counts: Mapping[str, int]) -> bool:
-    """Tell whether cached tokens are counted beside the input, and not within it.
-
-    Those who count them so say how many were written, or more than the input.
-    """
-    read, given = counts.get("cache_read_tokens", 0), counts.get("input_tokens", 0)
-    return "cache_write_tokens" in counts or read > given
 
 
 def _amount(said: object) -> Decimal | None:
@@ -184,7 +153,7 @@ def _amount(said: object) -> Decimal | None:
         amount = Decimal(str(said))
     except InvalidOperation:
         return None
-    if not amount.is_finite() or not 0 <= amount < _INEXACT:
+    if not amount.is_finite() or not 0 <= amount < INEXACT:
         return None
     return amount
 

@@ -3,7 +3,8 @@
     {"model": "…", "messages": [{"role": "user", "content": "Say hi."}]}
     {"choices": [{"message": {"content": "Hi."}, "finish_reason": "stop"}], …}
 
-Rules: requests for a stream ask for usage; the parts of a tool call are joined by index.
+Rules: requests for a stream ask for usage; the parts of a tool call are joined by index. A
+``function_call``, as older servers have it, is a call of a tool that has no id.
 """
 
 from __future__ import annotations
@@ -67,11 +68,17 @@ class Chat:
             )
             for one in message.get("tool_calls") or ()
         )
+        reason = choice.get("finish_reason") or ""
+        legacy = message.get("function_call")
+        if legacy and not calls:
+            calls = (ToolCall("", legacy["name"], arguments(legacy["arguments"])),)
+        if reason == "function_call":
+            reason = "tool_calls"
         refusal = message.get("refusal")
         return Answer(
             message.get("content") or "",
             calls,
-            FILTERED if refusal else choice.get("finish_reason") or "stop",
+            FILTERED if refusal else reason,
             usage_of(whole) if whole.get("usage") else {},
             whole.get("model") or "",
             whole.get("id") or "",
@@ -85,6 +92,7 @@ class Chat:
         text: list[str] = []
         refusal: list[str] = []
         calls: dict[int, Json] = {}
+        legacy: Json = {}
         for event in events:
             whole |= {
                 name: event[name]
@@ -98,10 +106,13 @@ class Chat:
                 reason = choice.get("finish_reason") or reason
                 for piece in delta.get("tool_calls") or ():
                     _join(calls, piece)
+                for name, piece in part(delta, "function_call").items():
+                    legacy[name] = legacy.get(name, "") + (piece or "")
         message = {
             "content": "".join(text),
             "refusal": "".join(refusal),
             "tool_calls": list(calls.values()),
+            "function_call": legacy and {"arguments": "", **legacy},
         }
         return {**whole, "choices": [{"message": message, "finish_reason": reason}]}
 

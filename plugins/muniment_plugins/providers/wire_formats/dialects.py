@@ -14,6 +14,9 @@ Rules:
   the same names for every dialect. What an answer does not say is left out.
 - Tokens are whole numbers below 2**53. If an answer says anything else in the place of
   one, none of its counts are relied on. Its total is kept where it is more than the parts.
+- An answer that says how many tokens were written to a cache counts cached ones beside its
+  input (`muniment.events.token_counts`). Where the tokens of the prompt contain them, as
+  in OpenAI's dialect whoever speaks it, that is not said.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ from dataclasses import dataclass
 from typing import cast
 from urllib.parse import unquote
 
+from muniment.events.token_counts import is_count
 from muniment_plugins.providers.wire_formats.sse import objects
 
 __all__ = ["PATHS", "Dialect", "Json", "about", "recognise", "usage_of"]
@@ -58,6 +62,7 @@ _GOOGLE = re.compile(r"/models/([^/:]+):(?:streamG|g)enerateContent$")
 
 _EVENT_STREAM = "application/vnd.amazon.eventstream"
 _PACKED = re.compile(r'"bytes":\s*"([A-Za-z0-9+/=]+)"')
+_WRITTEN = "cache_write_tokens"
 _NAMES: Mapping[str, tuple[str, ...]] = {
     "input_tokens": (
         *("input_tokens", "prompt_tokens", "promptTokenCount", "prompt_eval_count"),
@@ -71,7 +76,7 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
         *("cache_read_input_tokens", "cached_tokens", "cachedContentTokenCount"),
         "cacheReadInputTokens",
     ),
-    "cache_write_tokens": ("cache_creation_input_tokens", "cacheWriteInputTokens"),
+    _WRITTEN: ("cache_creation_input_tokens", "cacheWriteInputTokens"),
     "total_tokens": ("total_tokens", "totalTokenCount", "totalTokens"),
 }
 """Our name of a count → theirs."""
@@ -80,7 +85,6 @@ _BESIDE = {
     "toolUsePromptTokenCount": "input_tokens",
 }
 """What Google counts beside the input and the output."""
-_INEXACT = 2**53
 
 
 def recognise(method: str, path: str, body: object) -> Dialect | None:
@@ -208,20 +212,22 @@ def _said(part: Json) -> dict[str, object]:
     for ours, theirs in _NAMES.items():
         said = [counts[name] for name in theirs if counts.get(name) is not None]
         if said:
-            odd = not all(map(_is_count, said))
+            odd = not all(map(is_count, said))
             found[ours] = None if odd else max(cast("list[int]", said))
+    if counts.get("prompt_tokens") is not None and is_count(found.get(_WRITTEN)):
+        del found[_WRITTEN]
     for name, ours in _BESIDE.items():
         more = counts.get(name)
         if more is not None:
             said = [found.get(ours, 0), more]
-            known = all(map(_is_count, said))
+            known = all(map(is_count, said))
             found[ours] = sum(cast("list[int]", said)) if known else None
     return found
 
 
 def _usage(counts: Mapping[str, object]) -> dict[str, int]:
     """Return *counts* if each of them is one, and their total if it says more."""
-    if not all(map(_is_count, counts.values())):
+    if not all(map(is_count, counts.values())):
         return {}
     usage = cast("dict[str, int]", dict(counts))
     total = usage.pop("total_tokens", None)
@@ -231,7 +237,3 @@ def _usage(counts: Mapping[str, object]) -> dict[str, int]:
         usage.setdefault("output_tokens", 0)  # embeddings have none
     more = total > usage.get("input_tokens", 0) + usage.get("output_tokens", 0)
     return {**usage, "total_tokens": total} if more else usage
-
-
-def _is_count(value: object) -> bool:
-    return type(value) is int and 0 <= value < _INEXACT

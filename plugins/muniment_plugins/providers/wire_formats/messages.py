@@ -4,7 +4,9 @@
     {"content": [{"type": "text", "text": "Hi."}], "stop_reason": "end_turn", …}
 
 Rules: the API requires a token limit, so there is a default; results of tools are in the
-user's messages, and consecutive ones share a message.
+user's messages, and consecutive ones share a message; tokens from a cache are counted
+beside the input. An answer that was paused (``pause_turn``), while tools of the provider
+work, is not continued: what they did so far is in no message of ours.
 """
 
 from __future__ import annotations
@@ -31,6 +33,7 @@ _REASONS = {
     "end_turn": "stop",
     "stop_sequence": "stop",
     "max_tokens": "length",
+    "model_context_window_exceeded": "length",
     "tool_use": "tool_calls",
     "refusal": FILTERED,
 }
@@ -69,14 +72,14 @@ class Messages:
             for one in blocks
             if one["type"] == "tool_use"
         )
-        reason = whole.get("stop_reason") or "end_turn"
+        reason = whole.get("stop_reason") or ""
         text = "".join(one["text"] for one in blocks if one["type"] == "text")
         why = part(whole, "stop_details").get("explanation")
         return Answer(
             text,
             calls,
             _REASONS.get(reason, reason),
-            usage_of(whole) if whole.get("usage") else {},
+            _usage(whole),
             whole.get("model") or "",
             whole.get("id") or "",
             refusal=(why or text) if reason == "refusal" else None,
@@ -114,6 +117,15 @@ class Messages:
     def ends(self, event: Json) -> bool:
         """Tell whether *event* says that the answer is whole."""
         return event.get("type") == "message_stop"
+
+
+def _usage(whole: Json) -> dict[str, int]:
+    """Return the tokens; those that were read from a cache are beside the input.
+
+    Where nothing is said of what was written to it, that was nothing.
+    """
+    usage = usage_of(whole) if whole.get("usage") else {}
+    return {"cache_write_tokens": 0, **usage} if "cache_read_tokens" in usage else usage
 
 
 def _turns(messages: Iterable[Mapping[str, Any]]) -> list[Json]:

@@ -4,7 +4,7 @@
     {"output": [{"type": "message", "content": [{"type": "output_text", …}]}], …}
 
 Rules: nothing is stored at the provider unless ``options`` say so; the last event of a
-stream holds the whole.
+stream holds the whole. What is queued, still made, cancelled or failed is no answer.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from muniment_plugins.providers.wire_formats.dialects import usage_of
 from muniment_plugins.providers.wire_formats.wire_format import (
     FILTERED,
     Json,
+    NoAnswer,
     arguments,
     function,
     given,
@@ -25,6 +26,16 @@ from muniment_plugins.providers.wire_formats.wire_format import (
 )
 
 __all__ = ["Responses"]
+
+
+_LATER = "leave `background` out of the options: an answer is not fetched later"
+_NO_ANSWERS = {
+    "queued": _LATER,
+    "in_progress": _LATER,
+    "cancelled": "find out who cancelled it; a resume of the run asks again",
+    "failed": "a resume of the run asks again",
+}
+"""What a response says that holds no answer → what to do."""
 
 
 class Responses:
@@ -52,7 +63,13 @@ class Responses:
         }
 
     def read(self, whole: Json) -> Answer:
-        """Return the answer that *whole* is."""
+        """Return the answer that *whole* is.
+
+        Raises:
+            NoAnswer: it is none yet, or will never be.
+
+        """
+        _require_ended(whole)
         calls = tuple(
             ToolCall(one["call_id"], one["name"], arguments(one["arguments"]))
             for one in whole["output"]
@@ -106,11 +123,27 @@ def _items(message: Mapping[str, Any]) -> Iterator[Json]:
         yield {"type": "function_call", **call}
 
 
+def _require_ended(whole: Json) -> None:
+    """Refuse what is no answer, whatever it holds.
+
+    Raises:
+        NoAnswer: it is none.
+
+    """
+    status = whole.get("status")
+    if status not in _NO_ANSWERS:
+        return
+    raise NoAnswer(f"there is no answer: its status is {status}", _NO_ANSWERS[status])
+
+
 def _reason(whole: Json, calls: bool) -> str:
-    if whole.get("status") == "incomplete":
-        why = part(whole, "incomplete_details").get("reason", "incomplete")
+    status: str = whole.get("status") or ""
+    if status == "incomplete":
+        why: str = part(whole, "incomplete_details").get("reason") or status
         return "length" if why == "max_output_tokens" else why
-    return "tool_calls" if calls else "stop"
+    if status == "completed":
+        return "tool_calls" if calls else "stop"
+    return status
 
 
 def _choice(choice: str | None) -> object:

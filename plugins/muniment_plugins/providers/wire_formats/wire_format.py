@@ -7,7 +7,9 @@
     format.ends(event)       → whether the answer is whole with it
 
 Rules: a format knows nothing about sending, keys or retries. Arguments of tools are JSON
-in a text; a text that is not JSON stays a text.
+in a text; a text that is not JSON stays a text. A reason to end that a provider does not
+give is empty, one that no format knows stays the provider's word. What is no answer yet, or
+never will be, is none (`NoAnswer`), however politely it is said.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ __all__ = [
     "FILTERED",
     "Format",
     "Json",
+    "NoAnswer",
     "arguments",
     "function",
     "given",
@@ -33,6 +36,14 @@ Json: TypeAlias = dict[str, Any]
 
 FILTERED: Final = "content_filter"
 """The finish reason of an answer that is none, because somebody refused."""
+
+
+class NoAnswer(Exception):
+    """What a provider sent is well-formed, and no answer; *remedy* says what to do."""
+
+    def __init__(self, message: str, remedy: str) -> None:
+        super().__init__(message)
+        self.remedy = remedy
 
 
 class Format(Protocol):
@@ -49,7 +60,12 @@ class Format(Protocol):
         ...
 
     def read(self, whole: Json) -> Answer:
-        """Return the answer that *whole* is."""
+        """Return the answer that *whole* is.
+
+        Raises:
+            NoAnswer: it is none.
+
+        """
         ...
 
     def gather(self, events: Iterable[Json]) -> Json:

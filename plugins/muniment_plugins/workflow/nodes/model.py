@@ -7,6 +7,8 @@ Rules:
 - The prompt is the task, then what verifiers will hold it against, then the context, then
   what the node itself asks; each in an element of its own, with its text escaped.
 - With a session, the prompt is the last message of its conversation.
+- An answer that was cut off, filtered or paused is none, and neither is a refusal: a stage
+  has failed then, as after a loop, and so has a verification.
 - The call is an effect of the kind ``llm``. A provider answers, by the hook
   ``complete_prompt``, which is called inside of it: a replay asks nobody.
 """
@@ -16,10 +18,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, cast
 
+from muniment_plugins.workflow.agents.loop.endings import ENDINGS, cut_short
 from muniment_plugins.workflow.agents.loop.host import ModelCall
 from muniment_plugins.workflow.documents.shapes import LOOP
 from muniment_plugins.workflow.findings import WorkflowFinding
-from muniment_plugins.workflow.runtime.failures import WorkflowFailed
+from muniment_plugins.workflow.runtime.failures import AgentStopped, WorkflowFailed
 from muniment_plugins.workflow.sessions.in_graphs import (
     prepared_session,
     session_findings,
@@ -112,8 +115,9 @@ async def asked_model(
     to the session.
 
     Raises:
+        AgentStopped: it refused, or its answer is not whole.
         EffectFailed: the provider failed, or there is none for it.
-        WorkflowFailed: its answer has no text, or says that it refused.
+        WorkflowFailed: its answer has no text.
 
     """
     node = here.node
@@ -142,17 +146,32 @@ async def asked_model(
         raise WorkflowFailed(
             "the model's answer has no text", rule="workflow/answer", place=node.name
         )
-    if isinstance(refusal := said.get("refusal"), str):
-        raise WorkflowFailed(
-            f"the model refused: {refusal[:_QUOTED] or 'it gave no reason'}",
-            rule="workflow/answer",
-            place=node.name,
-            remedy="ask for something that it does not refuse, or ask another model",
-        )
+    _require_whole(said, text, node.name)
     if session is not None and speaks:
         for message in (*added, _spoken(text, said)):
             session.inject(message)
     return text
+
+
+def _require_whole(said: Mapping[str, object], text: str, place: str) -> None:
+    """Refuse an answer that is none, or of which a part may be missing, as a loop does.
+
+    Raises:
+        AgentStopped: it is one.
+
+    """
+    cut = cut_short(said)
+    if cut is None:
+        return
+    why, remedy = f"{cut}: {ENDINGS[cut].says}", ENDINGS[cut].remedy
+    if text:
+        why += f"; it said: {text[:_QUOTED]}"
+    if isinstance(refusal := said.get("refusal"), str):
+        why = f"the model refused: {refusal[:_QUOTED] or 'it gave no reason'}"
+        remedy = "ask for something that it does not refuse, or ask another model"
+    error = AgentStopped(why, rule="workflow/answer", place=place, remedy=remedy)
+    error.reason = cut
+    raise error
 
 
 def _spoken(text: str, answer: Mapping[str, object]) -> dict[str, object]:

@@ -177,18 +177,18 @@ async def _judged(here: NodeVisit, given: list[Artifact]) -> str:
     rubric = "\n\n".join(words)
     prompt = _JUDGE + rubric if words else _JUDGE_ANYHOW
     asked = replace(given_to(here, given), prompt=prompt)
-    if node.mode == "agent":
-        try:
-            return (await looped(here, asked, speaks=False)).text
-        except AgentStopped as stopped:
-            if stopped.__cause__ is not None:  # nobody judged, well or badly
-                raise stopped.__cause__ from None
-            return f"no verdict: {stopped.message}"
 
     async def once() -> object:
         return await asked_model(here, asked, speaks=False)
 
-    return str(await here.attempt(once))
+    try:
+        if node.mode == "agent":
+            return (await looped(here, asked, speaks=False)).text
+        return str(await here.attempt(once))
+    except AgentStopped as stopped:
+        if stopped.__cause__ is not None:  # nobody judged, well or badly
+            raise stopped.__cause__ from None
+        return f"no verdict: {stopped.message}"
 
 
 def _refused(here: NodeVisit, fault: str) -> WorkflowFailed:

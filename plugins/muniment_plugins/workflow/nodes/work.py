@@ -140,7 +140,7 @@ async def worked(
         return await _looped(here, given)
     try:
         return await here.attempt(once), None
-    except StageFailed as failed:
+    except (StageFailed, AgentStopped) as failed:
         return None, failed
     except EffectFailed as failed:
         if failed.error_type != StageFailed.__name__:

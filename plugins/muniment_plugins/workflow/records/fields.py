@@ -158,8 +158,8 @@ FIELDS: Mapping[str, tuple[RecordField, ...]] = MappingProxyType(
         "agent": _fields("""
             agent* text | its name: that of the node
             reason* text | why it ended; `open` as long as its run may go on
-            tokens whole | read and written; absent if an answer does not say
-            cost_usd text | in US dollars, a decimal; absent if a price is not known
+            tokens whole | read and written, for answers and for summaries of its conversation; absent if one of them does not say
+            cost_usd text | what these cost in US dollars, a decimal; absent if a price is not known
             calls* whole | calls of tools that the model asked for
             denied* whole | those that were not performed, also since the loop ended before
             failed* whole | those that raised, or gave a result that says error
@@ -267,8 +267,9 @@ FIELDS: Mapping[str, tuple[RecordField, ...]] = MappingProxyType(
             event whole | the event that recorded it: of a race that another run answered, its end; absent if the run was given it
             """),
         "usage": _fields("""
-            input_tokens* whole | tokens that models read
+            input_tokens* whole | tokens that models read, from caches, too
             output_tokens* whole | tokens that they wrote
+            other_tokens whole | tokens that answers say in a total alone, beyond these; absent if there are none
             call_count* whole | calls that were answered
             total_duration_ms* whole | how long these took
             total_cost text | in US dollars, a decimal: of the calls whose price is known

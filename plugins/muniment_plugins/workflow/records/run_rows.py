@@ -5,6 +5,7 @@ from __future__ import annotations
 from decimal import Decimal, InvalidOperation
 
 from muniment.encoding.canonical import JsonValue
+from muniment.events.token_counts import tokens_taken
 from muniment.formats.lifecycle import OPEN, RESUMED, UNFINISHED
 from muniment.formats.statement import Event
 from muniment.queries.run_summary import status_after
@@ -27,10 +28,6 @@ __all__ = [
 
 _OTHERS = ("plugin", "change")
 """Who answers in place of what would have been performed."""
-_SPELLINGS = {
-    "input_tokens": ("input_tokens", "prompt_tokens"),
-    "output_tokens": ("output_tokens", "completion_tokens"),
-}
 
 
 def is_walk(started: Event) -> bool:
@@ -179,16 +176,14 @@ def _add(sums: Row, told: dict[str, JsonValue], took: JsonValue) -> None:
     sums["call_count"] = sums.get("call_count", 0) + 1
     if type(took) is int and took >= 0:
         sums["duration_us"] = sums.get("duration_us", 0) + took
-    usage = told.get("usage")
-    counts = usage if isinstance(usage, dict) else {}
-    stated = 0
-    for name, spellings in _SPELLINGS.items():
-        known = [counts[one] for one in spellings if one in counts]
-        if known and type(known[0]) is int and known[0] >= 0:
-            sums[name] = sums.get(name, 0) + known[0]
-            stated += 1
-    if stated < len(_SPELLINGS):
-        sums["uncounted"] = sums.get("uncounted", 0) + 1
+    taken = tokens_taken(told.get("usage"))
+    for name, count in (
+        ("input_tokens", taken.read or 0),
+        ("output_tokens", taken.written or 0),
+        ("other_tokens", taken.more),
+        ("uncounted", int(not taken.is_known)),
+    ):
+        sums[name] = sums.get(name, 0) + count
     cost = told.get("cost")
     amount = _amount(cost.get("usd") if isinstance(cost, dict) else None)
     if amount is None:

@@ -37,7 +37,7 @@ class WorkflowRecords(Projection[Row]):
     """The fold; ask for it with ``ledger.project(WorkflowRecords, run=…)``."""
 
     name = "workflow-record"
-    version = 8
+    version = 9
 
     def initial(self) -> JsonValue:
         """Return the skeleton of a run that has no events."""

@@ -10,7 +10,8 @@ __all__ = ["usage_view"]
 def usage_view(sums: Row) -> Row:
     """Return tokens, calls, time and cost.
 
-    Tokens are those that answers state; of how many calls they are not known is said.
+    Tokens are those that answers state; of how many calls they are not known is said. What
+    totals say beyond what was read and written is told apart.
     The cost is a decimal text, of the calls whose price is known; there is none if no
     price is.
     """
@@ -21,6 +22,8 @@ def usage_view(sums: Row) -> Row:
         "total_duration_ms": sums.get("duration_us", 0) // 1000,
         "models": sorted(sums.get("models", {})),
     }
+    if sums.get("other_tokens"):
+        view["other_tokens"] = sums["other_tokens"]
     if "usd" in sums:
         view["total_cost"] = sums["usd"]
     if sums.get("uncounted"):

@@ -60,7 +60,7 @@ class WorkflowFailed(MunimentError):
 
 
 class AgentStopped(WorkflowFailed):
-    """The loop of a model that calls tools came to no good end; *reason* says which."""
+    """What a model was asked, once or in a loop, came to no good end; *reason* says which."""
 
     reason: str = "failed"
 

@@ -20,6 +20,10 @@ from muniment_plugins.workflow.agents.loop.endings import CUT
 WORDS = {
     "length": "its answer was cut off by a limit of tokens",
     "content_filter": "the provider filtered its answer",
+    **dict.fromkeys(
+        ("pause_turn", "incomplete"),
+        "the provider says that it did not finish its answer",
+    ),
 }
 REFUSED = "the model refused"
 SAYS = {"pass": True, "score": 1, "confidence": 1}

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from governed_programs import Provider, asking, opened, policy, swallowing
 from muniment import Run
 from muniment.events.effect_kinds import KERNEL_KINDS
+from muniment.events.token_counts import tokens_taken
 from muniment.ledger import Ledger
 from muniment_plugins.governance.budgets import spending
-from muniment_plugins.governance.budgets.spending import tokens_of
 from muniment_plugins.governance.governed import governed
 from muniment_plugins.providers.wire_formats.dialects import about
 
@@ -89,9 +89,9 @@ def test_no_half_read_usage_is_known(usage: dict[str, object]) -> None:
     """
     (llm,) = (one for one in KERNEL_KINDS if one.name == "llm")
     for told in (usage, llm.about_response({"usage": usage}).get("usage", {})):
-        tokens, is_known = tokens_of(told)  # type: ignore[arg-type]
-        assert not is_known
-        assert tokens >= 0
+        taken = tokens_taken(told)
+        assert not taken.is_known
+        assert taken.total >= 0
 
 
 @given(NUMBERS, NUMBERS, NUMBERS)
@@ -100,7 +100,8 @@ def test_the_larger_of_total_and_parts_is_spent(
 ) -> None:
     """An answer that says 0, 0 and 2000 in all took 2000."""
     usage = {"input_tokens": read, "output_tokens": made, "total_tokens": total}
-    assert tokens_of(usage) == (max(read + made, total), True)
+    taken = tokens_taken(usage)
+    assert (taken.total, taken.is_known) == (max(read + made, total), True)
 
 
 WIRE = {
@@ -120,14 +121,14 @@ def test_no_half_read_answer_of_a_provider_is_known(
     body = "".join(f"data: {json.dumps(one)}\n\n" for one in events)
     media = "text/event-stream" if streamed else "application/json"
     told = about(media, body if streamed else json.dumps(whole))
-    assert not tokens_of(told.get("usage", {}))[1]  # type: ignore[arg-type]
+    assert not tokens_taken(told.get("usage", {})).is_known
 
 
 def test_an_observer_that_fails_lets_nothing_more_happen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where counting itself fails, the budget is not blind: the run is halted."""
-    monkeypatch.setattr(spending, "tokens_of", lambda _: 1 / 0)
+    monkeypatch.setattr(spending, "tokens_taken", lambda _: 1 / 0)
     provider = Provider()
     with opened(tmp_path) as ledger, governed(ledger, policy()):
         done = ledger.execute(swallowing(provider))

@@ -23,6 +23,8 @@ from decimal import Context, Decimal
 from typing import TypeAlias, cast
 
 from muniment.encoding.canonical import JsonValue
+from muniment.events.token_counts import tokens_taken
+from muniment_plugins.workflow.agents.loop.endings import cut_short
 from muniment_plugins.workflow.runtime.failures import WorkflowFailed
 from muniment_plugins.workflow.tools.schemas import argument_fault
 
@@ -38,8 +40,6 @@ __all__ = [
 
 Members: TypeAlias = Mapping[str, object]
 _SAID = ("text", "tool_calls")
-_EXACT = 2**53
-"""The first number of tokens that not every reader of JSON reads exactly."""
 _MONEY = Context(prec=28)
 _LEAST, _MOST = Decimal("1e-12"), Decimal(10**9)
 """What an answer can cost in US dollars, if it costs something."""
@@ -69,7 +69,10 @@ class AgentAnswer:
 
     text: str
     calls: tuple[AgentCall, ...] = ()
-    finish_reason: str = "stop"
+    finish_reason: str = ""
+    """Empty if the provider does not say why it ended."""
+    cut: str | None = None
+    """Why it is not whole, as the reason to end a loop; None if it is."""
     besides: Members = field(default_factory=dict[str, object])
     """What it says beside its text and calls."""
 
@@ -119,7 +122,8 @@ def read_answer(told: object, turn: int, place: str) -> AgentAnswer:
     return AgentAnswer(
         text,
         tuple(_call(number, one, rows, turn, place) for number, one in enumerate(rows)),
-        str(said.get("finish_reason") or "stop"),
+        str(said.get("finish_reason") or ""),
+        cut_short(said),
         {name: one for name, one in said.items() if one and name not in _SAID},
     )
 
@@ -158,16 +162,8 @@ def spent(told: object) -> tuple[int | None, Decimal | None]:
 
 
 def _tokens(usage: object) -> int | None:
-    said = _members(usage)
-    named = [said.get(f"{one}_tokens") for one in ("input", "output", "total")]
-    counts = [one for one in named if type(one) is int and 0 <= one < _EXACT]
-    if len(counts) < sum(one is not None for one in named):
-        return None  # something is no count: then nothing of it is relied on
-    *parts, total = named
-    known = [one for one in parts if type(one) is int]
-    if type(total) is int and total > sum(known):
-        return total
-    return sum(known) if len(known) == len(parts) else None
+    taken = tokens_taken(usage)
+    return taken.total if taken.is_known else None
 
 
 def _cost(said: object) -> Decimal | None:

@@ -48,9 +48,9 @@ class AgentDone:
     failed: int = 0
     """How many of them raised, or gave a result that says error."""
     tokens: int | None = 0
-    """Read and written; None if that is not known of an answer."""
+    """Read and written, for answers and summaries; None if that is not known of one."""
     cost_usd: Decimal | None = Decimal(0)
-    """None if that is not known of an answer."""
+    """What that cost; None if that is not known of one."""
     messages: tuple[Message, ...] = ()
     """The conversation, the last answer included."""
 

@@ -12,13 +12,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-__all__ = ["CANCELLED", "CUT", "ENDINGS", "FAILED", "AgentEnding", "is_good"]
+__all__ = [
+    "CANCELLED",
+    "CUT",
+    "ENDINGS",
+    "FAILED",
+    "AgentEnding",
+    "cut_short",
+    "is_good",
+]
 
 FAILED, CANCELLED = "failed", "cancelled"
-CUT: Mapping[str, str] = MappingProxyType(
-    {"length": "cut_off", "content_filter": "filtered"}
-)
-"""How a provider says that an answer is not whole → why what it was for ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +87,17 @@ ENDINGS: Mapping[str, AgentEnding] = MappingProxyType(
             "look at agent.corrected; max_repairs says how often it is told",
         ),
         "cut_off": AgentEnding(
-            False, "its answer was cut off by a limit of tokens", "raise max_tokens"
+            False,
+            "its answer was cut off by a limit of tokens",
+            "raise max_tokens, or ask for less; no model has more than its window",
         ),
         "filtered": AgentEnding(
-            False, "the provider filtered its answer", "ask otherwise"
+            False, "it refused, or the provider filtered its answer", "ask otherwise"
+        ),
+        "unfinished": AgentEnding(
+            False,
+            "the provider says that it did not finish its answer",
+            "offer no tools that the provider performs itself, or let it do less at once",
         ),
         FAILED: AgentEnding(
             False, "there was no answer of the model, or an effect ended the run"
@@ -97,6 +108,29 @@ ENDINGS: Mapping[str, AgentEnding] = MappingProxyType(
     }
 )
 """Reason → what it means."""
+
+
+CUT: Mapping[str, str] = MappingProxyType(
+    {
+        "length": "cut_off",
+        "content_filter": "filtered",
+        "pause_turn": "unfinished",
+        "incomplete": "unfinished",
+    }
+)
+"""How a provider says that an answer is not whole → why whoever asked ends. A reason that is
+not here, or is not given, cuts nothing short."""
+
+
+def cut_short(answer: object) -> str | None:
+    """Return why an *answer* is not whole, by what the provider says of it; None if it is.
+
+    What such an answer calls may lack a part, too.
+    """
+    said: Mapping[str, object] = answer if isinstance(answer, Mapping) else {}
+    if isinstance(said.get("refusal"), str):
+        return CUT["content_filter"]
+    return CUT.get(str(said.get("finish_reason")))
 
 
 def is_good(reason: str) -> bool:

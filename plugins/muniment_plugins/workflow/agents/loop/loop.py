@@ -17,8 +17,9 @@ Rules:
 - An answer that calls tools is no last one, whatever its text says. One that calls none
   is the last, unless a sentinel, a tool or a schema is still wanted, or it says that it calls
   tools: then the model is told so, and that is a fact, ``agent.corrected``.
-- What an answer calls that was cut off, or filtered, is not performed.
-- Limits are looked at before something is asked or performed. Whatever ends the loop has a
+- What an answer calls that was cut off, filtered or paused is not performed.
+- Limits are looked at before something is asked or performed; what the loop asks models
+  for counts, summaries of its conversation, too. Whatever ends the loop has a
   reason, one of `ENDINGS`; a call that it ends before is denied, and stated as such.
 - A loop that is cancelled states that, if its run goes on.
 """
@@ -42,7 +43,7 @@ from muniment_plugins.workflow.agents.loop.answers import (
 )
 from muniment_plugins.workflow.agents.loop.conversation import Conversation
 from muniment_plugins.workflow.agents.loop.counts import AgentDone, LoopCounts
-from muniment_plugins.workflow.agents.loop.endings import CANCELLED, CUT, FAILED
+from muniment_plugins.workflow.agents.loop.endings import CANCELLED, FAILED
 from muniment_plugins.workflow.agents.loop.host import AgentHost, ModelCall
 from muniment_plugins.workflow.agents.loop.options import AgentOptions
 from muniment_plugins.workflow.agents.loop.tool_desk import CallResult, ToolDesk
@@ -123,7 +124,9 @@ class AgentLoop:
         with self.host.lane.scope(f"turn.{number}") as lane:
             lane.keep_order()
             self.model = await self._chosen(lane, number)
-            await self.talk.prepare(lane, self.host.effect)
+            ends = await self._prepared(lane)
+            if ends is not None:
+                return ends
             self._selected(lane, number)
             answer = await self._answer(lane, number)
             self.talk.add_answer(number, answer)
@@ -131,6 +134,32 @@ class AgentLoop:
                 return self._concluded(lane, number, answer)
             self._text = answer.text
             return await self._performed(lane, number, answer)
+
+    async def _prepared(self, lane: Run) -> str | None:
+        """Get ready for a turn; return the limit that a summary for it used up, if one did.
+
+        What models are asked for summaries counts, whatever comes of them.
+        """
+        counts = self.counts
+        before = counts.tokens, counts.cost_usd
+        await self.talk.prepare(lane, self._summing)
+        same = (counts.tokens, counts.cost_usd) == before
+        return None if same else self._limit()
+
+    async def _summing(
+        self, lane: Run, kind: str, request: object, perform: Callable[[object], object]
+    ) -> object:
+        """Perform an effect of a compaction, and count what a model took for it."""
+        if kind != "llm":
+            return await self.host.effect(lane, kind, request, perform)
+        try:
+            told = await self.host.effect(lane, kind, request, perform)
+        except EffectFailed as error:
+            if not error.halts or error.error_type == _UNRECORDED:
+                self.counts.spend(None, None)
+            raise
+        self.counts.spend(*spent(told))
+        return told
 
     def _selected(self, lane: Run, turn: int) -> None:
         """State what is asked with; and at first where the tools work, if the loop says."""
@@ -146,8 +175,7 @@ class AgentLoop:
         """Perform what *answer* calls, if it may be; account for each of its calls."""
         came: dict[int, CallResult] = {}
         try:
-            # What an answer calls that is not whole may lack a part, too.
-            why = CUT.get(answer.finish_reason) or self._stuck(answer)
+            why = answer.cut or self._stuck(answer)
             if why is None:
                 why = await self._worked(lane, turn, answer, came)
         except SAID_OF_THE_RUN:
@@ -266,9 +294,8 @@ class AgentLoop:
         sentinel = self.options.done_sentinel
         left = None if sentinel is None else before_sentinel(answer.text, sentinel)
         self._text = answer.text if left is None else left
-        cut = CUT.get(answer.finish_reason)
-        if cut is not None:
-            return cut
+        if answer.cut is not None:
+            return answer.cut
         calls_none = answer.finish_reason == "tool_calls" and not self._text
         if calls_none or self._missing or (sentinel is not None and left is None):
             return self._nudged(lane, turn, calls_none=calls_none)
