@@ -19,7 +19,7 @@ from muniment_plugins.workflow.agents.loop.endings import CUT
 
 WORDS = {
     "length": "its answer was cut off by a limit of tokens",
-    "content_filter": "the provider filtered its answer",
+    "content_filter": "it refused, or the provider filtered its answer",
     **dict.fromkeys(
         ("pause_turn", "incomplete"),
         "the provider says that it did not finish its answer",
