@@ -62,6 +62,7 @@ __all__ = [
     "RUN",
     "SELF_PROVING",
     "SERIES",
+    "TELLING",
     "TOLD_OF_RUNS",
     "TRUSTED_ROOT",
     "VIEW",
@@ -118,6 +119,8 @@ CLOSING_FILES = frozenset({CLOSING, CLOSING_CHECKPOINT, CONSISTENCY, RUN})
 """What only a bundle with a closing event has, and always has."""
 OF_CLOSED = CLOSING_FILES | {REPORT, SERIES, VIEW, WITHHELD}
 """What only a bundle with a closing event has."""
+TELLING = frozenset({MANIFEST, EVENTS, PROOFS, CLOSING})
+"""What tells the directory of a bundle from any other: each has at least one of them."""
 HANDED_OVER = (MANIFEST, EVENTS, REPORT, RUN, VIEW)
 """The files whose plain digests are subjects of the closing event, as far as they are
 there: any of them can be given to a tool that looks for the digest of one file."""

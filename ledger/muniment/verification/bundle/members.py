@@ -11,6 +11,8 @@ Rules:
   ``..``, a twin in other case.
 - A folder is read through its descriptor, and no link in it is followed. A zip is the
   bytes that `muniment.formats.stored_zip` gives its members, and never unpacked.
+- A directory that has nothing of a bundle, and what is neither a directory nor like a zip
+  file, is none: nothing of it was read that could be wrong.
 - A file has the size that it had when the bundle was opened, or it is refused.
 """
 
@@ -27,7 +29,7 @@ from typing import BinaryIO
 
 from muniment.errors import CannotTellError, WrongError
 from muniment.files.folder import Folder, open_file
-from muniment.formats.evidence import BLOBS, is_name
+from muniment.formats.evidence import BLOBS, TELLING, is_name
 from muniment.formats.stored_zip import Stored, read_stored
 
 __all__ = ["Members", "opened"]
@@ -140,6 +142,8 @@ def _inside(path: Path, error: OSError) -> str:
 def _in_folder(path: Path, stack: ExitStack) -> Members:
     folder = stack.enter_context(Folder.at(path))
     places = {name: (folder, name) for name in folder.names()}
+    if places.keys().isdisjoint(TELLING):
+        raise _no_bundle(path, "nothing of a bundle is in this directory")
     strangers: dict[str, str] = {}
     if folder.kind(BLOBS) == "a directory":
         del places[BLOBS]
@@ -165,6 +169,9 @@ def _in_folder(path: Path, stack: ExitStack) -> Members:
 def _in_zip(path: Path, stack: ExitStack) -> Members:
     fd = open_file(path, os.O_RDONLY, follow=True)
     file = stack.enter_context(os.fdopen(fd, "rb"))
+    if path.suffix.lower() != ".zip" and file.read(2) != b"PK":
+        raise _no_bundle(path, "this is neither a directory nor a zip file")
+    file.seek(0)
     stored = read_stored(file, os.fstat(fd).st_size)
 
     @contextmanager
@@ -194,6 +201,15 @@ class _Part(io.RawIOBase):
         self._at += len(piece)
         buffer[: len(piece)] = piece
         return len(piece)
+
+
+def _no_bundle(path: Path, what: str) -> CannotTellError:
+    return CannotTellError(
+        what,
+        rule="bundle/unreadable",
+        place=str(path),
+        remedy="give a directory or a zip file that `muniment bundle` wrote",
+    )
 
 
 def _changed(name: str, what: str) -> WrongError:
