@@ -13,6 +13,7 @@ Rules:
   bytes that `muniment.formats.stored_zip` gives its members, and never unpacked.
 - A directory that has nothing of a bundle, and what is neither a directory nor like a zip
   file, is none: nothing of it was read that could be wrong.
+- A file that has more bytes than any of its name is refused before it is read.
 - A file has the size that it had when the bundle was opened, or it is refused.
 """
 
@@ -29,12 +30,14 @@ from typing import BinaryIO
 
 from muniment.errors import CannotTellError, WrongError
 from muniment.files.folder import Folder, open_file
-from muniment.formats.evidence import BLOBS, TELLING, is_name
+from muniment.formats.evidence import BLOBS, MANIFEST, MOST_BYTES, TELLING, is_name
 from muniment.formats.stored_zip import Stored, read_stored
 
 __all__ = ["Members", "opened"]
 
 _CHUNK = 1 << 20
+_LISTED = 8192
+"""More bytes than any line of MANIFEST has."""
 _ASK = "ask its sender for the bundle as `muniment bundle` wrote it"
 
 Opener = Callable[[str], AbstractContextManager[BinaryIO]]
@@ -49,6 +52,11 @@ class Members:
     _open: Opener
     strangers: Mapping[str, str]
     """Name → what it is, of everything that no bundle has."""
+
+    def is_large(self, name: str) -> bool:
+        """Tell whether *name* has more bytes than any such file: then nothing reads it."""
+        most = _LISTED * len(self.sizes) if name == MANIFEST else MOST_BYTES.get(name)
+        return most is not None and self.sizes.get(name, 0) > most
 
     def pieces(self, name: str) -> Iterator[bytes]:
         """Yield the content of *name*, a mebibyte at a time.
@@ -75,15 +83,20 @@ class Members:
 
         """
         if self._size(name) > most:
-            what = f"it has {self.sizes[name]} bytes, more than any such file"
-            raise WrongError(what, rule="bundle/size", place=name, remedy=_ASK)
+            raise self._too_large(name)
         return b"".join(self.pieces(name))
 
     def _size(self, name: str) -> int:
         if name not in self.sizes:
             what = "the file is missing"
             raise WrongError(what, rule="bundle/missing", place=name, remedy=_ASK)
+        if self.is_large(name):
+            raise self._too_large(name)
         return self.sizes[name]
+
+    def _too_large(self, name: str) -> WrongError:
+        what = f"it has {self.sizes[name]} bytes, more than any such file"
+        return WrongError(what, rule="bundle/size", place=name, remedy=_ASK)
 
     def digest(self, name: str) -> bytes:
         """Return the SHA-256 of the content of *name*."""
