@@ -31,7 +31,7 @@ from muniment.verification.page.marks import GraphScale, numbers_of
 from muniment.verification.page.wording import MISSING
 from muniment.verification.page.wording import shown as as_shown
 from muniment.verification.report import MALFORMED
-from muniment_plugins.evidence.report.comparing.parts import Parts, in_order
+from muniment_plugins.evidence.report.comparing.parts import ShownParts, in_order
 from muniment_plugins.evidence.report.comparing.whole import first_change
 from muniment_plugins.evidence.report.markdown_pages import read_markdown
 from muniment_plugins.evidence.report.pages import Cited, Page, read_html
@@ -107,7 +107,7 @@ def check_report(ledger: Source, text: str) -> ReportCheck:
     if not page.run or any(one.citation.startswith("data-") for one in found):
         return ReportCheck(0, tuple(found), page.run, page.size)
     record = RunReader(ledger, page.run, page.size)
-    compared = _Comparison(record, Parts(record, page.cited))
+    compared = _Comparison(record, ShownParts(record, page.cited))
     for one in sorted(page.cited, key=in_order):
         compared.add(one)
     found += [*compared.found, *compared.misplaced()]
@@ -147,7 +147,7 @@ def _is_checkpoint(ledger: Source, size: int) -> bool:
 class _Comparison:
     """Compares citation after citation."""
 
-    def __init__(self, record: RunReader, parts: Parts) -> None:
+    def __init__(self, record: RunReader, parts: ShownParts) -> None:
         self.record = record
         self.parts = parts
         self.number = 0
