@@ -324,3 +324,14 @@ def test_what_lacks_shows_nothing_else(parts: _Shown, shown: str) -> None:
         lie = text.replace(">withheld</data>", f">{shown}</data>")
         if lie != text:
             assert check_report(source, lie).verdict == "wrong", (kind, other)
+
+
+@pytest.mark.parametrize("of", ["", "x", "event"])
+def test_nothing_else_is_withheld(parts: _Shown, of: str) -> None:
+    """A page says how many events and contents it withholds, and no other number."""
+    said = (
+        f'<p>So <data value="5" data-rule="withheld" data-of="{of}" '
+        f'title="withheld?of={of}">5</data></p>\n'
+    )
+    text = parts.pages["ledger", ".html"].replace("</h2>\n", f"</h2>\n{said}", 1)
+    assert check_report(parts.sources["ledger"], text).verdict == "wrong"

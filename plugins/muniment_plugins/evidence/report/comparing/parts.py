@@ -173,6 +173,8 @@ class ShownParts:
     def _of_itself(self, citation: Citation, told: str, here: str) -> PartSaid | None:
         """Judge how much the page says that it withholds."""
         of = str(citation.get("of"))
+        if of not in ("events", "blobs"):
+            return None
         if not _is_count(told) or int(told) != self._stated.get(of):
             return PartSaid("wrong", "the page says twice how much it withholds")
         most = self._most_events() if of == "events" else self._most_blobs()
@@ -183,7 +185,7 @@ class ShownParts:
         if told == here:
             return None
         return _unknown(
-            f"the page withholds {told} {of}: compare it with the bundle of which it is"
+            f"the page withholds {of} ({told}): compare it with its own bundle"
         )
 
     def _count_events(self) -> int:
