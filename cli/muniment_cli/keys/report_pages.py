@@ -13,6 +13,7 @@ Rules:
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -164,10 +165,10 @@ def ledger_in(target: str) -> str:
 
 def is_bundle(path: Path) -> bool:
     """Tell whether *path* is, or should be, an evidence bundle."""
-    from muniment.formats.evidence import EVENTS, MANIFEST
+    from muniment.formats.evidence import TELLING
 
     if path.is_dir():
-        told = any((path / name).is_file() for name in (EVENTS, MANIFEST))
+        told = any(os.path.lexists(path / name) for name in TELLING)
         return told and not Path(ledger_in(str(path))).is_file()
     return form_of(path) == "zip"
 

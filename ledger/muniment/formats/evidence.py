@@ -53,6 +53,7 @@ __all__ = [
     "LEDGER_PUB",
     "LEDGER_VKEY",
     "MANIFEST",
+    "MOST_BYTES",
     "NOTHING",
     "OF_CLOSED",
     "POLICY",
@@ -62,6 +63,7 @@ __all__ = [
     "RUN",
     "SELF_PROVING",
     "SERIES",
+    "TELLING",
     "TOLD_OF_RUNS",
     "TRUSTED_ROOT",
     "VIEW",
@@ -118,6 +120,15 @@ CLOSING_FILES = frozenset({CLOSING, CLOSING_CHECKPOINT, CONSISTENCY, RUN})
 """What only a bundle with a closing event has, and always has."""
 OF_CLOSED = CLOSING_FILES | {REPORT, SERIES, VIEW, WITHHELD}
 """What only a bundle with a closing event has."""
+TELLING = frozenset({MANIFEST, EVENTS, PROOFS, CLOSING})
+"""What tells the directory of a bundle from any other: each has at least one of them."""
+MOST_BYTES = {
+    **dict.fromkeys((LEDGER_PUB, LEDGER_VKEY, TRUSTED_ROOT, POLICY), 1 << 20),
+    **dict.fromkeys((CHECKPOINT, CLOSING, CLOSING_CHECKPOINT, CONSISTENCY), 1 << 20),
+    RUN: 8 << 20,
+    REPORT: 32 << 20,
+}
+"""Name → how many bytes such a file can have; others grow with their run."""
 HANDED_OVER = (MANIFEST, EVENTS, REPORT, RUN, VIEW)
 """The files whose plain digests are subjects of the closing event, as far as they are
 there: any of them can be given to a tool that looks for the digest of one file."""

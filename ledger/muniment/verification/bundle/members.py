@@ -11,6 +11,9 @@ Rules:
   ``..``, a twin in other case.
 - A folder is read through its descriptor, and no link in it is followed. A zip is the
   bytes that `muniment.formats.stored_zip` gives its members, and never unpacked.
+- A directory that has nothing of a bundle, and what is neither a directory nor like a zip
+  file, is none: nothing of it was read that could be wrong.
+- A file that has more bytes than any of its name is refused before it is read.
 - A file has the size that it had when the bundle was opened, or it is refused.
 """
 
@@ -27,12 +30,14 @@ from typing import BinaryIO
 
 from muniment.errors import CannotTellError, WrongError
 from muniment.files.folder import Folder, open_file
-from muniment.formats.evidence import BLOBS, is_name
+from muniment.formats.evidence import BLOBS, MANIFEST, MOST_BYTES, TELLING, is_name
 from muniment.formats.stored_zip import Stored, read_stored
 
 __all__ = ["Members", "opened"]
 
 _CHUNK = 1 << 20
+_LISTED = 8192
+"""More bytes than any line of MANIFEST has."""
 _ASK = "ask its sender for the bundle as `muniment bundle` wrote it"
 
 Opener = Callable[[str], AbstractContextManager[BinaryIO]]
@@ -47,6 +52,11 @@ class Members:
     _open: Opener
     strangers: Mapping[str, str]
     """Name → what it is, of everything that no bundle has."""
+
+    def is_large(self, name: str) -> bool:
+        """Tell whether *name* has more bytes than any such file: then nothing reads it."""
+        most = _LISTED * len(self.sizes) if name == MANIFEST else MOST_BYTES.get(name)
+        return most is not None and self.sizes.get(name, 0) > most
 
     def pieces(self, name: str) -> Iterator[bytes]:
         """Yield the content of *name*, a mebibyte at a time.
@@ -73,15 +83,20 @@ class Members:
 
         """
         if self._size(name) > most:
-            what = f"it has {self.sizes[name]} bytes, more than any such file"
-            raise WrongError(what, rule="bundle/size", place=name, remedy=_ASK)
+            raise self._too_large(name)
         return b"".join(self.pieces(name))
 
     def _size(self, name: str) -> int:
         if name not in self.sizes:
             what = "the file is missing"
             raise WrongError(what, rule="bundle/missing", place=name, remedy=_ASK)
+        if self.is_large(name):
+            raise self._too_large(name)
         return self.sizes[name]
+
+    def _too_large(self, name: str) -> WrongError:
+        what = f"it has {self.sizes[name]} bytes, more than any such file"
+        return WrongError(what, rule="bundle/size", place=name, remedy=_ASK)
 
     def digest(self, name: str) -> bytes:
         """Return the SHA-256 of the content of *name*."""
@@ -140,6 +155,8 @@ def _inside(path: Path, error: OSError) -> str:
 def _in_folder(path: Path, stack: ExitStack) -> Members:
     folder = stack.enter_context(Folder.at(path))
     places = {name: (folder, name) for name in folder.names()}
+    if places.keys().isdisjoint(TELLING):
+        raise _no_bundle(path, "nothing of a bundle is in this directory")
     strangers: dict[str, str] = {}
     if folder.kind(BLOBS) == "a directory":
         del places[BLOBS]
@@ -165,6 +182,9 @@ def _in_folder(path: Path, stack: ExitStack) -> Members:
 def _in_zip(path: Path, stack: ExitStack) -> Members:
     fd = open_file(path, os.O_RDONLY, follow=True)
     file = stack.enter_context(os.fdopen(fd, "rb"))
+    if path.suffix.lower() != ".zip" and file.read(2) != b"PK":
+        raise _no_bundle(path, "this is neither a directory nor a zip file")
+    file.seek(0)
     stored = read_stored(file, os.fstat(fd).st_size)
 
     @contextmanager
@@ -194,6 +214,15 @@ class _Part(io.RawIOBase):
         self._at += len(piece)
         buffer[: len(piece)] = piece
         return len(piece)
+
+
+def _no_bundle(path: Path, what: str) -> CannotTellError:
+    return CannotTellError(
+        what,
+        rule="bundle/unreadable",
+        place=str(path),
+        remedy="give a directory or a zip file that `muniment bundle` wrote",
+    )
 
 
 def _changed(name: str, what: str) -> WrongError:

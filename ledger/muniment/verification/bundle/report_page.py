@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from muniment.encoding.canonical import JsonValue
 from muniment.errors import MunimentError
-from muniment.formats.evidence import REPORT, RUN, Withheld, blob_name
+from muniment.formats.evidence import MOST_BYTES, REPORT, RUN, Withheld, blob_name
 from muniment.verification.counts import Count
 from muniment.verification.page.comparison import PageComparison
 from muniment.verification.page.computed import BundleEnd, Lacking
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 __all__ = ["BundlePage", "compare_view"]
 
-_LARGEST = 32 << 20
 _ASK = "ask its sender for the bundle as `muniment bundle` wrote it"
 
 
@@ -51,7 +50,7 @@ class BundlePage:
         if REPORT not in members.sizes:
             return None
         try:
-            return cls(members, members.read(REPORT, _LARGEST).decode())
+            return cls(members, members.read(REPORT, MOST_BYTES[REPORT]).decode())
         except MunimentError as error:
             findings.add_error("edited", error)
         except UnicodeDecodeError:

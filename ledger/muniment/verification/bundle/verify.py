@@ -239,8 +239,8 @@ class _State:
         wanted = _ALWAYS | CLOSING_FILES if self.closed else _ALWAYS
         for name in sorted(wanted - members.sizes.keys()):
             self._add("missing", "bundle/missing", "the file is missing", name)
-        for name in _GIVEN_OUT:
-            if (size := members.sizes.get(name, 0)) > _SMALL:
+        for name, size in members.sizes.items():
+            if members.is_large(name):
                 what = f"it has {size} bytes, more than any such file"
                 self._add("edited", "bundle/size", what, name)
 
@@ -261,7 +261,7 @@ class _State:
             what = f"{MANIFEST} does not list the file"
             self._add("inserted", "bundle/unlisted", what, name)
         for name in sorted(covered & listed.keys()):
-            if name in _GIVEN_OUT and members.sizes[name] > _SMALL:
+            if members.is_large(name):
                 continue  # its size is a finding, and it is not read
             if members.digest(name) == listed[name]:
                 self.matching += 1
@@ -322,7 +322,7 @@ class _State:
         if signed is None or not self.heads:
             return  # without a key there is nothing to compare, and a finding says why
         for name, data in trust_files(signed.signer, self.heads[-1]).items():
-            if members.sizes.get(name, _SMALL + 1) > _SMALL:
+            if name not in members.sizes or members.is_large(name):
                 continue  # it is missing or too large, which is a finding
             with self.tried():
                 if members.read(name, _SMALL) == data:

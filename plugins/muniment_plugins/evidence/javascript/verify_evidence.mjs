@@ -1786,26 +1786,38 @@ export async function judged(files, root) {
 
 // -- for Node -------------------------------------------------------------------------------------
 
+const TELLING = ["MANIFEST", "events.intoto.jsonl", "proofs.jsonl", "evidence.sigstore.json"];
+
+// Names in a directory are bytes, and need not be UTF-8: places are bytes, too.
 async function fromDisk(path) {
-  const fs = await import("node:fs"), { join } = await import("node:path");
-  const content = (place, name) => {
-    const known = fs.lstatSync(place);
+  const fs = await import("node:fs");
+  const content = (place, name, known = fs.lstatSync(place)) => {
     require(known.isFile(), name, "not a file");
     require(known.size < 2 ** 31, name, "too large for this verifier");
     return new Uint8Array(fs.readFileSync(place));
   };
+  const below = (place, name) => Buffer.concat([place, Buffer.from("/"), name]);
+  const inside = (place) => fs.readdirSync(place, { encoding: "buffer" }).sort(Buffer.compare);
   if (!fs.existsSync(path)) throw new Unchecked(`${path}: there is nothing`);
-  if (!fs.statSync(path).isDirectory()) {
-    const name = path.split("/").at(-1);
-    return unzip(content(fs.realpathSync(path), name), name);
+  const known = fs.statSync(path), whole = Buffer.from(path);
+  if (!known.isDirectory()) {
+    const start = Buffer.alloc(2), name = path.split("/").at(-1), none = "neither a directory nor a zip file";
+    if (!known.isFile()) throw new Unchecked(`${path}: ${none}`);
+    const file = fs.openSync(path);
+    fs.readSync(file, start, 0, 2, 0);
+    fs.closeSync(file);
+    if (!/.\.zip$/i.test(name) && start.toString() !== "PK") throw new Unchecked(`${path}: ${none}`);
+    return unzip(content(path, name, known), name);
   }
-  const files = new Map();
-  for (const name of fs.readdirSync(path).sort()) {
-    const place = join(path, name), inside = name === "blobs" && fs.lstatSync(place).isDirectory();
-    if (!inside) { files.set(name, content(place, name)); continue; }
-    const blobs = fs.readdirSync(place);
+  const files = new Map(), names = inside(whole);
+  if (!names.some((name) => TELLING.includes(name.toString())))
+    throw new Unchecked(`${path}: nothing of a bundle is in there`);
+  for (const bytes of names) {
+    const place = below(whole, bytes), name = bytes.toString();
+    if (name !== "blobs" || !fs.lstatSync(place).isDirectory()) { files.set(name, content(place, name)); continue; }
+    const blobs = inside(place);
     require(blobs.length, name, "an empty folder");
-    for (const one of blobs) files.set(`blobs/${one}`, content(join(place, one), `blobs/${one}`));
+    for (const one of blobs) files.set(`blobs/${one}`, content(below(place, one), `blobs/${one}`));
   }
   return files;
 }

@@ -9,7 +9,8 @@ Rules:
   value, the text, the citation itself and, for a mark of a picture, where it is.
 - The page is believed in nothing but run, size and citations.
 - *Wrong*: the ledger contradicts it. *Cannot tell*: something could not be compared, or
-  nothing was. Silence is no agreement.
+  nothing was. Silence is no agreement. What either side withholds cannot be compared
+  (`comparing.parts`).
 - If all that agrees, the page is compared with the report that is written again: with
   its rows, sections and words that cite nothing, and with what somebody left out. Another
   muniment, or other plugins, may have written it: such a difference is *cannot tell*.
@@ -18,19 +19,23 @@ Rules:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import cast
 
+from muniment.encoding.canonical import parse
 from muniment.encoding.visible import clean
 from muniment.errors import CannotTellError, MunimentError
 from muniment.verification.page.marks import GraphScale, numbers_of
-from muniment.verification.page.wording import IS_ABSENT, IS_WITHHELD
+from muniment.verification.page.wording import MISSING
+from muniment.verification.page.wording import shown as as_shown
 from muniment.verification.report import MALFORMED
+from muniment_plugins.evidence.report.comparing.parts import ShownParts, in_order
+from muniment_plugins.evidence.report.comparing.whole import first_change
 from muniment_plugins.evidence.report.markdown_pages import read_markdown
 from muniment_plugins.evidence.report.pages import Cited, Page, read_html
 from muniment_plugins.evidence.report.record import Quote, RunReader, Source
-from muniment_plugins.evidence.report.whole import first_change
 from muniment_plugins.evidence.selection import size_of
 
 __all__ = ["Difference", "ReportCheck", "check_report"]
@@ -38,6 +43,8 @@ __all__ = ["Difference", "ReportCheck", "check_report"]
 _MOST_RULES = 1_000
 """How many values of a page may each need a look at many events."""
 _SHOWN = 300
+_DIGEST = re.compile("sha256:[0-9a-f]{64}")
+"""What a page states in place of a long value; the text of that is not compared."""
 _CALLED = {"dot": "dot", "span": "span"}
 """What marks of pictures are called; others are lines."""
 
@@ -100,8 +107,8 @@ def check_report(ledger: Source, text: str) -> ReportCheck:
     if not page.run or any(one.citation.startswith("data-") for one in found):
         return ReportCheck(0, tuple(found), page.run, page.size)
     record = RunReader(ledger, page.run, page.size)
-    compared = _Comparison(record)
-    for one in sorted(page.cited, key=_by_event):
+    compared = _Comparison(record, ShownParts(record, page.cited))
+    for one in sorted(page.cited, key=in_order):
         compared.add(one)
     found += [*compared.found, *compared.misplaced()]
     suffix = ".md" if is_markdown else ".html"
@@ -140,13 +147,14 @@ def _is_checkpoint(ledger: Source, size: int) -> bool:
 class _Comparison:
     """Compares citation after citation."""
 
-    def __init__(self, record: RunReader) -> None:
+    def __init__(self, record: RunReader, parts: ShownParts) -> None:
         self.record = record
+        self.parts = parts
         self.number = 0
         self.found: list[Difference] = []
         self.marks: dict[int, list[tuple[tuple[float, ...], Cited]]] = {}
-        self.erased: set[int] = set()
-        """Pictures of which a mark was erased: nobody knows their scale any more."""
+        self.unsure: set[int] = set()
+        """Pictures of which a mark cannot be compared: nobody knows their scale."""
         self.broken: set[int] = set()
         """Pictures with a mark that cites no number: they are wrong without a scale."""
         self._rules: dict[str, Quote] = {}
@@ -163,6 +171,10 @@ class _Comparison:
             self._note(one, str(error), kind="cannot tell")
             return
         except (MunimentError, *MALFORMED) as error:
+            if self.parts.lacks(one.citation):
+                self._note(one, "it is about what is withheld", kind="cannot tell")
+                self.unsure.add(one.figure)
+                return
             self.number += 1
             self._note(one, f"it leads nowhere: {error}")
             self.broken.add(one.figure)
@@ -170,11 +182,13 @@ class _Comparison:
         shown = one.text if one.value is None else one.value
         if quote.value == "erased" != shown:
             self._note(one, "it was erased since", kind="cannot tell")
-            self.erased |= {one.figure} if one.kind else set()
+            self.unsure.add(one.figure)
             return
-        if shown in (IS_ABSENT, IS_WITHHELD) and shown != quote.value:
-            what = "the page was written from a bundle without it: compare it with that"
-            self._note(one, what, kind="cannot tell")
+        judged = self.parts.judged(one, quote)
+        if judged is not None:
+            self.unsure.add(one.figure)
+            if judged.kind == "wrong" or self._is_as_claimed(one, quote):
+                self._note(one, judged.message, shown, quote.value, judged.kind)
             return
         self.number += 1
         self._compare(one, quote)
@@ -207,6 +221,23 @@ class _Comparison:
             what = "it is not written as a report writes it"
             self._note(one, what, one.written, one.form(quote))
 
+    def _is_as_claimed(self, one: Cited, quote: Quote) -> bool:
+        """Tell whether a value that cannot be compared is shown as what it claims to be."""
+        value, text = one.value or one.text, one.text
+        if one.value in MISSING:
+            text = value
+        elif one.value is not None and _DIGEST.fullmatch(value) is None:
+            form = str(one.citation.get("as", "line"))
+            try:
+                text = as_shown(parse(value.encode()), form, one.citation.get("event"))
+            except MunimentError:
+                text = "nothing that there is"
+        claimed = Quote(value, text, quote.marks)
+        if one.text == text and one.written == one.form(claimed):
+            return True
+        self._note(one, f"it states {_cut(value)}, which is shown as {_cut(text)!r}")
+        return False
+
     def _place(self, one: Cited) -> None:
         try:
             value = self.record.value(one.citation)
@@ -223,7 +254,7 @@ class _Comparison:
         """Yield the marks that are not where their numbers belong on the scale."""
         whole = {one: self.marks[one] for one in self.marks.keys() - self.broken}
         for figure, marks in whole.items():
-            kind = "cannot tell" if figure in self.erased else "wrong"
+            kind = "cannot tell" if figure in self.unsure else "wrong"
             every = [number for numbers, _ in marks for number in numbers]
             scale = GraphScale.of(every, log=marks[0][1].log)
             for numbers, one in marks:
@@ -267,11 +298,6 @@ def _difference(
 
 def _cut(text: str) -> str:
     return clean(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}\u2026")
-
-
-def _by_event(one: Cited) -> int:
-    """Order by event, so that the contents of each are read once."""
-    return cast("int", one.citation.get("event", -1))
 
 
 def _by_line(one: Difference) -> int:

@@ -23,7 +23,7 @@ Rules:
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
@@ -330,22 +330,23 @@ class RunReader:
 
     def _mean(self, path: str, chosen: tuple[tuple[str, str], ...]) -> float | None:
         """Return the mean of what is chosen; None if there is none."""
-        numbers = list(self._numbers(self._selected(dict(chosen)), path))
+        numbers = list(self._numbers_of(dict(chosen), path))
         return total(numbers) / len(numbers) if numbers else None
 
     def _counted(self, citation: Citation) -> JsonValue:
         """Return what a rule says about the events that it selects."""
-        rule, events = citation["rule"], self._selected(citation)
+        rule = citation["rule"]
         if rule == "count":
-            return sum(1 for _ in events)
-        numbers = list(self._numbers(events, str(citation["path"])))
+            return sum(1 for _ in self.selected(citation))
+        numbers = list(self._numbers_of(citation, str(citation["path"])))
         if rule == "sum":
             return tagged(total(numbers))
         if rule == "mean" and numbers:
             return tagged(total(numbers) / len(numbers))
         raise _nowhere(str(rule), "there is no such rule, or nothing to apply it to")
 
-    def _selected(self, citation: Citation) -> Iterator[Event]:
+    def selected(self, citation: Citation) -> Iterator[Event]:
+        """Yield the events that a rule is about."""
         chosen = {one: str(citation[one]) for one in _SELECTS if one in citation}
         scope = chosen.pop("scope", None)
         for event in self.events(**chosen):
@@ -353,10 +354,14 @@ class RunReader:
             if scope is None or own == scope or own.startswith(f"{scope}/"):
                 yield event
 
-    def _numbers(self, events: Iterator[Event], path: str) -> Iterator[float]:
+    def _numbers_of(self, citation: Citation, path: str) -> Iterator[float]:
+        return self.numbers((one.seq for one in self.selected(citation)), path)
+
+    def numbers(self, events: Iterable[int], path: str) -> Iterator[float]:
+        """Yield the numbers to which *path* leads in the *events*."""
         for event in events:
             try:
-                value = plain(self.look(event.seq, path))
+                value = plain(self.look(event, path))
             except UsageError as error:
                 if error.rule == "report/content":
                     raise  # a number may be in it: nobody can tell

@@ -6,18 +6,21 @@ Rule: a file is hashed and its lines are read as they come; only one that is sma
 from __future__ import annotations
 
 import hashlib
+import os
 import stat
 import struct
 import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from muniment_plugins.evidence.standalone.formats import Refused, require
+from muniment_plugins.evidence.standalone.formats import Refused, Unchecked, require
 
 __all__ = ["SMALL", "Files", "read"]
 
 MEMBERS = 65_535
 """As many files as a zip without extensions has."""
+TELLING = ("MANIFEST", "events.intoto.jsonl", "proofs.jsonl", "evidence.sigstore.json")
+"""Of these each bundle has at least one, and no other directory has any."""
 PIECE, LINE, SMALL = 1 << 20, 100_000, 8 << 20
 
 
@@ -81,17 +84,28 @@ def regular(path: Path, name: str) -> int:
     return known.st_size
 
 
+def starts(path: Path) -> bool:
+    """Tell whether a file begins as a zip file does."""
+    with path.open("rb") as file:
+        return file.read(2) == b"PK"
+
+
 def read(path: Path) -> Files:
-    """Return the files of the bundle at *path*."""
+    """Return the files of the bundle at *path*; what is none cannot be wrong."""
     files = Files()
     if not path.is_dir():
         whole = path.resolve()
+        like = whole.is_file() and (path.suffix.lower() == ".zip" or starts(whole))
+        if not like:
+            raise Unchecked(f"{path}: neither a directory nor a zip file")
         size = regular(whole, path.name)
         try:
             unpack(files, whole, size, path.name)
         except (struct.error, UnicodeError):
             raise Refused(f"{path.name}: {NO_ZIP}") from None
         return files
+    if not any(os.path.lexists(path / name) for name in TELLING):
+        raise Unchecked(f"{path}: nothing of a bundle is in there")
     for one in sorted(path.rglob("*")):
         name = one.relative_to(path).as_posix()
         if name == "blobs" and one.is_dir() and not one.is_symlink():

@@ -1,0 +1,1 @@
+"""How a page is compared: with what withholds a part, and as a whole."""
