@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -121,7 +122,9 @@ def test_every_export_has_what_was_signed_or_is_refused(
     assert bool(said.fault) is not is_value(form)
     with TemporaryDirectory() as folder:
         base = Path(folder)
-        ways = {form: lambda form=form: ledger.export(run, form) for form in FORMS}
+        ways: dict[str, Callable[[], Any]] = {
+            name: partial(ledger.export, run, name) for name in FORMS
+        }
         ways |= {
             "page": lambda: write_report(ledger, run, base / "page.html"),
             "raw": lambda: write_bundle(ledger, run, base / "raw", raw=True),
@@ -179,11 +182,12 @@ def test_a_page_shows_no_default(member: str, told: Any, tmp_path: Path) -> None
         if not odd.fault:
             assert odd.raw == signed(odd.payload)
             return
-        for way in (
+        ways: list[Callable[[], Any]] = [
             lambda: write_report(ledger, RUN, tmp_path / "page.html"),
             lambda: write_bundle(ledger, RUN, tmp_path / "raw", raw=True),
             lambda: ledger.export(RUN, "csv"),
-        ):
+        ]
+        for way in ways:
             with pytest.raises(WrongError) as refused:
                 way()
             assert refused.value.rule == MALFORMED

@@ -113,5 +113,5 @@ def test_evidence_needs_no_class(command: Commands, tmp_path: Path) -> None:
         root = next(one.keyid for one in ledger.keys.entries if "root" in one.roles)
     with verifiers(root, tmp_path / "nobody") as three:
         for name in ("b", "raw", "redacted", "own"):
-            codes, said = three.codes(tmp_path / name)
-            assert codes == (0, 0, 0), (name, said)
+            codes, told = three.codes(tmp_path / name)
+            assert codes == (0, 0, 0), (name, told)
