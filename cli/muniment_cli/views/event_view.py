@@ -27,6 +27,7 @@ __all__ = [
     "content_json",
     "content_of",
     "event_json",
+    "marked_malformed",
     "milliseconds",
     "resolved",
     "short",
@@ -148,11 +149,22 @@ def visible(
 ) -> dict[str, JsonValue]:
     """Return the data of *event* as `resolved` does, without what it says is private.
 
-    With *private* that is there, too.
+    With *private* that is there, too. Of an event that was repaired, it is as signed.
     """
+    said = signed_data(event)
+    if not isinstance(said, dict):
+        return {"data": said}
+    references = event.raw if event.fault else said
     return {
-        name: content_of(ledger, event, name, private=private) for name in event.raw
+        name: content_of(ledger, event, name, private=private)
+        if _is_reference(references.get(name))
+        else value
+        for name, value in said.items()
     }
+
+
+def _is_reference(value: JsonValue) -> bool:
+    return isinstance(value, dict) and "$blob" in value
 
 
 def content_of(
@@ -219,10 +231,19 @@ def untagged(value: JsonValue) -> JsonValue:
         return value
     tag, inside = next(iter(value.items()), ("", None))
     if len(value) == 1 and tag == "$float" and isinstance(inside, str):
-        return float(inside)
+        return _float(inside)
     if len(value) == 1 and tag.startswith("$") and not tag.startswith("$$"):
         return untagged(inside)
     return {name: untagged(one) for name, one in value.items()}
+
+
+def _float(text: str) -> JsonValue:
+    """Return the float that *text* spells; the text, if it is not the one spelling."""
+    try:
+        found = float(text)
+    except ValueError:
+        return text
+    return found if repr(found) == text else text
 
 
 _QUIET = frozenset(
@@ -237,6 +258,11 @@ _LEADS = (
     *("policy", "flow", "error_type", "message", "text"),
 )
 """What is said first, in this order."""
+
+
+def marked_malformed(event: Event, said: str) -> str:
+    """Return what *event* said, marked if it was repaired for reading."""
+    return f"(malformed: {event.fault})  {said}" if event.fault else said
 
 
 def summary(data: dict[str, JsonValue], width: int = 60, *, full: bool = False) -> str:

@@ -11,7 +11,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
 from muniment_cli.terminal.output import Cell, console, one_line, styled, table
-from muniment_cli.views.event_view import milliseconds, summary, visible
+from muniment_cli.views.event_view import (
+    marked_malformed,
+    milliseconds,
+    summary,
+    visible,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -106,7 +111,10 @@ def timeline_rows(
             "" if start is None else offset(start, event),
             event.scope or "",
             (event.type, "red" if event.type.endswith(".failed") else ""),
-            summary(visible(ledger, event, private=private), 76, full=full),
+            marked_malformed(
+                event,
+                summary(visible(ledger, event, private=private), 76, full=full),
+            ),
         ]
         for event in events
     ]

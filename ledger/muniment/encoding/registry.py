@@ -29,7 +29,7 @@ from muniment.encoding.scalars import SCALARS_BY_CLASS
 from muniment.errors import UsageError
 from muniment.lazy import loaded
 
-__all__ = ["ValueType", "ValueTypes"]
+__all__ = ["UNBUILT", "ValueType", "ValueTypes"]
 
 _BUILT_IN = (bool, dict, frozenset, list, set, str, tuple, type(None))
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,199}")
@@ -102,6 +102,24 @@ class ValueTypes:
     def names(self) -> tuple[str, ...]:
         """All registered names, sorted."""
         return tuple(sorted(self._by_name))
+
+
+class _Unbuilt(ValueTypes):
+    """Every name is known, and what stands under it stays apart."""
+
+    __slots__ = ()
+
+    def named(self, name: str) -> ValueType:
+        """Return what builds nothing."""
+        return ValueType(object, name, parts=_apart, build=_apart)
+
+
+def _apart(_: object) -> object:
+    return object()
+
+
+UNBUILT = _Unbuilt()
+"""For telling whether a form is well made: that needs no class, and runs no code of one."""
 
 
 def _described(

@@ -9,10 +9,10 @@ Rules:
   right is the verifier's question; this judges nothing.
 - Data of a kernel type has the fields of its declaration, each with its type: a field
   that has another becomes its default, or an empty value. References to blobs are
-  complete.
+  complete. In a field that nothing declares, what is no value stays as it was signed.
 - `Event.fault` names the first odd thing; the signed bytes stay as they are in
-  `Event.payload`. A resume, which continues from a record, refuses an event with a
-  fault.
+  `Event.payload`. Whatever continues from a record, or hands it on as evidence, refuses an
+  event with a fault: `as_signed`.
 """
 
 from __future__ import annotations
@@ -25,18 +25,21 @@ from typing import Any, Literal, get_args, get_origin
 
 from muniment.encoding.canonical import JsonValue
 from muniment.encoding.codec import decode
-from muniment.errors import MunimentError, WrongError
+from muniment.encoding.registry import UNBUILT
+from muniment.errors import CannotTellError, MunimentError, WrongError
 from muniment.events.effect_kinds import KERNEL_KINDS
 from muniment.events.effect_types import effect_types
 from muniment.events.fields import UNSURE, Check, check_of, fields_of
 from muniment.events.kernel_types import KERNEL_TYPES
-from muniment.formats.statement import Event, read_event, when
+from muniment.formats.statement import BlobRef, Event, read_event, when
 
-__all__ = ["readable"]
+__all__ = ["as_signed", "readable", "references"]
 
 _NEVER = "1970-01-01T00:00:00.000000Z"
 _TAG = re.compile(r"sha256:[0-9a-f]{64}")
 _NAME = re.compile(r"[a-z][a-z0-9_-]*(\.[a-z][a-z0-9_-]*)+")
+
+_NO_VALUE = "is not a value"
 
 _Fields = Mapping[str, tuple[Check, Any]]
 
@@ -62,7 +65,8 @@ def readable(row: tuple[Any, Any, Any], *parts: Any) -> Event:
         check, empty = fields.get(name, _ANYTHING)
         why = _odd(value, check)
         if why:
-            found[name] = why, empty
+            kept = value if why == _NO_VALUE and name not in fields else empty
+            found[name] = why, kept
     for name in fields.keys() - event.raw.keys():
         if fields[name][1] is not None:
             found[name] = "is missing", fields[name][1]
@@ -72,6 +76,34 @@ def readable(row: tuple[Any, Any, Any], *parts: Any) -> Event:
         return event
     mended = {**event.raw, **{name: found[name][1] for name in faults}}
     return replace(event, _data=mended, fault=f"data.{faults[0]} {found[faults[0]][0]}")
+
+
+def as_signed(event: Event) -> Event:
+    """Return the *event*, of which readers see what was signed.
+
+    Raises:
+        WrongError: it was repaired.
+
+    """
+    if event.fault:
+        raise WrongError(
+            f"the event is malformed: {event.fault}",
+            rule="event/malformed",
+            seq=event.seq,
+            place=f"event {event.seq} {event.type}",
+            remedy="such a record can be neither continued nor handed on; "
+            f"`muniment events show {event.seq}` prints what was signed",
+        )
+    return event
+
+
+def references(event: Event) -> dict[str, BlobRef]:
+    """Return the references to blobs in the data, by field; no value is decoded."""
+    return {
+        name: BlobRef.from_json(value)
+        for name, value in event.raw.items()
+        if type(value) is dict and "$blob" in value
+    }
 
 
 def _nothing(row: tuple[Any, Any, Any], parts: tuple[Any, ...], why: str) -> Event:
@@ -131,26 +163,24 @@ def _odd(value: JsonValue, check: Check) -> str:
         read = UNSURE if type(value) in (dict, list) else check(value)
         if read is UNSURE:
             read = check(decode(value))
+    except WrongError:
+        return _NO_VALUE
     except MunimentError:
         # A value of an unregistered class still has an encoded form.
-        return (
-            "" if check(value) is not UNSURE and _is_plain(value) else "is not a value"
-        )
+        well = check(value) is not UNSURE and _is_well_made(value)
+        return "" if well else _NO_VALUE
     return "is of another kind" if read is UNSURE else ""
 
 
-def _is_plain(value: JsonValue) -> bool:
-    """Tell whether every tag in *value* has content that can be shown."""
-    if isinstance(value, list):
-        return all(map(_is_plain, value))
-    if not isinstance(value, dict):
+def _is_well_made(value: JsonValue) -> bool:
+    """Tell whether each tag in *value* has content of its form, whatever its class."""
+    try:
+        decode(value, UNBUILT)
+    except CannotTellError:  # what reads arrays is not installed
         return True
-    if "$float" in value:
-        try:
-            decode(value)
-        except MunimentError:
-            return False
-    return all(map(_is_plain, value.values()))
+    except WrongError:
+        return False
+    return True
 
 
 def _anything(value: object) -> object:

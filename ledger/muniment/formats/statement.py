@@ -185,8 +185,12 @@ class Event:
 
     @property
     def data(self) -> dict[str, object]:
-        """The data, decoded; blobs are `BlobRef`s."""
-        return {name: _decoded(value) for name, value in self._data.items()}
+        """The data, decoded; blobs are `BlobRef`s.
+
+        What is no value, as `fault` says then, stays in the form that was signed.
+        """
+        odd = bool(self.fault)
+        return {name: _decoded(one, odd=odd) for name, one in self._data.items()}
 
     @property
     def raw(self) -> dict[str, JsonValue]:
@@ -199,10 +203,15 @@ class Event:
         return when(self.time)
 
 
-def _decoded(value: JsonValue) -> object:
+def _decoded(value: JsonValue, *, odd: bool) -> object:
     if type(value) is dict and "$blob" in value:
         return BlobRef.from_json(value)
-    return decode(value)
+    try:
+        return decode(value)
+    except WrongError:
+        if odd:
+            return value
+        raise
 
 
 def statement(

@@ -24,8 +24,8 @@ from itertools import islice
 from typing import cast
 
 from muniment.encoding.canonical import JsonValue, parse
-from muniment.errors import WrongError
 from muniment.events.effect_types import EffectRequested
+from muniment.events.readable import as_signed
 from muniment.format_versions import SERIES
 from muniment.formats.lifecycle import FAILED, LIFE, RESUMED
 from muniment.formats.statement import BlobRef, Event
@@ -71,15 +71,7 @@ class Recorded:
 
     def extend(self, events: Iterable[Event]) -> None:
         """Add the *events* that followed."""
-        for event in events:
-            if event.fault:
-                raise WrongError(
-                    f"the event is malformed: {event.fault}",
-                    rule="event/malformed",
-                    seq=event.seq,
-                    place=f"event {event.seq} {event.type}",
-                    remedy="such a record cannot be continued; run `muniment verify`",
-                )
+        for event in map(as_signed, events):
             self.events.append(event)
             self._index(event)
 

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, Unpack, cast
 from muniment import EventFilters, verify_bundle
 from muniment.encoding.canonical import parse
 from muniment.errors import WrongError
+from muniment.events.readable import readable
 from muniment.formats.checkpoint import Checkpoint, Note
 from muniment.formats.dsse import Envelope, decode_base64, entry_hash, spki_base64
 from muniment.formats.evidence import (
@@ -42,7 +43,7 @@ from muniment.formats.evidence import (
     read_stated,
 )
 from muniment.formats.sigstore import SigstoreBundle
-from muniment.formats.statement import BlobRef, Event, read_event
+from muniment.formats.statement import BlobRef, Event
 from muniment.keys.ed25519 import PublicKey
 from muniment.plugins import Plugins
 from muniment.verification.bundle.members import Members, opened
@@ -221,7 +222,10 @@ def _events(
                 publics[public.keyid] = public
         signer = publics[envelope.keyid]
         leaf = entry_hash(envelope.payload, envelope.signature, spki_base64(signer))
-        yield read_event(envelope.payload, envelope.signature, signer.raw, leaf)
+        chain = predicate["muniment"]
+        place = chain["seq"], chain["type"], chain.get("run")
+        parts = envelope.payload, envelope.signature, signer.raw, leaf
+        yield readable(place, *parts)
 
 
 def _shown(members: Members) -> frozenset[str]:

@@ -24,15 +24,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from muniment.errors import UsageError
+from muniment.events.readable import references
 from muniment.events.visibility import hides
 from muniment.formats.evidence import COUNTED_BY
 from muniment.formats.lifecycle import LIFE, MARKED
 
 if TYPE_CHECKING:
-    from muniment.formats.statement import BlobRef, Event
+    from muniment.formats.statement import Event
 
 __all__ = ["Disclosure"]
 
@@ -133,7 +134,7 @@ class Disclosure:
             for _, pattern, name in self._fields
         )
         if named and hides(event, field):
-            self.private.add(cast("BlobRef", event.data[field]).digest)
+            self.private.add(references(event)[field].digest)
             return False
         return named
 

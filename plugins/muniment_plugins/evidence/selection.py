@@ -6,6 +6,8 @@ Rules:
   blobs; and the events about keys that come before the tree head that covers the rest.
 - Blobs of all these events, unless they were erased.
 - The same of related runs: `muniment_plugins.evidence.related` says which these are.
+- An event that was repaired for reading is refused: nothing is handed on that was not
+  signed.
 - A run may have any number of events: they are read anew each time, and never held.
 """
 
@@ -17,13 +19,13 @@ from heapq import merge
 from typing import TYPE_CHECKING
 
 from muniment.errors import CannotTellError
+from muniment.events.readable import as_signed, references
 from muniment.formats.checkpoint import Checkpoint, Note
 from muniment.formats.evidence import COUNTED_BY, NOTHING, Withheld, WithheldEvent
-from muniment.formats.statement import BlobRef
 from muniment_plugins.evidence.disclosure import Disclosure
 
 if TYPE_CHECKING:
-    from muniment.formats.statement import Event
+    from muniment.formats.statement import BlobRef, Event
     from muniment.ledger import Ledger
 
 __all__ = ["KEY_EVENTS", "RelatedRuns", "Selected", "size_of"]
@@ -79,6 +81,7 @@ class Selected:
         Raises:
             CannotTellError: a blob is gone, and no event erased it.
             UsageError: a pattern of the disclosure matches nothing.
+            WrongError: an event that is shown is malformed.
 
         """
         if disclosure is not None:
@@ -252,14 +255,14 @@ class _Parts:
 
     def refer(self, event: Event) -> None:
         """Add the blobs to which an event refers that is shown."""
-        for name, value in event.data.items():
-            if isinstance(value, BlobRef):
-                self.refs[value.digest] = value
-                told = self._disclosure
-                if told is None or told.shows_blob(event, name):
-                    self._shown.add(value.digest)
-                else:
-                    self._kept.add(value.digest)
+        as_signed(event)
+        for name, ref in references(event).items():
+            self.refs[ref.digest] = ref
+            told = self._disclosure
+            if told is None or told.shows_blob(event, name):
+                self._shown.add(ref.digest)
+            else:
+                self._kept.add(ref.digest)
 
     @property
     def kept(self) -> set[str]:

@@ -12,7 +12,8 @@ import pytest
 
 from muniment.errors import CannotTellError
 from muniment.ledger import Ledger
-from muniment.replays.replay import Mode, replay
+from muniment.replays.replay import replay
+from muniment.replays.report import Mode
 from muniment.runs.run import Run
 
 

@@ -42,6 +42,7 @@ from muniment_cli.views.event_view import (
     SHORT_RUN,
     at_hand,
     event_json,
+    marked_malformed,
     summary,
 )
 from muniment_cli.views.whole_event import show_whole, whole_event
@@ -267,8 +268,7 @@ def _line(ledger: Ledger, event: Event) -> tuple[str, ...]:
 
 
 def _said(ledger: Ledger, event: Event) -> str:
-    said = summary(at_hand(ledger, event))
-    return f"(malformed: {event.fault})  {said}" if event.fault else said
+    return marked_malformed(event, summary(at_hand(ledger, event)))
 
 
 def _show_rows(ledger: Ledger, events: list[Event]) -> None:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 from muniment import RunSummaries
 from muniment.errors import ErasedError, UsageError
+from muniment.events.readable import as_signed
 from muniment.formats.lifecycle import CONCLUDED, LIFE, RESUMED
 from muniment.formats.statement import BlobRef
 from muniment.verification.page.run_marks import NON_CERTIFIABLE
@@ -87,6 +88,7 @@ class AttestedRun:
 
         Raises:
             UsageError: it has no events.
+            WrongError: one of them is malformed.
 
         """
         fold = RunSummaries()
@@ -95,7 +97,7 @@ class AttestedRun:
         for event in ledger.events(run=run):
             if last is not None and event.seq > last:
                 break
-            events.append(event)
+            events.append(as_signed(event))
             state = fold.apply(state, event)
         if not events:
             raise UsageError(

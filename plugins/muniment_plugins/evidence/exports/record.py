@@ -31,14 +31,14 @@ from typing import TYPE_CHECKING
 
 from muniment.encoding.canonical import canonical, parse_canonical
 from muniment.errors import CannotTellError, ErasedError, MunimentError, UsageError
+from muniment.events.readable import as_signed, references
 from muniment.events.visibility import PRIVATE, hides
 from muniment.formats.evidence import NOTHING
 from muniment.formats.lifecycle import ENDS, LIFE, MARKED, PAUSED
-from muniment.formats.statement import BlobRef
 
 if TYPE_CHECKING:
     from muniment.encoding.canonical import JsonValue
-    from muniment.formats.statement import Event, Subject
+    from muniment.formats.statement import BlobRef, Event, Subject
     from muniment_plugins.evidence.report.record import Source
 
 __all__ = [
@@ -108,9 +108,10 @@ class ExportedRun:
 
         Raises:
             UsageError: it has no events.
+            WrongError: one of them is malformed.
 
         """
-        events = list(ledger.events(run=run))
+        events = [as_signed(event) for event in ledger.events(run=run)]
         if not events:
             raise UsageError(
                 "the ledger has no such run",
@@ -162,10 +163,7 @@ class ExportedRun:
     def contents(self, event: Event) -> ExportedContents:
         """Return what is known of each blob to which *event* refers."""
         found = ExportedContents()
-        for name, value in event.raw.items():
-            if not isinstance(value, dict) or "$blob" not in value:
-                continue
-            ref = BlobRef.from_json(value)
+        for name, ref in references(event).items():
             if hides(event, name):
                 found.missing[name] = {"state": PRIVATE, "digest": ref.digest}
             else:

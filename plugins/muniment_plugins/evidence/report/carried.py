@@ -24,9 +24,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from muniment.errors import UsageError
+from muniment.events.readable import references
 from muniment.events.visibility import hides
 from muniment.formats.evidence import REPORT, blob_name
-from muniment.formats.statement import BlobRef
 from muniment.verification.page.frame import PAGE_END, page_head, read_page
 from muniment_plugins.evidence.bundle import write_bundle
 from muniment_plugins.evidence.bundle_reader import BundleReader, open_bundle
@@ -153,10 +153,8 @@ def _private_in(bundle: BundleReader) -> int:
         {
             ref.digest
             for event in bundle.events()
-            for name, ref in event.data.items()
-            if hides(event, name)
-            and isinstance(ref, BlobRef)
-            and blob_name(ref.digest) in files
+            for name, ref in references(event).items()
+            if hides(event, name) and blob_name(ref.digest) in files
         }
     )
 

@@ -23,12 +23,14 @@ Rules:
 from __future__ import annotations
 
 import json
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 from muniment.errors import ErasedError, UsageError
+from muniment.events.readable import as_signed
 from muniment.events.visibility import PRIVATE, VISIBILITY, hides
 from muniment.formats.evidence import NOTHING
 from muniment.formats.statement import BlobRef
@@ -133,7 +135,8 @@ class RunReader:
         series: str | None = None,
     ) -> Iterator[Event]:
         """Yield the events that pass, up to the checkpoint."""
-        return self.ledger.events(type=type, run=run, series=series, to_seq=self.size)
+        found = self.ledger.events(type=type, run=run, series=series, to_seq=self.size)
+        return map(as_signed, found)
 
     @property
     def started(self) -> Event:
@@ -150,7 +153,7 @@ class RunReader:
             found = self.ledger.events(
                 run=self.run, to_seq=self.size, order=order, limit=1
             )
-            (self._ends[order],) = found
+            (self._ends[order],) = map(as_signed, found)
         return self._ends[order]
 
     @property
@@ -253,7 +256,7 @@ class RunReader:
         return citation.get("as") == "path" and alone and path[1:] in data
 
     def _event(self, seq: int) -> Event:
-        return self.ledger.event(seq)
+        return as_signed(self.ledger.event(seq))
 
     def _head(self, seq: int) -> dict[str, JsonValue]:
         event = self.event(seq)
@@ -371,6 +374,7 @@ class RunReader:
 
     def _verified(self) -> Report:
         if isinstance(self.ledger, BundleReader):
+            deque(self.events(run=self.run), maxlen=0)  # refuses what is malformed
             return self.ledger.verified
         if isinstance(self.ledger, BundleContents):
             raise _nowhere("verify", "a page in a bundle does not judge it")

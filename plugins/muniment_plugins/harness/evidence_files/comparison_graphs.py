@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, TypeGuard, cast
 from muniment.encoding.canonical import parse
 from muniment.errors import CannotTellError, ErasedError
 from muniment.formats.statement import BlobRef
+from muniment.verification.page.quotes import plain
 from muniment_plugins.harness.experiment.failures import place_in
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from muniment.formats.statement import Event
     from muniment.ledger import Ledger
 
-__all__ = ["comparisons"]
+__all__ = ["comparisons", "number_in", "value_at_hand"]
 
 _VERDICTS, _PAIRS, _NAME = 6, 60, 200
 _MEASURED = "metrics.measured"
@@ -156,7 +157,7 @@ class _Comparison:
             if "family" in result:
                 name += [" for a family of ", self._at("result", "family")]
             rows.append({"name": name, "points": [self._at("p_adjusted")]})
-        if _plain(self.event.raw["p_value"]) == 0:
+        if number_in(self.event.raw["p_value"]) == 0:
             said = [
                 "Its p-value is ",
                 self._at("p_value"),
@@ -220,7 +221,7 @@ class _Comparison:
         for one in stated:
             if place_in(one.scope)[0] == place_in(self.event.scope)[0]:
                 found.setdefault(
-                    _plain(self._mapping(one, "acceptance").get(key)), one.seq
+                    number_in(self._mapping(one, "acceptance").get(key)), one.seq
                 )
         if len(found) != 1 or not all(map(_is_number, found)):
             return (
@@ -230,7 +231,9 @@ class _Comparison:
 
     def _pairs(self, metric: str) -> list[tuple[Event, Event]] | None:
         """Return the pairs of measurements; None if one is missing or is no number."""
-        scopes = cast("list[str]", _value(self.ledger, self.event, "inputs") or [])
+        scopes = cast(
+            "list[str]", value_at_hand(self.ledger, self.event, "inputs") or []
+        )
         measured = self._measured(scopes[: 2 * _PAIRS + 2])
         sides: dict[str, dict[int | None, Event]] = {}
         for scope, event in measured.items():
@@ -269,18 +272,18 @@ class _Comparison:
         return found
 
     def _number(self, event: Event, metric: str) -> float | None:
-        value = _plain(self._mapping(event, "metrics").get(metric))
+        value = number_in(self._mapping(event, "metrics").get(metric))
         return float(value) if _is_number(value) else None
 
     def _mapping(self, event: Event, name: str) -> Mapping[str, object]:
-        found = _value(self.ledger, event, name)
+        found = value_at_hand(self.ledger, event, name)
         return found if isinstance(found, dict) else {}
 
     def _at(self, *names: str) -> Block:
         return _at(self.event.seq, *names)
 
 
-def _value(ledger: Ledger, event: Event, name: str) -> JsonValue:
+def value_at_hand(ledger: Ledger, event: Event, name: str) -> JsonValue:
     """Return a member of an event's data as JSON; None if it is not at hand."""
     value = event.raw.get(name)
     if not isinstance(value, dict) or "$blob" not in value:
@@ -300,22 +303,18 @@ def _bound_of(bounds: Sequence[JsonValue]) -> JsonValue:
     return [bounds[0], " either way" if bounds[1:] else "", " percent"]
 
 
-def _plain(value: object) -> object:
+def number_in(value: object) -> int | float | None:
     """Return the number that *value* is or stands for; None if it is none."""
-    if not isinstance(value, dict):
-        return value if isinstance(value, int | float) else None
-    for tag, text in cast("dict[str, object]", value).items():
-        if tag in ("$float", "$int") and len(str(text)) < _NAME:
-            return float(str(text))
-    return None
+    told = plain(cast("JsonValue", value))
+    if isinstance(told, bool) or not isinstance(told, int | float):
+        return None
+    return told
 
 
 def _is_number(value: object) -> TypeGuard[int | float]:
     """Tell whether *value* is a finite number, or stands for one."""
-    plain = _plain(value)
-    if not isinstance(plain, int | float) or isinstance(plain, bool):
-        return False
-    return math.isfinite(plain)
+    number = number_in(value)
+    return number is not None and math.isfinite(number)
 
 
 def _are_numbers(value: object) -> bool:

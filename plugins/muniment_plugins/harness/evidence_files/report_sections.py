@@ -11,15 +11,18 @@ listed, whatever came of them, those after this one, too.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, cast
 
-from muniment.errors import CannotTellError, ErasedError
+from muniment.errors import CannotTellError
 from muniment.formats.evidence import NOTHING
 from muniment.formats.lifecycle import MARKED, STARTED
 from muniment.formats.series import series_key
-from muniment.formats.statement import BlobRef
-from muniment_plugins.harness.evidence_files.comparison_graphs import comparisons
+from muniment_plugins.harness.evidence_files.comparison_graphs import (
+    comparisons,
+    number_in,
+    value_at_hand,
+)
 from muniment_plugins.harness.experiment.failures import place_in
 from muniment_plugins.harness.preregistration.claim_history import claim_histories
 from muniment_plugins.harness.preregistration.registration import KIND, OF_CLAIM
@@ -173,20 +176,9 @@ def _measured(ledger: Ledger, run: str, events: list[Event]) -> Iterator[JsonVal
 
 def _metrics(ledger: Ledger, event: Event) -> list[str]:
     """Return the names of the numbers that *event* states."""
-    told = event.data.get("metrics")
-    try:
-        told = ledger.value(told) if isinstance(told, BlobRef) else told
-    except ErasedError:
-        return []
-    except CannotTellError as error:
-        if error.rule != "bundle/withheld":
-            raise
-        return []
-    return [
-        name
-        for name, value in cast("Mapping[str, object]", told).items()
-        if isinstance(value, int | float) and not isinstance(value, bool)
-    ]
+    told = value_at_hand(ledger, event, "metrics")
+    members = told.items() if isinstance(told, dict) else ()
+    return [name for name, value in members if number_in(value) is not None]
 
 
 def _conditions(events: list[Event]) -> dict[str, JsonValue]:

@@ -17,6 +17,7 @@ from typing import Any, TypeAlias, cast
 
 from muniment.events.visibility import hides
 from muniment.formats.statement import Event
+from muniment.verification.page.quotes import plain
 
 __all__ = [
     "HIDDEN",
@@ -94,9 +95,9 @@ def plainly_said(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     said = cast("Row", value)
-    if len(said) == 1 and isinstance(number := said.get("$float"), str):
-        found = float(number)
-        return found if isfinite(found) else said
+    if "$float" in said:
+        found = plain(said)
+        return found if isinstance(found, float) and isfinite(found) else said
     return {
         name.removeprefix("$") if name.startswith("$$") else name: plainly_said(one)
         for name, one in said.items()

@@ -51,7 +51,9 @@ class Measurements:
         }
         if seq in self.erased:
             raw = {"n": {"$blob": "sha256:0", "size": 1}}
-        return cast("Event", SimpleNamespace(seq=seq, raw=raw, scope=f"s/{seq}"))
+        return cast(
+            "Event", SimpleNamespace(fault="", seq=seq, raw=raw, scope=f"s/{seq}")
+        )
 
     def events(self, **_: object) -> Iterator[Event]:
         """Yield all."""
