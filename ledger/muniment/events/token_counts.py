@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeGuard
+from typing import TypeGuard, cast
 
 __all__ = ["INEXACT", "TokenCount", "is_count", "tokens_taken"]
 
@@ -63,7 +63,7 @@ def is_count(value: object) -> TypeGuard[int]:
 
 def tokens_taken(usage: object) -> TokenCount:
     """Return what an answer took that states this *usage*, whatever that is."""
-    told: Mapping[object, object] = usage if isinstance(usage, Mapping) else {}
+    told = cast("Mapping[str, object]", usage if isinstance(usage, Mapping) else {})
     said = {
         what: next((told[name] for name in names if told.get(name) is not None), None)
         for what, names in _SPELLINGS.items()

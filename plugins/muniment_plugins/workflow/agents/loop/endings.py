@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import cast
 
 __all__ = [
     "CANCELLED",
@@ -127,7 +128,7 @@ def cut_short(answer: object) -> str | None:
 
     What such an answer calls may lack a part, too.
     """
-    said: Mapping[str, object] = answer if isinstance(answer, Mapping) else {}
+    said = cast("Mapping[str, object]", answer if isinstance(answer, Mapping) else {})
     if isinstance(said.get("refusal"), str):
         return CUT["content_filter"]
     return CUT.get(str(said.get("finish_reason")))
