@@ -98,7 +98,7 @@ def _ended_alone(perform: Perform) -> Perform:
         try:
             return perform(request)
         except Exception:
-            raise
+            raise  # an effect fails by it as it is
         except BaseException as error:  # noqa: BLE001 - raised again
             raised_again(error, failure_in_task(error))
 

@@ -78,7 +78,7 @@ def apart(function: Callable[..., object], *given: object) -> object:
     try:
         value = context.run(function, *given)
     except Exception:
-        raise
+        raise  # an effect fails by it as it is
     except BaseException as error:  # noqa: BLE001 - raised again
         raised_again(error, failure_in_task(error))
     return _Apart(value, context.run) if inspect.isawaitable(value) else value
@@ -117,7 +117,7 @@ class _Apart(Awaitable[object]):
             except StopIteration as end:
                 return end.value
             except Exception:
-                raise
+                raise  # an effect fails by it as it is
             except BaseException as error:  # noqa: BLE001 - raised again
                 raised_again(error, _failure_of(error))
             try:

@@ -241,7 +241,7 @@ def _asked(step: PlannedStep, retriever: Function, asked: object) -> object:
     try:
         answer = plain(retriever)(asked)
     except Exception:
-        raise
+        raise  # an effect fails by it as it is
     except BaseException as error:
         raise _raised(error, step, "retriever") from error
     return waiting(answer) if inspect.isawaitable(answer) else answer
