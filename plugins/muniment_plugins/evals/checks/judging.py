@@ -25,7 +25,8 @@ from typing import Any, NoReturn, TypeAlias, cast
 
 from muniment_plugins.evals.checks.rows import Held
 from muniment_plugins.evals.views.rows import as_row
-from muniment_plugins.workflow.agents.loop.endings import ENDINGS, cut_short
+from muniment_plugins.workflow.agents.loop.endings import ENDINGS
+from muniment_plugins.workflow.runtime.half_answers import cut_short
 
 __all__ = [
     "Judgement",

@@ -18,11 +18,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, cast
 
-from muniment_plugins.workflow.agents.loop.endings import ENDINGS, cut_short
+from muniment_plugins.workflow.agents.loop.endings import ENDINGS
 from muniment_plugins.workflow.agents.loop.host import ModelCall
 from muniment_plugins.workflow.documents.shapes import LOOP
 from muniment_plugins.workflow.findings import WorkflowFinding
 from muniment_plugins.workflow.runtime.failures import AgentStopped, WorkflowFailed
+from muniment_plugins.workflow.runtime.half_answers import cut_short
 from muniment_plugins.workflow.sessions.in_graphs import (
     prepared_session,
     session_findings,

@@ -1,7 +1,7 @@
 """Asking for texts that a compaction needs: a model's summary, or what a function makes.
 
-Rule: each is an effect, so a replay asks nobody; a policy that names nobody to ask is
-refused before anything is written.
+Rules: each is an effect, so a replay asks nobody; a policy that names nobody to ask is
+refused before anything is written; a summary that a model did not finish is none.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any, TypeAlias, cast
 from muniment.errors import UsageError
 from muniment.programs.awaiting import settled
 from muniment_plugins.workflow.documents.compaction_shape import CALLBACKS
+from muniment_plugins.workflow.runtime.half_answers import cut_short
 from muniment_plugins.workflow.runtime.providers import asked_provider
 from muniment_plugins.workflow.sessions.messages import visible_text
 from muniment_plugins.workflow.sessions.policies import CompactPolicy
@@ -58,8 +59,10 @@ def require_askable(policy: CompactPolicy) -> None:
 
 async def asked_text(
     policy: CompactPolicy, effect: Effects, what: str, given: object
-) -> str:
+) -> str | None:
     """Return the text that *policy* gets *what* from, of what is *given*.
+
+    None where the model did not finish its summary, or refused.
 
     Raises:
         EffectFailed: it failed.
@@ -70,6 +73,8 @@ async def asked_text(
         messages = cast("list[Mapping[str, Any]]", given)
         request = {"model": policy.summarize_model, "prompt": _prompt(policy, messages)}
         answer = await effect("llm", request, asked_provider)
+        if cut_short(answer) is not None:
+            return None
         return _text(cast("Mapping[str, object]", answer).get("text"), "the model")
     name = "custom_compactor" if what == "custom" else what
     function = cast("Callable[[object], object]", getattr(policy, name))

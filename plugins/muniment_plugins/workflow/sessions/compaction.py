@@ -7,7 +7,8 @@ Rules:
   the call that it answers.
 - Each strategy leaves a summary, in the words of a model or of a function, or made of the
   messages themselves: ``truncate`` keeps the beginning of each, ``observation_mask`` the
-  whole of them without the results of tools.
+  whole of them without the results of tools. Where a model did not finish its summary,
+  `INSTEAD` makes one of the messages.
 - A summary of something private is private.
 - What would not make the transcript shorter is not done: a summary that takes as much as
   the messages, a result that is longer when it is cut.
@@ -30,9 +31,11 @@ from muniment_plugins.workflow.sessions.policies import CompactPolicy
 __all__ = ["Ask", "Kept", "Plan", "plans_for", "total"]
 
 Message = Mapping[str, object]
-Ask: TypeAlias = Callable[[str, object], Awaitable[str]]
+Ask: TypeAlias = Callable[[str, object], Awaitable[str | None]]
 """Gives a text: for ``llm`` and ``custom`` of messages, for ``mask_callback`` of a message,
-for ``compress_callback`` of a text."""
+for ``compress_callback`` of a text. None for ``llm`` if the model did not finish it."""
+
+INSTEAD = "observation_mask"
 
 _SHOWN = 240
 """How much of a message the strategy ``truncate`` shows, in characters."""
@@ -141,7 +144,9 @@ async def _plan(  # noqa: PLR0913, PLR0917 - what a compaction depends on
                 replaced[one.id] = shorter
     if not gone and not replaced:
         return None
-    text = await _summary(strategy, gone, policy, ask) if gone else ""
+    text = ""
+    if gone:
+        strategy, text = await _summary(strategy, gone, policy, ask)
     rest = [*messages[:pinned], *_with(stays, replaced)]
     if limit is not None:
         text = _within(text, limit - total(rest))
@@ -218,10 +223,13 @@ async def _cut(message: Message, most: int, policy: CompactPolicy, ask: Ask) -> 
 
 async def _summary(
     strategy: str, gone: Sequence[Kept], policy: CompactPolicy, ask: Ask
-) -> str:
-    head = f"[{len(gone)} earlier messages, by the strategy {strategy}]\n"
+) -> tuple[str, str]:
+    """Return which strategy made a summary of what is *gone*, and that."""
     if strategy in ("llm", "custom"):
-        return head + await ask(strategy, [dict(one.message) for one in gone])
+        made = await ask(strategy, [dict(one.message) for one in gone])
+        if made is not None:
+            return strategy, _head(gone, strategy) + made
+        strategy = INSTEAD
     if strategy == "truncate":
         lines = [_line(one, _SHOWN) for one in gone]
     else:
@@ -230,7 +238,11 @@ async def _summary(
     if len(text) > _LONGEST:
         left_out = len(text) - _LONGEST
         text = f"[{left_out} characters left out]\n{text[-_LONGEST:]}"
-    return head + text
+    return strategy, _head(gone, strategy) + text
+
+
+def _head(gone: Sequence[Kept], strategy: str) -> str:
+    return f"[{len(gone)} earlier messages, by the strategy {strategy}]\n"
 
 
 def _line(one: Kept, most: int) -> str:

@@ -15,7 +15,7 @@ from muniment import replay
 from muniment.ledger import Ledger
 from muniment_plugins.evals import eval_suite_run
 from muniment_plugins.evals.checks.judging import judged, judgement_of
-from muniment_plugins.workflow.agents.loop.endings import CUT
+from muniment_plugins.workflow.runtime.half_answers import CUT
 
 WORDS = {
     "length": "its answer was cut off by a limit of tokens",

@@ -12,6 +12,7 @@ import pytest
 from children import is_killed
 from muniment import replay
 from muniment.ledger import Ledger
+from muniment_plugins.workflow.runtime.half_answers import CUT
 from muniment_plugins.workflow.sessions import (
     RunSession,
     agent_session_compact,
@@ -162,6 +163,48 @@ def test_summaries_by_models_are_effects(book: Ledger, place: Path) -> None:
         assert "question 3" in request["prompt"]
         assert asked.run is not None
         agent_session_inject(opened, "desk", {"role": "user", "content": "on"})
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        *({"finish_reason": one} for one in CUT),
+        {"finish_reason": "stop", "refusal": "No."},
+    ],
+    ids=str,
+)
+def test_half_a_summary(
+    book: Ledger, tmp_path: Path, more: Mapping[str, object]
+) -> None:
+    """A summary that a model did not finish, or a refusal, stands for no messages.
+
+    What is made of the messages themselves does, and the event says which strategy did.
+    """
+    answers = tmp_path / "answers.json"
+    answers.write_text(json.dumps([{"text": "They asked for", **more}]))
+    policy: dict[str, object] = {"keep_last": 2, "compact_strategy": "llm"}
+    policy["summarize_model"] = f"scripted:{answers}"
+
+    def program(run: Any) -> str:
+        with RunSession.join(run, "desk") as desk:
+            for number in range(6):
+                desk.inject({"role": "user", "content": f"question {number}"})
+                result = {"role": "tool", "tool_call_id": "c", "content": WHY * 20}
+                desk.inject(result)
+            desk.compact(policy)
+            return str(desk.messages()[0]["content"])
+
+    with Ledger.open(
+        book.path, home=book.home, plugins=("workflow", "providers")
+    ) as opened:
+        done = opened.execute(program)
+        said = str(done.value)
+        (step,) = opened.events(type="session.compacted")
+        assert step.data["strategy"] == "observation_mask"
+        assert "by the strategy observation_mask" in said
+        assert "question 3" in said
+        assert "They asked for" not in said
+        assert replay(opened, done.run_id, program=program).verdict == "acceptable"
 
 
 ROLES: Mapping[str, Mapping[str, object]] = {

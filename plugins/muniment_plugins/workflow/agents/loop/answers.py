@@ -24,8 +24,8 @@ from typing import TypeAlias, cast
 
 from muniment.encoding.canonical import JsonValue
 from muniment.events.token_counts import tokens_taken
-from muniment_plugins.workflow.agents.loop.endings import cut_short
 from muniment_plugins.workflow.runtime.failures import WorkflowFailed
+from muniment_plugins.workflow.runtime.half_answers import cut_short
 from muniment_plugins.workflow.tools.schemas import argument_fault
 
 __all__ = [
