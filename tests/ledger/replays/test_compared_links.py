@@ -172,6 +172,7 @@ def reordered(facts: list[Fact], others: list[Fact]) -> bool:
     return every(facts) == every(others)
 
 
+@pytest.mark.slow
 @SWEEP
 @given(facts=FACTS, data=st.data())
 def test_other_links_are_another_fact(
@@ -209,6 +210,7 @@ def test_other_links_are_another_fact(
     assert contrast(things, done.run_id, again.run_id).equal
 
 
+@pytest.mark.slow
 @SWEEP
 @given(facts=FACTS, data=st.data())
 def test_the_order_of_links_says_nothing(
@@ -228,6 +230,7 @@ def test_the_order_of_links_says_nothing(
     )
 
 
+@pytest.mark.slow
 @SWEEP
 @given(facts=FACTS, data=st.data())
 def test_a_resume_and_a_fork_follow_the_links(

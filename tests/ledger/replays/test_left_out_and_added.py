@@ -77,6 +77,7 @@ def judged(ledger: Ledger, run: str, program: Steps, changed: str, word: str) ->
     assert (seen.verdict, bool(seen.findings)) == ("acceptable_with_warnings", True)
 
 
+@pytest.mark.slow
 @SWEEP
 @given(st.lists(STEPS, min_size=1, max_size=4), st.data())
 def test_what_is_left_out(
@@ -89,6 +90,7 @@ def test_what_is_left_out(
     judged(filled, run, fewer, steps[at], "missing")
 
 
+@pytest.mark.slow
 @SWEEP
 @given(st.lists(STEPS, max_size=3), STEPS)
 def test_what_is_added(filled: Ledger, steps: list[str], more: str) -> None:

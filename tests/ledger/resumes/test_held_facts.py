@@ -244,6 +244,7 @@ def test_a_held_fact_of_elsewhere(
     assert [one.raw["text"] for one in found].count("held elsewhere") == 1
 
 
+@pytest.mark.slow
 @SWEEP
 @given(steps=st.lists(STEP, min_size=1, max_size=6), end=st.sampled_from(ENDS))
 @example(steps=["held", "ask", "interrupt", "pause"], end="return")
