@@ -130,7 +130,7 @@ def test_a_page_that_is_no_text(
         assert three.codes(path)[0] == (1, 1, 1)
 
 
-def _citing(page: str, value: object, **cited: str) -> bytes:
+def _citing(page: str, value: Any, **cited: str) -> bytes:
     """Cite once more at the end of the page, as a report does."""
     told = canonical(value).decode()
     marks = {f"data-{name}": one for name, one in cited.items()}

@@ -66,7 +66,9 @@ def test_a_tree_of_any_size(size: int, three: Verifiers, tmp_path: Path) -> None
     world.forge.end_run(RUN)
     files = Bundled(world, raw=True).files()
     tree = SparseTree([one.hash for one in world.forge.rows], size)
-    paths = [[b64(one) for one in tree.path(at)] for at in range(len(tree.leaves))]
+    paths: list[Any] = [
+        [b64(one) for one in tree.path(at)] for at in range(len(tree.leaves))
+    ]
     lines = [canonical({"hashes": one, "seq": at}) for at, one in enumerate(paths)]
     files["checkpoint"] = world.forge.sign_note(size, tree.hash(0, size))
     files["proofs.jsonl"] = b"".join(line + b"\n" for line in lines)

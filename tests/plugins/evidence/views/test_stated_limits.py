@@ -118,7 +118,7 @@ def test_a_line_may_be_as_long(
     """Of a withheld event with a long scope; of proofs and names none is as long."""
     world = World(tmp_path / "world")
     world.start()
-    said = {"leaf": b64(bytes(32)), "ordinal": 0, "scope": "", "seq": 2}
+    said: dict[str, Any] = {"leaf": b64(bytes(32)), "ordinal": 0, "scope": "", "seq": 2}
     scope = "s" * (SHORT_LINE - len(canonical(said)) + more)
     hidden = world.note(run=RUN, scope=scope if name == "withheld.jsonl" else "s")
     world.forge.end_run(RUN)
