@@ -59,6 +59,18 @@ class Verifiers:
         rules = ", ".join(f"{one.rule} {one.place}" for one in report.findings[:4])
         return (report.exit_code, alone, code), f"{rules} | {said} | {told}"
 
+    def take(self, bundle: Path) -> None:
+        """Require all three to call the bundle intact."""
+        codes, said = self.codes(bundle)
+        assert codes == (0, 0, 0), said
+
+    def refuse(self, bundle: Path, name: str) -> None:
+        """Require all three to call the bundle wrong, and to name the file."""
+        codes, said = self.codes(bundle)
+        assert codes == (1, 1, 1), said
+        for one in said.split(" | ", 2):
+            assert name in one, said
+
 
 @contextmanager
 def verifiers(root: str, home: Path) -> Generator[Verifiers]:

@@ -11,6 +11,7 @@ import click
 
 from muniment.errors import RefusedError, UsageError
 from muniment.places import DEFAULT_PLACE, discover, sqlite_path
+from muniment.trust.ledger_location import rememberable
 from muniment_cli.shell.context import Session, pass_session
 from muniment_cli.shell.new_places import require_own_files, require_parent
 from muniment_cli.shell.options import ALGORITHMS, examples, json_option
@@ -91,6 +92,9 @@ def command(  # noqa: PLR0913, PLR0917 - click passes them by name
     if continues is not None:
         past = predecessor(continues, reason or "", session.home)
     place = _place(session, directory)
+    for one in (place, blobs):  # or it is refused before anything is made
+        if one is not None:
+            rememberable(one)
     require_own_files()
     require_parent(_made(place, directory))
     sample = None if example is None else Sample.called(example, directory, place)

@@ -41,6 +41,7 @@ from muniment.verification.page.quotes import (
     Content,
     LeadsNowhere,
     follow,
+    is_pointer,
     reference,
     valued,
 )
@@ -91,6 +92,8 @@ class PageComparison:
             self._fault(
                 one, "a full line stands for zero or one, and nothing else does"
             )
+        pointers = marks.keys() & {"data-path", "data-head"}
+        odd |= {name for name in pointers if not is_pointer(marks[name])}
         odd |= others - marks.keys() or ({"data-value"} & marks.keys()) - others
         number = marks.get("data-event", "")
         if odd or marks.get("data-as", "block") not in FORMS:

@@ -42,6 +42,7 @@ __all__ = [
     "decoded",
     "follow",
     "from_ascii",
+    "is_pointer",
     "is_reference",
     "plain",
     "reference",
@@ -62,6 +63,7 @@ CONSTANTS = {"zero": 0, "one": 1}
 KEPT = frozenset(chr(one) for one in range(32, 127)) - {"%"}
 IN_QUERY = frozenset(f'{string.ascii_letters}{string.digits}_.-~/:,*.[]"{{}}')
 PERCENT = re.compile(rb"%([0-9A-F]{2})")
+NO_ESCAPE = re.compile("~(?![01])")
 
 Content: TypeAlias = "Callable[[Mapping[str, JsonValue]], JsonValue]"
 """Gives the content of a blob, of which it gets the reference."""
@@ -90,7 +92,7 @@ def follow(document: JsonValue, path: str, content: Content) -> JsonValue:
             else one
             for name, one in members
         }
-    if not path.startswith("/"):
+    if not is_pointer(path):
         raise LeadsNowhere("this is no JSON pointer")
     value = document
     for depth, part in enumerate(path.split("/")[1:]):
@@ -104,6 +106,11 @@ def follow(document: JsonValue, path: str, content: Content) -> JsonValue:
         if not depth and is_reference(value):
             value = content(cast("dict[str, JsonValue]", value))
     return value
+
+
+def is_pointer(path: str) -> bool:
+    """Tell whether *path* is a pointer of RFC 6901, in which ``~`` begins ``~0`` or ``~1``."""
+    return not path or (path.startswith("/") and NO_ESCAPE.search(path) is None)
 
 
 def decoded(content: bytes, media: str = "") -> JsonValue:

@@ -10,6 +10,8 @@ Rules:
   would have made of it. Of a redacted bundle the events that are shown are what counts.
 - A member that is not known here may be one of a later muniment: nobody can tell.
 - No name may stand twice in an object: people and programs would read different values.
+- An integer is one if it is spelled without fraction and exponent, and is compared exactly;
+  what runtimes need not read alike, many digits and deep nesting, is refused.
 
 Specification: ``docs/spec/evidence.md``.
 """
@@ -24,6 +26,10 @@ __all__ = ["MOST_VIEW", "RunView"]
 
 MOST_VIEW = 8 << 20
 """A larger view is not read."""
+MOST_DIGITS = 4300
+"""No integer of a view has more: Python may read no longer one."""
+DEEPEST = 64
+"""Arrays and objects of a view are nested no deeper, as in canonical JSON."""
 AS_STARTED = ("name", "labels", "program", "plugins", "replay_of", "parent", "fork")
 """What the start of a run says of it."""
 STATUS_AFTER = {
@@ -146,11 +152,25 @@ def begun(run: str, chain: Mapping[str, Any]) -> dict[str, Any]:
 def told_by(text: bytes) -> dict[str, Any]:
     """Return the object in *text*; raise `ValueError` for anything else."""
     told: object = json.loads(
-        text.decode(), object_pairs_hook=each_once, parse_constant=no_number
+        text.decode(),
+        object_pairs_hook=each_once,
+        parse_constant=no_number,
+        parse_int=whole_number,
     )
     if not isinstance(told, dict):
         raise ValueError("no object")  # noqa: TRY004 - all that is wrong is one error
+    level: list[Any] = [told]
+    for _ in range(DEEPEST):
+        level = [below for one in level for below in containers(one)]
+    if level:
+        raise ValueError("nested too deep")
     return cast("dict[str, Any]", told)
+
+
+def containers(value: Any) -> list[Any]:
+    """Return the arrays and objects in an array or an object."""
+    inside: Any = value.values() if isinstance(value, dict) else value
+    return [one for one in inside if isinstance(one, dict | list)]
 
 
 def each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -159,6 +179,13 @@ def each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(told) != len(pairs):
         raise ValueError("a name stands twice")
     return told
+
+
+def whole_number(digits: str) -> int:
+    """Return the integer, if it has no more digits than every Python reads."""
+    if len(digits.lstrip("-")) > MOST_DIGITS:
+        raise ValueError("too many digits")
+    return int(digits)
 
 
 def no_number(word: str) -> None:

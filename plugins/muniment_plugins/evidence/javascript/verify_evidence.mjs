@@ -29,10 +29,25 @@ const ENDS = ["completed", "failed", "interrupted", "paused", "canceled"];
 const AFTER_END = ["decision.", "policy.amended", "replay.judged"];
 const VERSIONS = { checkpoint: 1, event: 4, layout: 1 };
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;
-const FOREVER = Number.MAX_SAFE_INTEGER, LONGEST = 100_000, EMPTY = new Uint8Array(0);
+const FOREVER = Infinity, EMPTY = new Uint8Array(0);
+const LONGEST = 100_000, LONG = 8192, MOST_PAYLOAD = 65_536, DEEPEST = 64, MOST_DIGITS = 4300;
+const SHORT_LINES = ["MANIFEST", PROOFS, WITHHELD];
+const MOST_BYTES = { ...Object.fromEntries(
+  [...GIVEN, "checkpoint", CLOSING, "closing.checkpoint", "consistency"].map((name) => [name, 2 ** 20])),
+"run.json": 8 * 2 ** 20, [REPORT]: 32 * 2 ** 20 }; // the other files grow with their run
 
 function require(holds, file, what) {
   if (!holds) throw new Wrong(`${file}: ${what}`);
+}
+
+// Whatever a step stumbles over is a fault of the file that it judges.
+async function within(file, step) {
+  try {
+    return await step();
+  } catch (error) {
+    if (error instanceof Wrong || error instanceof Unchecked) throw error;
+    throw new Wrong(`${file}: of another form (${error.name})`);
+  }
 }
 
 // -- bytes ---------------------------------------------------------------------------------
@@ -73,7 +88,8 @@ function unbase64(value, size, file) {
 // -- canonical JSON (RFC 8785, and docs/spec/canonical.md) ---------------------------------------
 
 function spelled(value, depth = 0) {
-  if (depth > 64) throw new RangeError("nested too deep");
+  if (depth >= DEEPEST && value !== null && typeof value === "object")
+    throw new RangeError("nested too deep");
   if (typeof value === "string") {
     if (/[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/.test(value))
       throw new RangeError("a lone surrogate");
@@ -102,6 +118,35 @@ function parse(data, file) {
   return value;
 }
 
+// The value of JSON that has other spellings, too: each text and each number in it as a text that
+// says which it was, and loses nothing. 4 is "i4", 4.0 is "f4", and "4" is "t4".
+function exactly(written) {
+  JSON.parse(written);
+  const tokens = /"(?:[^"\\]|\\.)*"|-?[0-9][0-9.eE+-]*/g;
+  const told = JSON.parse(written.replace(tokens, (one) =>
+    (one[0] === '"' ? `"t${one.slice(1)}` : `"${numberKept(one)}"`)));
+  const colons = written.replace(tokens, "").split(":").length - 1;
+  if (membersOf(told) !== colons) throw new RangeError("a name stands twice, and the first is lost");
+  return told;
+}
+
+function numberKept(told) { // what is an integer, and what is a double, its spelling says
+  if (/[.eE]/.test(told)) return `f${Number(told)}`;
+  if (told.replace("-", "").length > MOST_DIGITS) throw new RangeError("too many digits");
+  return `i${BigInt(told)}`;
+}
+
+function membersOf(value, depth = 0) {
+  if (value === null || typeof value !== "object") return 0;
+  if (depth >= DEEPEST) throw new RangeError("nested too deep");
+  const all = Object.values(value), own = Array.isArray(value) ? 0 : all.length;
+  return all.reduce((sum, one) => sum + membersOf(one, depth + 1), own);
+}
+
+// Equal texts for equal values, whatever the order of members: of what `exactly` returns.
+const comparable = (value) => JSON.stringify(value, (_, one) =>
+  (isObject(one) ? Object.fromEntries(Object.entries(one).sort()) : one));
+
 const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
 
 function hasExactly(value, names) {
@@ -110,9 +155,10 @@ function hasExactly(value, names) {
 
 function lines(data, file) {
   const found = [];
+  const longest = SHORT_LINES.includes(file) ? LONG : LONGEST;
   let at = 0;
   for (let end; (end = data.indexOf(10, at)) >= 0; at = end + 1) {
-    require(end - at <= LONGEST, file, "a line is too long");
+    require(end - at <= longest, file, "a line is too long");
     found.push(data.subarray(at, end));
   }
   require(at === data.length, file, "the last line has no end");
@@ -170,12 +216,16 @@ export function unzip(data, file) {
   return files;
 }
 
+function checkFile(name, size, count) { // before it is read
+  const known = [...ALWAYS, ...OF_CLOSED, RELATED].includes(name) || BLOB.test(name);
+  require(known, name, "no bundle has this file");
+  const most = name === "MANIFEST" ? LONG * count : MOST_BYTES[name] ?? Infinity;
+  require(size <= most, name, "too large for such a file");
+}
+
 async function checkManifest(files) {
   const closed = OF_CLOSED.some((name) => files.has(name));
-  for (const name of files.keys()) {
-    const known = [...ALWAYS, ...OF_CLOSED, RELATED].includes(name) || BLOB.test(name);
-    require(known, name, "no bundle has this file");
-  }
+  for (const [name, content] of files) checkFile(name, content.length, files.size);
   for (const name of closed ? [...ALWAYS, ...CLOSED] : ALWAYS)
     require(files.has(name), name, "the file is missing");
   const listed = new Map();
@@ -323,16 +373,16 @@ class Keys {
 // -- the tree (RFC 6962, 2.1) and its heads --------------------------------------------------------
 
 const node = (left, right) => sha256(joined(Uint8Array.of(1), left, right));
-const leftOf = (size) => 2 ** Math.floor(Math.log2(size - 1));
+const leftOf = (size) => 1n << BigInt((size - 1n).toString(2).length - 1); // sizes are exact
 
 async function rootOf(leaves) {
   if (leaves.length < 2) return leaves[0] ?? sha256(EMPTY);
-  const left = leftOf(leaves.length);
+  const left = Number(leftOf(BigInt(leaves.length)));
   return node(await rootOf(leaves.slice(0, left)), await rootOf(leaves.slice(left)));
 }
 
 async function climb(leaf, index, size, proof) {
-  if (size === 1) return leaf;
+  if (size === 1n) return leaf;
   const left = leftOf(size);
   if (index < left) return node(await climb(leaf, index, left, proof), proof.shift() ?? EMPTY);
   const right = await climb(leaf, index - left, size - left, proof);
@@ -356,18 +406,18 @@ async function grow(old, size, proof, known) {
 
 async function readHead(note, keys, file) {
   const origin = `l-${keys.ledger.slice(7, 39)}.muniment.invalid`;
-  const form = new RegExp(`^(${origin.replaceAll(".", "\\.")}\n(0|[1-9]\\d*)\n(\\S+)\n)\n` +
+  const form = new RegExp(`^(${origin.replaceAll(".", "\\.")}\n(0|[1-9]\\d{0,18})\n(\\S+)\n)\n` +
     `— ${origin.replaceAll(".", "\\.")} (\\S+)\n$`);
   const match = form.exec(text(note));
   require(match, file, "not a checkpoint of this ledger with one signature");
-  const size = Number(match[2]), root = unbase64(match[3], 32, file);
+  const size = BigInt(match[2]), root = unbase64(match[3], 32, file);
   const data = unbase64(match[4], 68, file);
   for (const one of keys.byId.values()) {
     const mark = await sha256(joined(utf8(`${origin}\n`), Uint8Array.of(1), one.raw));
     if (!equal(mark.subarray(0, 4), data.subarray(0, 4))) continue;
     if (!(await signed(one.raw, data.subarray(4), utf8(match[1])))) continue;
     const good = one.roles.includes("checkpoint") && one.since < size && size <= one.until;
-    require(good && Number.isSafeInteger(size), file, "not by a checkpoint key at its size");
+    require(good && size < 2n ** 63n, file, "not by a checkpoint key at its size");
     const told = base64(joined(Uint8Array.of(1), one.raw));
     const vkey = `${origin}+${hex(mark.subarray(0, 4))}+${told}`;
     return { size, root, note, origin, mark, log: one.raw, vkey };
@@ -375,11 +425,13 @@ async function readHead(note, keys, file) {
   throw new Wrong(`${file}: no checkpoint key of the ledger signed it`);
 }
 
+const headIn = (files, name, keys) => within(name, () => readHead(files.get(name), keys, name));
+
 async function checkProof(head, event, hashes, file) {
   require(Array.isArray(hashes) && hashes.length < 64, file, "no list of hashes");
   const proof = hashes.map((one) => unbase64(one, 32, file));
   const inside = event.seq >= 0 && event.seq < head.size;
-  const good = inside && equal(await climb(event.leaf, event.seq, head.size, proof), head.root);
+  const good = inside && equal(await climb(event.leaf, BigInt(event.seq), head.size, proof), head.root);
   require(good && proof.length === 0, file, `it does not prove event ${event.seq}`);
 }
 
@@ -391,6 +443,7 @@ async function readEvent(line, keys, file) {
     && envelope.signatures.length === 1 && hasExactly(signature, ["keyid", "sig"])
     && envelope.payloadType === "application/vnd.in-toto+json", file, "not an envelope of ours");
   const payload = unbase64(envelope.payload, null, file), sig = unbase64(signature.sig, null, file);
+  require(payload.length <= MOST_PAYLOAD, file, "its payload is too large");
   const statement = parse(payload, file), { data, muniment: chain } = statement.predicate;
   const { seq, type: kind, run } = chain, place = `${file}, event ${seq}`;
   keys.ledger ||= `sha256:${hex(await sha256(payload))}`;
@@ -417,6 +470,14 @@ async function readEvent(line, keys, file) {
   event.leaf = await sha256(joined(Uint8Array.of(0), event.entry));
   event.subject = statement.subject;
   return event;
+}
+
+// Read the events of a file, and judge each; what is odd in one has its line.
+async function eachEvent(files, name, keys, judge) {
+  for (const [at, line] of (files.has(name) ? lines(files.get(name), name) : []).entries()) {
+    const place = `${name}:${at + 1}`;
+    await within(place, async () => judge(await readEvent(line, keys, place)));
+  }
 }
 
 async function checkShape(statement, event, keys) {
@@ -563,33 +624,26 @@ class RunView { // what run.json has to say
   }
 
   check(content, withheld) {
-    let told = null, once = false;
-    const members = (value) => (value === null || typeof value !== "object" ? 0
-      : Object.values(value).reduce((sum, one) => sum + members(one),
-        Array.isArray(value) ? 0 : Object.keys(value).length));
-    try {
-      const written = text(content);
-      told = JSON.parse(written);
-      const colons = written.replace(/"(?:[^"\\]|\\.)*"/g, "").split(":").length - 1;
-      once = members(told) === colons; // or a name stands twice, and the first is lost
-    } catch { /* below */ }
-    require(once && isObject(told), VIEW, "it is no JSON object in which each name stands once");
+    let told = null;
+    try { told = exactly(text(content)); } catch { /* below */ }
+    require(isObject(told), VIEW, "it is no JSON object in which each name stands once");
     const known = { ...this.known, types: Object.fromEntries(this.types),
       effects: Object.fromEntries(this.effects) };
     if (known.status === "open") known.ended = null;
     const hidden = { blobs: withheld.blobs.size, events: withheld.events.length };
-    if (Object.hasOwn(told, "withheld") || hidden.blobs || hidden.events) known.withheld = hidden;
+    if (Object.hasOwn(told, "twithheld") || hidden.blobs || hidden.events) known.withheld = hidden;
     const empty = { name: "", ended: null, generation: 0, labels: {}, program: null, plugins: {},
       effects: {}, failed_effects: 0, error_type: null, replay_of: null, parent: null, fork: null,
       types: {}, marks: [] };
-    for (const name of Object.keys(known)) {
-      const said = Object.hasOwn(told, name) ? told[name] : empty[name];
-      const same = said !== undefined && spelled(said) === spelled(known[name]);
-      require(same, VIEW, `${name} is not what the events give`);
+    const given = exactly(spelled(known)), unsaid = exactly(spelled(empty));
+    for (const name of Object.keys(given)) {
+      const said = Object.hasOwn(told, name) ? told[name] : unsaid[name];
+      const same = said !== undefined && comparable(said) === comparable(given[name]);
+      require(same, VIEW, `${name.slice(1)} is not what the events give`);
     }
     for (const name of Object.keys(told))
-      if (!Object.hasOwn(known, name))
-        throw new Unchecked(`${VIEW}: its member ${name.slice(0, 80)} is not known here`);
+      if (!Object.hasOwn(given, name))
+        throw new Unchecked(`${VIEW}: its member ${name.slice(1, 81)} is not known here`);
   }
 }
 
@@ -600,12 +654,12 @@ class Run {
   constructor(keys, withheld) { this.keys = keys; this.withheld = withheld; }
 
   static async read(files, keys) {
-    const run = new Run(keys, readWithheld(files)), left = [...run.withheld.events].reverse();
-    for (const [at, line] of lines(files.get(EVENTS), EVENTS).entries()) {
-      const event = await readEvent(line, keys, `${EVENTS}:${at + 1}`);
+    const withheld = await within(WITHHELD, () => readWithheld(files));
+    const run = new Run(keys, withheld), left = [...withheld.events].reverse();
+    await eachEvent(files, EVENTS, keys, async (event) => {
       run.withhold(left, event);
       await run.add(event);
-    }
+    });
     run.withhold(left, null);
     require(run.id, EVENTS, "no event of a run");
     return run;
@@ -895,19 +949,17 @@ class RelatedRuns {
 
   static async read(files, keys, run) {
     const found = new RelatedRuns(), blobs = new Set(run.blobs.keys());
-    if (files.has(RELATED))
-      for (const [at, line] of lines(files.get(RELATED), RELATED).entries()) {
-        const event = await readEvent(line, keys, `${RELATED}:${at + 1}`);
-        const later = event.seq > (found.events.at(-1)?.seq ?? -1);
-        require(later, event.place, "it comes after a later event");
-        require(found.belongs(event, run, blobs), event.place, "it belongs to no related run");
-        if (event.run !== undefined) {
-          if (!found.runs.has(event.run)) found.runs.set(event.run, new RunState());
-          await found.runs.get(event.run).follow(event, keys.format);
-        }
-        run.refer(event);
-        found.events.push(event);
+    await eachEvent(files, RELATED, keys, async (event) => {
+      const later = event.seq > (found.events.at(-1)?.seq ?? -1);
+      require(later, event.place, "it comes after a later event");
+      require(found.belongs(event, run, blobs), event.place, "it belongs to no related run");
+      if (event.run !== undefined) {
+        if (!found.runs.has(event.run)) found.runs.set(event.run, new RunState());
+        await found.runs.get(event.run).follow(event, keys.format);
       }
+      run.refer(event);
+      found.events.push(event);
+    });
     await run.checkBlobs(files);
     found.here = new Set([run.id, ...found.runs.keys()]);
     const [whole, until] = run.kin.reached(run.id);
@@ -960,9 +1012,7 @@ class OtherRuns {
 
   static async read(files, keys, run, related) {
     const others = new OtherRuns(), found = [];
-    if (files.has(SERIES))
-      for (const [at, line] of lines(files.get(SERIES), SERIES).entries())
-        found.push(await readEvent(line, keys, `${SERIES}:${at + 1}`));
+    await eachEvent(files, SERIES, keys, (event) => found.push(event));
     require(found.length || !files.has(SERIES), SERIES, "an empty file");
     for (const [at, event] of found.entries()) {
       require(!at || event.seq > found[at - 1].seq, event.place, "it comes after a later event");
@@ -1160,7 +1210,7 @@ async function readReport(page) {
     }
   }
   require(nesting.open.length === 0, REPORT, "an element is not closed");
-  return { run: about[1], size: Number(about[2]), known: STYLES.includes(named), cited };
+  return { run: about[1], size: BigInt(about[2]), known: STYLES.includes(named), cited };
 }
 
 const INLINE = ["h2", "h3", "p", "dt", "dd", "div", "th", "td", "span", "figcaption"];
@@ -1297,11 +1347,13 @@ async function valued(value) {
   return [...said].length <= 200 ? said : `sha256:${hex(await sha256(utf8(said)))}`;
 }
 
+const isPointer = (path) => path === "" || (path.startsWith("/") && !/~(?![01])/.test(path));
+
 function follow(document, path, content) {
   if (path === "")
     return Object.fromEntries(Object.entries(document).map(([name, one]) =>
       [name, isObject(one) && "$blob" in one ? content(one) : one]));
-  if (!path.startsWith("/")) throw new RangeError("no JSON pointer");
+  if (!isPointer(path)) throw new RangeError("no JSON pointer");
   let value = document;
   for (const [depth, part] of path.split("/").slice(1).entries()) {
     const name = part.replaceAll("~1", "/").replaceAll("~0", "~");
@@ -1424,7 +1476,10 @@ class Computed {
 
   value(over, withheld) {
     const rule = this.marks.get("data-rule"), of = this.marks.get("data-of");
-    if (rule === "checkpoint" && of === "size") return over.size;
+    if (rule === "checkpoint" && of === "size") {
+      if (over.size >= 2n ** 53n) throw new RangeError("no JSON has such an integer");
+      return Number(over.size);
+    }
     if (rule === "checkpoint" && of === "root") return hex(over.root);
     if (rule === "withheld" && of === "events") return withheld.events.length;
     if (rule === "withheld" && of === "blobs") return withheld.blobs.size;
@@ -1483,6 +1538,8 @@ class Comparison {
     require(fits, REPORT, "a full line stands for zero or one, and nothing else does");
     require(beside.every((name) => marks.has(name)), REPORT, what);
     require(named.every((name) => name.startsWith("data-") && name !== "data-value"), REPORT, what);
+    const pointers = ["data-path", "data-head"].map((name) => marks.get(name) ?? "");
+    require(pointers.every(isPointer), REPORT, what);
     const form = marks.get("data-as") ?? "block";
     require(["block", "verdict", "name", "path"].includes(form), REPORT, what);
     const only = (names) => named.every((name) => names.includes(name.slice(5)));
@@ -1628,7 +1685,6 @@ class Comparison {
 }
 
 async function checkReport(files, run, others, keys, over) {
-  require(files.get(REPORT).length <= 32 * 2 ** 20, REPORT, "too large for a report");
   const page = await readReport(text(files.get(REPORT)));
   const comparison = new Comparison(files, run, others, over);
   const about = page.run === run.id && page.size === over.size;
@@ -1666,7 +1722,7 @@ async function checkClosing(files, run, keys, last, over) {
   for (const name of HANDED_OVER.filter((one) => files.has(one)))
     about.push({ digest: { sha256: hex(await sha256(files.get(name))) }, name });
   require(spelled(event.subject) === spelled(about), CLOSING, "not about these files");
-  const head = await readHead(files.get("closing.checkpoint"), keys, "closing.checkpoint");
+  const head = await headIn(files, "closing.checkpoint", keys);
   const { hashes } = told.inclusionProof, index = String(event.seq);
   await checkProof(head, event, hashes, CLOSING);
   const proof = { checkpoint: { envelope: text(head.note) }, hashes, logIndex: index,
@@ -1679,7 +1735,7 @@ async function checkClosing(files, run, keys, last, over) {
     verificationMaterial: { publicKey: { hint: event.signer }, tlogEntries: [entry] } };
   const same = equal(joined(canonical(again), utf8("\n")), files.get(CLOSING));
   require(same, CLOSING, "not what event, proof and closing.checkpoint give");
-  await checkConsistency(files.get("consistency"), over, head);
+  await within("consistency", () => checkConsistency(files.get("consistency"), over, head));
   return [event, head];
 }
 
@@ -1688,7 +1744,7 @@ async function checkConsistency(data, over, head) {
   const hashes = told.split("\n").slice(1).filter(Boolean).map((one) => unbase64(one, 32, file));
   const again = `old ${over.size}\n${hashes.map((one) => `${base64(one)}\n`).join("")}\n`;
   require(equal(joined(utf8(again), head.note), data), file, "not in its one form");
-  require(over.size > 0 && over.size <= head.size, file, "it leads backwards");
+  require(over.size > 0n && over.size <= head.size, file, "it leads backwards");
   const proof = [...hashes], [first, second] = await grow(over.size, head.size, proof, over.root);
   const good = equal(first, over.root) && equal(second, head.root) && proof.length === 0;
   require(good, file, "it leads to another tree head");
@@ -1713,11 +1769,7 @@ function checkGiven(files, raw, head) {
     require(equal(files.get(name), utf8(given[name])), name, "not what the keys give");
 }
 
-async function checkBundle(files, run, keys, closed) {
-  const over = await readHead(files.get("checkpoint"), keys, "checkpoint");
-  const related = await RelatedRuns.read(files, keys, run);
-  const others = await OtherRuns.read(files, keys, run, related.events);
-  const events = [...run.events, ...related.events, ...others.events, ...run.withheld.events];
+async function checkProofs(files, events, over) {
   const proofs = lines(files.get(PROOFS), PROOFS);
   require(proofs.length === events.length, PROOFS, "not one for each event");
   for (const [at, line] of proofs.entries()) {
@@ -1726,12 +1778,24 @@ async function checkBundle(files, run, keys, closed) {
     require(good, PROOFS, `not a proof of event ${events[at].seq}`);
     await checkProof(over, events[at], told.hashes, PROOFS);
   }
+}
+
+async function checkBundle(files, run, keys, closed) {
+  const over = await headIn(files, "checkpoint", keys);
+  const beside = files.has(RELATED) ? RELATED : EVENTS;
+  const related = await within(beside, () => RelatedRuns.read(files, keys, run));
+  const others = await within(files.has(SERIES) ? SERIES : beside,
+    () => OtherRuns.read(files, keys, run, related.events));
+  const events = [...run.events, ...related.events, ...others.events, ...run.withheld.events];
+  await within(PROOFS, () => checkProofs(files, events, over));
   let head = over, signer = run.events.findLast((one) => one.run !== undefined);
   if (closed) {
-    [signer, head] = await checkClosing(files, run, keys, others.all.at(-1), over);
-    others.compare(signer, run);
-    run.view.check(files.get(VIEW), run.withheld);
-    if (files.has(REPORT)) others.said.push(await checkReport(files, run, others, keys, over));
+    [signer, head] = await within(CLOSING,
+      () => checkClosing(files, run, keys, others.all.at(-1), over));
+    await within(CLOSING, () => others.compare(signer, run));
+    await within(VIEW, () => run.view.check(files.get(VIEW), run.withheld));
+    if (files.has(REPORT))
+      others.said.push(await within(REPORT, () => checkReport(files, run, others, keys, over)));
   }
   checkGiven(files, signer.raw, head);
   const { events: hidden, blobs } = run.withheld;
@@ -1759,9 +1823,9 @@ export async function verify(files, { root } = {}) {
   if (root && !FINGERPRINT.test(root)) throw new Unchecked(`${root} is not a whole fingerprint`);
   let said, keys;
   try {
-    const closed = await checkManifest(files);
+    const closed = await within("MANIFEST", () => checkManifest(files));
     keys = new Keys();
-    const run = await Run.read(files, keys);
+    const run = await within(EVENTS, () => Run.read(files, keys));
     said = await checkBundle(files, run, keys, closed);
   } catch (error) {
     if (error instanceof Wrong || error instanceof Unchecked) throw error;
@@ -1791,9 +1855,9 @@ const TELLING = ["MANIFEST", "events.intoto.jsonl", "proofs.jsonl", "evidence.si
 // Names in a directory are bytes, and need not be UTF-8: places are bytes, too.
 async function fromDisk(path) {
   const fs = await import("node:fs");
-  const content = (place, name, known = fs.lstatSync(place)) => {
+  const content = (place, name, known) => {
     require(known.isFile(), name, "not a file");
-    require(known.size < 2 ** 31, name, "too large for this verifier");
+    if (known.size >= 2 ** 31) throw new Unchecked(`${name}: too large for this verifier`);
     return new Uint8Array(fs.readFileSync(place));
   };
   const below = (place, name) => Buffer.concat([place, Buffer.from("/"), name]);
@@ -1809,15 +1873,20 @@ async function fromDisk(path) {
     if (!/.\.zip$/i.test(name) && start.toString() !== "PK") throw new Unchecked(`${path}: ${none}`);
     return unzip(content(path, name, known), name);
   }
-  const files = new Map(), names = inside(whole);
+  const files = new Map(), names = inside(whole), places = new Map();
   if (!names.some((name) => TELLING.includes(name.toString())))
     throw new Unchecked(`${path}: nothing of a bundle is in there`);
   for (const bytes of names) {
     const place = below(whole, bytes), name = bytes.toString();
-    if (name !== "blobs" || !fs.lstatSync(place).isDirectory()) { files.set(name, content(place, name)); continue; }
+    if (name !== "blobs" || !fs.lstatSync(place).isDirectory()) { places.set(name, place); continue; }
     const blobs = inside(place);
     require(blobs.length, name, "an empty folder");
-    for (const one of blobs) files.set(`blobs/${one}`, content(below(place, one), `blobs/${one}`));
+    for (const one of blobs) places.set(`blobs/${one}`, below(place, one));
+  }
+  for (const [name, place] of places) {
+    const known = fs.lstatSync(place);
+    checkFile(name, known.size, places.size);
+    files.set(name, content(place, name, known));
   }
   return files;
 }

@@ -26,7 +26,6 @@ from muniment_plugins.evidence.standalone.events import (
     Hidden,
 )
 from muniment_plugins.evidence.standalone.formats import (
-    FAULTS,
     Refused,
     SignedHead,
     Unchecked,
@@ -38,11 +37,16 @@ from muniment_plugins.evidence.standalone.formats import (
     require,
     spki,
     unbase64,
+    within,
 )
 from muniment_plugins.evidence.standalone.kin import RELATED
 from muniment_plugins.evidence.standalone.other_runs import SERIES, OtherRuns
 from muniment_plugins.evidence.standalone.related_runs import RunsBelow
-from muniment_plugins.evidence.standalone.report_page import REPORT, compare_page
+from muniment_plugins.evidence.standalone.report_page import (
+    LARGEST_PAGE,
+    REPORT,
+    compare_page,
+)
 
 __all__ = ["main", "verify"]
 
@@ -57,11 +61,10 @@ UNLISTED = {
     *("MANIFEST", PROOFS, "checkpoint"),
     *(CLOSING, "closing.checkpoint", "consistency"),
 }
-GROWING = {
-    *("MANIFEST", EVENTS, RELATED, SERIES, WITHHELD, PROOFS),
-    *(REPORT, VIEW, "bundle.json"),
-}
-"""The files that grow with the run."""
+GROWING = {"MANIFEST", EVENTS, RELATED, SERIES, WITHHELD, PROOFS, "bundle.json"}
+"""The files that grow with the run, as blobs do."""
+MOST_BYTES = {VIEW: MOST_VIEW, REPORT: LARGEST_PAGE}
+"""How many bytes a file can have; of the others that do not grow, `SMALL`."""
 FINGERPRINT = re.compile(r"SHA256:[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]")
 """The last character stands for four bits."""
 HANDED_OVER = ("MANIFEST", EVENTS, REPORT, VIEW, "bundle.json")
@@ -75,8 +78,9 @@ def check_names(files: Files) -> bool:
     for name in sorted(files):
         blob = BLOB.fullmatch(name)
         require(name in known or blob, name, "no bundle has this file")
-        large = blob or name in GROWING or files.size(name) <= SMALL
-        require(large, name, "too large for such a file")
+        fits = blob or name in GROWING
+        fits = fits or files.size(name) <= MOST_BYTES.get(name, SMALL)
+        require(fits, name, "too large for such a file")
     for name in sorted(ALWAYS | CLOSED if closed else ALWAYS):
         require(name in files, name, "the file is missing")
     listed = sorted(files.keys() - UNLISTED)
@@ -139,13 +143,20 @@ def check_closing(
         if name in files
     ]
     require(event.statement["subject"] == about, CLOSING, "not about these files")
-    head = SignedHead(files["closing.checkpoint"], record.keys, "closing.checkpoint")
+    head = head_in(files, "closing.checkpoint", record)
     hashes = told["inclusionProof"]["hashes"]
     head.check(event.leaf, event.seq, listed(hashes, CLOSING), CLOSING)
     same = files[CLOSING] == sigstore_bundle(event, head, hashes)
     require(same, CLOSING, "not what event, proof and closing.checkpoint give")
-    check_consistency(files["consistency"], over, head)
+    with within("consistency"):
+        check_consistency(files["consistency"], over, head)
     return event, head
+
+
+def head_in(files: Files, name: str, record: BundleLines) -> SignedHead:
+    """Return the tree head in a file."""
+    with within(name):
+        return SignedHead(files[name], record.keys, name)
 
 
 def sigstore_bundle(event: EnvelopedEvent, head: SignedHead, hashes: Any) -> bytes:
@@ -185,10 +196,23 @@ def check_consistency(data: bytes, over: SignedHead, head: SignedHead) -> None:
     require(good, name, "it leads to another tree head")
 
 
+def check_closed(
+    files: Files, record: BundleLines, others: OtherRuns, over: SignedHead
+) -> tuple[EnvelopedEvent, SignedHead]:
+    """Judge what only a closed bundle has; return its closing event, and the tree head."""
+    with within(CLOSING):
+        signer, head = check_closing(files, record, others.all[-1], over)
+        others.compare(signer, CLOSING)
+    with within(VIEW):
+        check_view(files, record)
+    if REPORT in files:
+        with within(REPORT):
+            others.said.append(compare_page(files, record, others, over))
+    return signer, head
+
+
 def check_view(files: Files, record: BundleLines) -> None:
     """Require ``run.json`` to say what the events of the run give."""
-    small = files.size(VIEW) <= MOST_VIEW
-    require(small, VIEW, "too large for such a file")
     text = b"".join(files.pieces(VIEW))
     for what in record.view.wrong(text, len(record.hidden), len(record.kept)):
         require(None, VIEW, what)
@@ -239,25 +263,22 @@ def verify(path: Path, key: str | None) -> str:
     if not path.exists():
         raise Unchecked(f"{path}: there is nothing")
     files = read(path)
-    name = "the bundle"
-    try:
+    with within("MANIFEST"):
         closed = check_names(files)
+    with within(EVENTS):
         record = BundleLines(files)
-        over = SignedHead(files["checkpoint"], record.keys, "checkpoint")
+    over = head_in(files, "checkpoint", record)
+    with within(RELATED if RELATED in files else EVENTS):
         below = RunsBelow(files, record)
+    with within(SERIES if SERIES in files else EVENTS):
         others = OtherRuns(files, record, below.events)
-        shown = [*record.events, *below.events, *others.events]
+    shown = [*record.events, *below.events, *others.events]
+    with within(PROOFS):
         check_proofs(files, [*shown, *record.hidden], over)
-        signer, head = next(e for e in reversed(record.events) if e.run), over
-        if closed:
-            signer, head = check_closing(files, record, others.all[-1], over)
-            check_view(files, record)
-            others.compare(signer, CLOSING)
-            if REPORT in files:
-                others.said.append(compare_page(files, record, others, over))
-        check_given(files, signer.key, head)
-    except (ValueError, *FAULTS) as error:
-        raise Refused(f"{name}: of another form ({type(error).__name__})") from error
+    signer, head = next(e for e in reversed(record.events) if e.run), over
+    if closed:
+        signer, head = check_closed(files, record, others, over)
+    check_given(files, signer.key, head)
     known = record.keys.raw(key) if key else None
     require(known or not key, "keys", f"{key} is not a key of this ledger")
     if known is None or "root" not in record.keys.entries[known]["roles"]:

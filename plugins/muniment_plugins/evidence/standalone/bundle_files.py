@@ -21,7 +21,8 @@ MEMBERS = 65_535
 """As many files as a zip without extensions has."""
 TELLING = ("MANIFEST", "events.intoto.jsonl", "proofs.jsonl", "evidence.sigstore.json")
 """Of these each bundle has at least one, and no other directory has any."""
-PIECE, LINE, SMALL = 1 << 20, 100_000, 8 << 20
+PIECE, LINE, SMALL = 1 << 20, 100_000, 1 << 20
+SHORT_LINE, SHORT_LINES = 8192, ("MANIFEST", "proofs.jsonl", "withheld.jsonl")
 
 
 class Files(Mapping[str, bytes]):
@@ -60,10 +61,10 @@ class Files(Mapping[str, bytes]):
 
     def lines(self, name: str) -> Iterator[bytes]:
         """Yield the lines, without their ends."""
-        rest = b""
+        rest, most = b"", SHORT_LINE if name in SHORT_LINES else LINE
         for piece in self.pieces(name):
             *whole, rest = (rest + piece).split(b"\n")
-            long = max(map(len, (*whole, rest))) > LINE
+            long = max(map(len, (*whole, rest))) > most
             require(not long, name, "a line is too long")
             yield from whole
         require(not rest, name, "the last line has no end")

@@ -23,6 +23,7 @@ from muniment_plugins.evidence.standalone.formats import (
     signed,
     spki,
     unbase64,
+    within,
 )
 from muniment_plugins.evidence.standalone.kin import Kin
 
@@ -40,6 +41,7 @@ EVENTS, WITHHELD = "events.intoto.jsonl", "withheld.jsonl"
 TAG = re.compile(r"sha256:[0-9a-f]{64}")
 BLOB = re.compile(r"blobs/sha256-([0-9a-f]{64})")
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
+MOST_PAYLOAD = 64 * 1024
 AFTER_END = ("decision.", "policy.amended", "replay.judged")
 
 
@@ -56,6 +58,8 @@ class EnvelopedEvent:
         self.payload = unbase64(envelope["payload"], None, name)
         self.signature = unbase64(one["sig"], None, name)
         self.line = line
+        large = len(self.payload) > MOST_PAYLOAD
+        require(not large, name, "its payload is too large")
         statement: Any = parse(self.payload, name)
         self.statement = statement
         predicate = statement["predicate"]
@@ -231,13 +235,15 @@ class BundleLines:
         self.erased: dict[str, int] = {}
         self.own, self.kin, self.marks = RunEvents(), Kin(files), RunMarks()
         self.view = RunView()
-        self.hidden, self.kept = read_withheld(files)
+        with within(WITHHELD):
+            self.hidden, self.kept = read_withheld(files)
         left = self.hidden[::-1]
         for at, line in enumerate(files.lines(EVENTS), 1):
-            event = EnvelopedEvent(line, self.keys, f"{EVENTS}:{at}")
-            self.withhold(left, event)
-            self.add(event)
-            event.forget()
+            with within(f"{EVENTS}:{at}"):
+                event = EnvelopedEvent(line, self.keys, f"{EVENTS}:{at}")
+                self.withhold(left, event)
+                self.add(event)
+                event.forget()
         self.withhold(left, None)
         require(self.run, EVENTS, "no event of a run")
 

@@ -9,7 +9,8 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager
 from decimal import Decimal
 from typing import Any, cast
 
@@ -40,6 +41,7 @@ __all__ = [
     "signed",
     "spki",
     "unbase64",
+    "within",
 ]
 
 KEY_TYPES = {"ledger.opened", "key.enrolled", "key.revoked", "key.rotated"}
@@ -65,6 +67,15 @@ def require(holds: object, name: str, what: str) -> None:
     """Refuse the bundle unless *holds*."""
     if not holds:
         raise Refused(f"{name}: {what}")
+
+
+@contextmanager
+def within(name: str) -> Generator[None]:
+    """Name the file that is judged, whatever a step stumbles over."""
+    try:
+        yield
+    except (ValueError, *FAULTS) as error:
+        raise Refused(f"{name}: of another form ({type(error).__name__})") from error
 
 
 # -- bytes -------------------------------------------------------------------------------
@@ -94,7 +105,7 @@ def utf16(name: str) -> bytes:
 
 def spelled(value: Any, depth: int = 0) -> str:
     """Return the canonical JSON of *value* (RFC 8785)."""
-    if depth > 64:
+    if depth >= 64 and isinstance(value, dict | list):
         raise ValueError("nested too deep")
     if isinstance(value, dict):
         members = cast("dict[str, Any]", value)
@@ -340,11 +351,12 @@ class SignedHead:
     def __init__(self, note: bytes, keys: LedgerKeys, name: str) -> None:
         origin = f"l-{keys.ledger[7:39]}.muniment.invalid"
         named = re.escape(origin)
-        form = rf"({named}\n(0|[1-9]\d*)\n(\S+)\n)\n— {named} (\S+)\n"
+        form = rf"({named}\n(0|[1-9]\d{{0,18}})\n(\S+)\n)\n— {named} (\S+)\n"
         match = re.fullmatch(form, note.decode(errors="replace"), re.ASCII)
         require(match, name, "not a checkpoint of this ledger with one signature")
         text, size, root, line = match.groups() if match else ("", "0", "", "")
         self.size, self.root = int(size), unbase64(root, 32, name)
+        require(self.size < 2**63, name, "too large a size")
         self.note, self.origin, self.log, self.mark = note, origin, b"", b""
         data = unbase64(line, 68, name)
         for raw in keys.entries:

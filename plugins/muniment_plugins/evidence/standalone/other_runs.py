@@ -11,7 +11,7 @@ from muniment_plugins.evidence.standalone.events import (
     BundleLines,
     EnvelopedEvent,
 )
-from muniment_plugins.evidence.standalone.formats import KEY_TYPES, require
+from muniment_plugins.evidence.standalone.formats import KEY_TYPES, require, within
 from muniment_plugins.evidence.standalone.kin import LIFE, RUN_ENDS
 
 __all__ = ["SERIES", "OtherRuns"]
@@ -30,10 +30,11 @@ class OtherRuns:
         self.below = below
         lines = files.lines(SERIES) if SERIES in files else ()
         for at, line in enumerate(lines, 1):
-            event = EnvelopedEvent(line, record.keys, f"{SERIES}:{at}")
-            record.marks.take(event.run, event.kind, event.seq, event.data)
-            event.forget()
-            self.events.append(event)
+            with within(f"{SERIES}:{at}"):
+                event = EnvelopedEvent(line, record.keys, f"{SERIES}:{at}")
+                record.marks.take(event.run, event.kind, event.seq, event.data)
+                event.forget()
+                self.events.append(event)
         require(self.events or SERIES not in files, SERIES, "an empty file")
         for before, event in pairwise(self.events):
             require(event.seq > before.seq, event.place, "it comes after a later event")

@@ -9,7 +9,7 @@ from muniment_plugins.evidence.standalone.events import (
     EnvelopedEvent,
     RunEvents,
 )
-from muniment_plugins.evidence.standalone.formats import require
+from muniment_plugins.evidence.standalone.formats import require, within
 from muniment_plugins.evidence.standalone.kin import RELATED
 
 __all__ = ["RunsBelow"]
@@ -24,16 +24,18 @@ class RunsBelow:
         self.own_blobs, last = set(record.blobs), -1
         lines = files.lines(RELATED) if RELATED in files else ()
         for at, line in enumerate(lines, 1):
-            event = EnvelopedEvent(line, record.keys, f"{RELATED}:{at}")
-            require(event.seq > last, event.place, "it comes after a later event")
-            require(self.belongs(event), event.place, "it belongs to no related run")
-            if event.run is not None:
-                run = self.runs.setdefault(event.run, RunEvents())
-                run.follow(event, record.keys.format)
-            record.refer(event)
-            event.forget()
-            self.events.append(event)
-            last = event.seq
+            with within(f"{RELATED}:{at}"):
+                event = EnvelopedEvent(line, record.keys, f"{RELATED}:{at}")
+                require(event.seq > last, event.place, "it comes after a later event")
+                belongs = self.belongs(event)
+                require(belongs, event.place, "it belongs to no related run")
+                if event.run is not None:
+                    run = self.runs.setdefault(event.run, RunEvents())
+                    run.follow(event, record.keys.format)
+                record.refer(event)
+                event.forget()
+                self.events.append(event)
+                last = event.seq
         record.compare_blobs(files)
         self.whole, until = record.kin.reached(record.run)
         self.here = {record.run, *self.runs}

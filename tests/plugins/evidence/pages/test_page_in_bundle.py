@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import os
 import re
 import shutil
@@ -16,8 +17,10 @@ from typing import Any
 import pytest
 
 from forged_pages import Noted, forgeries, page_plugins, written_with
+from muniment.encoding.canonical import canonical
 from muniment.ledger import Ledger
 from muniment.verification.page.frame import page_head
+from muniment.verification.page.quotes import as_ascii, reference
 from muniment_plugins.evidence import write_bundle
 from muniment_plugins.evidence.report.html import HEAD
 from three_verifiers import NEEDS_NODE, Verifiers, verifiers
@@ -125,3 +128,51 @@ def test_a_page_that_is_no_text(
         place, change = tmp_path / f"{number}", partial(_given, data)
         path = written_with(ledger, runs(ledger)[0], place, change)
         assert three.codes(path)[0] == (1, 1, 1)
+
+
+def _citing(page: str, value: Any, **cited: str) -> bytes:
+    """Cite once more at the end of the page, as a report does."""
+    told = canonical(value).decode()
+    marks = {f"data-{name}": one for name, one in cited.items()}
+    every = {"value": told, **marks, "title": reference(marks)}
+    said = "".join(
+        f' {name}="{html.escape(as_ascii(one))}"' for name, one in every.items()
+    )
+    data = f"<data{said}>{html.escape(told)}</data>"
+    before, end, after = page.rpartition("</section>")
+    return f"{before}<p>{data}</p>\n{end}{after}".encode()
+
+
+VALUE = [None, True, {"x": 1e-7}]
+POINTERS = {
+    '/details/b"%é~0~1': (VALUE, True),
+    '/details/b"%é~~1': (VALUE, False),
+    "/details/~0": (0, True),
+    "/details/~": (0, False),
+    "/details/~2": (0, False),
+    "/details/x~": (0, False),
+    "/~/n": (0, False),
+    "details/n": (0, False),
+}
+
+
+@pytest.mark.parametrize("path", POINTERS)
+def test_a_pointer_is_one(
+    ledger: Ledger, three: Verifiers, tmp_path: Path, path: str
+) -> None:
+    """Whether it leads to a value or a sum is over it, each ``~`` begins an escape."""
+    value, good = POINTERS[path]
+    run = runs(ledger)[0]
+    (noted,) = ledger.events(run=run, type="note.added", limit=1)
+    rules = {"rule": "sum", "run": run, "type": "note.added", "path": path}
+    events = {"event": str(noted.seq), "path": path}
+    heads = {"event": str(noted.seq), "head": path}
+    leading = [rules, *([events] if value != 0 else [])]  # a sum passes over the rest
+    for number, cited in enumerate(leading if good else [rules, events, heads]):
+        said = 0 if cited is rules else value
+        change = partial(_citing, value=said, **cited)
+        path_of = written_with(ledger, run, tmp_path / f"{number}", change)
+        if good:
+            three.take(path_of)
+        else:
+            three.refuse(path_of, "report.html")
