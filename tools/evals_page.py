@@ -209,12 +209,16 @@ and for letters, which are never compared. A run that was read from a file
 is marked `unsigned`, in JUnit, too. Of a run that is open, interrupted or paused nobody can
 tell, unless the case is about that status (`run-status`, `expected_status`), or about what people
 were asked; what does not hold of it yet has not failed, but a limit that was exceeded has, and so
-has a question that should not have been asked. `blocking` counts the cases that block: without
+has a question that should not have been asked. Of a run that is
+[marked](../how-to/evidence-bundles.md#a-run-that-is-marked) `non_certifiable` nobody can tell, either,
+nor of one that called such a run, or is compared to one: it never passes, and `undecided` has the
+mark and its reason. What does not hold of it has failed. Each result, and JUnit, has its `marks`;
+other marks decide nothing. No fixture is made of such a run (`evals/marked`). `blocking` counts the cases that block: without
 one nothing can fail.
 
 With `against`, the result has a `comparison`: pairs of runs with the same input, which pass
 if they pass every blocking case; how many got `better`, `worse`, stayed `unchanged`, or are
-`undecided`; the same `by_case`, with p-values adjusted by Holm; the exact two-sided p-value of
+`undecided`, as one of a run that is `non_certifiable` is unless it got worse; the same `by_case`, with p-values adjusted by Holm; the exact two-sided p-value of
 the sign test (McNemar's, with one run on each side), the interval of the difference of both rates (Bonett and Price, 2012), and means,
 p-values and Fieller's intervals of tokens, cost, time and stages. Its `verdict` is `better` or
 `worse` only where the test shows it at 5 %; else it is `undecided`, and `because` says why.

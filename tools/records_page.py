@@ -33,7 +33,8 @@ all facts.
 - `run-record.schema.json`, beside this page, is its JSON Schema (2020-12).
 - `load_run_tree(ledger, run)` returns `{"run": …, "children": […]}`: the record, and the
   same of each run that it called. A run whose program is not the engine (`muniment:workflow/1`,
-  `muniment:async-workflow/1`) walks no graph, whatever it states: it is there by its identity.
+  `muniment:async-workflow/1`) walks no graph, whatever it states: it is there by its identity
+  and its marks.
 """
 _HEAD = "\n| field | | form | |\n|---|---|---|---|\n"
 

@@ -1,7 +1,6 @@
 """The budget table of a governed run, and what a list says of runs beside their status.
 
     policy  tested, sha256:9f86…
-    marked  non_certifiable: the policy's mode is unsafe
 
     whose    limit                         spent  allowed  action
     policy   max_count of external_oracle  3      3        halt
@@ -56,25 +55,21 @@ def budget_json(ledger: Ledger, record: RunSummary) -> JsonValue:
 
 def show_budgets(ledger: Ledger, record: RunSummary) -> None:
     """Print under which policy a run is, and what it has spent; nothing for others."""
-    from muniment_cli.views.explaining.reasons import marks_of
-
     found = _table(ledger, record)
-    marks = marks_of(ledger, list(ledger.events(run=record.id, type="run.marked")))
-    if found is None and not marks:
+    if found is None:
         return
     pairs: list[tuple[str, Cell]] = []
     if isinstance(found, str):
         pairs.append(("policy", (f"it cannot be read: {found}", "yellow")))
-    elif found is not None:
+    else:
         pairs.append(("policy", f"{found.policy}, {found.digest}, {found.mode}"))
         if found.run != record.id:
             pairs.append(("  of run", f"{found.run}, which called it"))
         if not found.rows:
             pairs.append(("  limits", "none"))
-    pairs += [("marked", (f"{mark}: {why}", "yellow")) for mark, why in marks]
     say()
     fields(pairs)
-    if found is not None and not isinstance(found, str) and found.rows:
+    if not isinstance(found, str) and found.rows:
         say()
         _show_rows(found.rows)
 

@@ -27,6 +27,7 @@ _BY_CTRL_C = 130
 def told_interrupted(ledger: Ledger, runs: list[str], url: str | None) -> bool:
     """Say which of *runs* were interrupted, and how to continue; tell whether any was."""
     from muniment.queries.run_summary import RunSummaries
+    from muniment_cli.views.explaining.reasons import marked_words, run_marks
     from muniment_cli.views.explaining.ways_on import ways_on
 
     stopped = [
@@ -36,7 +37,8 @@ def told_interrupted(ledger: Ledger, runs: list[str], url: str | None) -> bool:
     ]
     with suppress(OSError):
         for run in stopped:
-            hint(f"run {run}: {ENDS[INTERRUPTED]}")
+            marks = marked_words(run_marks(ledger, run))
+            hint(f"run {run}: {ENDS[INTERRUPTED]}{marks}")
             hint(*ways_on(ledger, run, url))
     return bool(stopped)
 

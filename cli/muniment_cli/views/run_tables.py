@@ -21,6 +21,7 @@ from muniment_cli.terminal.output import (
     table,
 )
 from muniment_cli.views.event_view import milliseconds, short
+from muniment_cli.views.explaining.reasons import marked_words, marks_json, run_marks
 from muniment_cli.views.graphs.changes import show_changed_stages, stages_of_both
 from muniment_cli.views.judgements import counted, delta_rows, hint_at_mode
 
@@ -75,14 +76,18 @@ def diff_runs(
     with session.open() as ledger:
         found = contrast(ledger, one, other)
         held = [_held(ledger, run) for run in (found.one, found.other)]
+        marks = [marks_json(run_marks(ledger, run)) for run in (found.one, found.other)]
         stages = stages_of_both(ledger, found.one, found.other)
         if acceptance.asked:
             said = acceptance.judged(ledger, found.one, found.other)
     DECIDED.code = code = int(not found.equal) if said is None else said.exit_code
     if as_json:
         judged = None if said is None else said.to_json()
-        of_graphs = {} if stages is None else {"stages": stages}
-        show_json({**found.to_json(), "judgement": judged, **of_graphs})
+        more: dict[str, JsonValue] = {
+            "marks": dict(zip(("one", "other"), marks, strict=True))
+        }
+        more |= {} if stages is None else {"stages": stages}
+        show_json({**found.to_json(), "judgement": judged, **more})
     else:
         _show_contrast(found)
         if stages is not None:
@@ -102,7 +107,7 @@ def _held(ledger: Ledger, run: str) -> str:
     (record,) = ledger.runs(run=run, limit=1)
     policy = record.labels.get("policy")
     said = "under no policy" if policy is None else f"under the policy {policy}"
-    return f"{said}, and marked {', '.join(record.marks)}" if record.marks else said
+    return f"{said}{marked_words(run_marks(ledger, run))}"
 
 
 def _show_contrast(found: Contrast) -> None:

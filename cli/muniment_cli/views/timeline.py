@@ -17,6 +17,7 @@ from muniment_cli.views.event_view import (
     summary,
     visible,
 )
+from muniment_cli.views.explaining.reasons import marked_words, marks_json, run_marks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = [
     "TimelineStep",
     "offset",
+    "run_title",
     "show_timeline",
     "show_tree",
     "steps_of",
@@ -147,6 +149,15 @@ def offset(start: Event, event: Event) -> str:
     return f"+{milliseconds(seconds * 1_000_000)}"
 
 
+def run_title(ledger: Ledger, run: str) -> str:
+    """Return what stands above the tree of *run*."""
+    from muniment.queries.run_summary import RunSummaries
+
+    record = ledger.project(RunSummaries, run=run)
+    marks = marked_words(run_marks(ledger, run))
+    return f"{run}  {record.name}  {record.status}{marks}"
+
+
 def show_tree(title: str, events: list[Event]) -> None:
     """Print the scopes of a run as a tree, with the events of each."""
     from rich.tree import Tree
@@ -181,10 +192,10 @@ def _node(nodes: dict[str, Tree], scope: str) -> Tree:
     return nodes[scope]
 
 
-def tree_json(run: str, events: list[Event]) -> dict[str, JsonValue]:
-    """Return scope → steps, each with its effect's outcome."""
+def tree_json(ledger: Ledger, run: str) -> dict[str, JsonValue]:
+    """Return scope → steps, each with its effect's outcome; and the marks of the run."""
     scopes: dict[str, list[JsonValue]] = {}
-    for step in steps_of(events):
+    for step in steps_of(list(ledger.events(run=run))):
         steps = scopes.setdefault(step.event.scope or "", [])
         steps.append(
             {
@@ -195,7 +206,8 @@ def tree_json(run: str, events: list[Event]) -> dict[str, JsonValue]:
                 "status": _status(step),
             }
         )
-    return {"run": run, "scopes": cast("JsonValue", scopes)}
+    marks = marks_json(run_marks(ledger, run))
+    return {"run": run, "marks": marks, "scopes": cast("JsonValue", scopes)}
 
 
 def _status(step: TimelineStep) -> str | None:

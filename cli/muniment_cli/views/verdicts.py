@@ -7,6 +7,7 @@
 Rules:
 
 - The outcome of a recorded run is read from its events, whoever ran it.
+- A run that is marked says so beside its status: its verdicts cannot be read without that.
 - The result digest of a run with anything private is not told: it has no salt, and whoever
   has the program could try guesses on it.
 """
@@ -25,6 +26,7 @@ from muniment_cli.terminal.output import (
     show_json,
 )
 from muniment_cli.views.event_view import short, status_style, visible
+from muniment_cli.views.explaining.reasons import marked_rows, marks_json, run_marks
 from muniment_cli.views.studies import (
     Study,
     StudyVerdict,
@@ -76,6 +78,8 @@ class RunOutcome:
     verdicts: tuple[StudyVerdict, ...] = ()
     study: Study | None = None
     """The study of an experiment; None for every other program."""
+    marks: tuple[tuple[str, str], ...] = ()
+    """What the run is marked with, and why."""
     hides: bool = False
     """Whether the digest is not told: it would confirm a guess of what is private."""
 
@@ -122,6 +126,7 @@ class RunOutcome:
             "run": self.run,
             "name": self.name,
             "status": self.status,
+            "marks": marks_json(self.marks),
             "ok": self.exit_code == 0,
             "result": self.result,
             "error": self.error,
@@ -187,6 +192,7 @@ def recorded(ledger: Ledger, run: str, digest: str | None = None) -> RunOutcome:
         digest,
         verdicts_of(ledger, run),
         study_of(ledger, run),
+        tuple(run_marks(ledger, run)),
         hides,
     )
 
@@ -227,6 +233,7 @@ def _show(one: RunOutcome) -> None:
         ("run", one.run or "(dry, not recorded)"),
         ("name", one.name),
         ("status", status_style(one.status)),
+        *marked_rows(one.marks),
     ]
     if one.error is not None and not (one.study and one.study.failures):
         pairs.append((_NO_ERRORS.get(one.status, "error"), one.error))

@@ -21,8 +21,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 from muniment.documents.places import At, near
 from muniment.documents.reading import plain_document
 from muniment.encoding.canonical import JsonValue, canonical, sha256_tag
-from muniment.errors import UsageError
+from muniment.errors import RefusedError, UsageError
 from muniment_plugins.evals.checks.differences import run_diff
+from muniment_plugins.evals.checks.marks import held_marks
 from muniment_plugins.evals.checks.verdicts import FAIL_ON, exit_of
 from muniment_plugins.evals.documents.fixture import read_fixture
 from muniment_plugins.evals.documents.parts import sound_record
@@ -71,6 +72,8 @@ def run_record_fixture(
         normaliser: what is taken out of contents first.
 
     Raises:
+        RefusedError: it is marked non_certifiable, or a run below it is: nothing is held to
+            what nobody can certify.
         UsageError: there is no such run, it walks no graph, or the normaliser is wrong.
 
     """
@@ -78,6 +81,13 @@ def run_record_fixture(
     record, view = recorded_view(
         ledger, graph_run(ledger, run), made, {}, token_bytes(32)
     )
+    for one in held_marks(view):
+        raise RefusedError(
+            f"{one.says}: no fixture is made of it",
+            rule="evals/marked",
+            place=f"run {view['run']}",
+            remedy="make it of a run that has no such mark",
+        )
     source = {name: view["source"][name] for name in ("run", "head")}
     return own_fixture(record, view, source, made, contents=contents)
 

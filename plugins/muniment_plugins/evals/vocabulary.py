@@ -60,7 +60,7 @@ class CaseFinished(PlainData):
     """Whether the run is one that others are compared with."""
     failures: Annotated[list[str], LARGE] = []
     undecided: Annotated[list[str], LARGE] = []
-    """What could not be compared, and why."""
+    """What could not be compared, and why; the mark of a run that nobody can certify."""
     verified: int = 0
     """How many events of the run, and of those that it called, were verified before."""
 

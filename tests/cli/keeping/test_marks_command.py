@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 from marked_runs import MARK, marked_run, verdict_with_calls
+from marking_graphs import REASON, run_of
 from muniment.ledger import Ledger
 
 Shell = Callable[..., Any]
@@ -32,7 +34,7 @@ def test_runs(shell: Shell, runs: dict[str, str]) -> None:
     told = {one["id"]: one["marks"] for one in shell("runs", "list", "--json").json}
     assert told == {runs["marked"]: [MARK], runs["plain"]: []}
     shown = shell("runs", "show", runs["marked"]).out.splitlines()
-    assert any(line.split() == ["marked", MARK] for line in shown)
+    assert sum(line.split()[:2] == ["marked", f"{MARK}:"] for line in shown) == 1
     told = shell("runs", "show", runs["marked"], "--json").json
     assert told["run"]["marks"] == [MARK]
     query = "SELECT id FROM runs WHERE marks <> '[]'"
@@ -90,3 +92,49 @@ def test_attest_says_failed(shell: Shell, runs: dict[str, str]) -> None:
     assert "test-result: FAILED" in done.out
     done = shell("attest", runs["plain"], "--predicate", "test-result")
     assert "test-result: PASSED" in done.out
+
+
+EVALS = {
+    "table": ("pack.json", "MARKED"),
+    "json": ("pack.json", "MARKED", "--json"),
+    "fixture": ("fixture.json", "MARKED"),
+    "against it": ("pack.json", "PLAIN", "--against", "MARKED"),
+    "against another": ("pack.json", "MARKED", "--against", "PLAIN"),
+    "failing": ("failing.json", "MARKED"),
+}
+
+
+@pytest.mark.parametrize("words", EVALS.values(), ids=EVALS)
+def test_eval(shell: Shell, work: Path, words: tuple[str, ...]) -> None:
+    """No eval passes a marked run; stdout, JUnit and the eval's bundle say mark and reason."""
+    with Ledger.create(work / ".muniment" / "ledger.db") as ledger:
+        runs = {"PLAIN": run_of(ledger, "itself")}
+        runs["MARKED"] = run_of(ledger, "itself", MARK)
+    for name, status in (("pack", "completed"), ("failing", "failed")):
+        rows = [{"kind": "run-status", "expected": status}]
+        case = {"id": "c", "rubrics": ["r"]}
+        rubrics = [{"id": "r", "assertions": rows}]
+        pack = {"version": 1, "rubrics": rubrics, "cases": [case]}
+        (work / f"{name}.json").write_text(json.dumps(pack))
+    assert shell("runs", "fixture", runs["PLAIN"], "-o", "fixture.json").code == 0
+    done = shell("eval", *(runs.get(one, one) for one in words), "--junit", "j.xml")
+    assert done.code == (1 if "failing.json" in words else 3), done.out
+    said = f"{MARK}: {REASON}"
+    assert f"marked {MARK}" in done.out
+    assert said in (work / "j.xml").read_text()
+    assert said in done.out or "failing.json" in words
+    (newest, *_) = shell("runs", "list", "--json").json
+    assert shell("replay", newest["id"]).code == 0
+    assert shell("bundle", newest["id"], "-o", "b").code == 0
+    files = [one for one in (work / "b").rglob("*") if one.is_file()]
+    assert any(said in one.read_text(errors="ignore") for one in files)
+
+
+def test_no_fixture(shell: Shell, work: Path) -> None:
+    """It is refused, exit code 4, and no file is written."""
+    with Ledger.create(work / ".muniment" / "ledger.db") as ledger:
+        marked = run_of(ledger, "a program below", MARK)
+    done = shell("runs", "fixture", marked, "-o", "f.json")
+    assert (done.code, f"marked {MARK}: {REASON}" in done.err) == (4, True)
+    assert "[evals/marked]" in done.err
+    assert not (work / "f.json").exists()

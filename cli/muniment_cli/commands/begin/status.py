@@ -13,6 +13,11 @@ from muniment_cli.terminal.output import Cell, age, count, fields, hint, show_js
 from muniment_cli.terminal.pasting import hindrance
 from muniment_cli.views.anchor_words import anchored, is_whole
 from muniment_cli.views.event_view import status_style
+from muniment_cli.views.explaining.reasons import (
+    marked_words,
+    marks_json,
+    run_marks,
+)
 
 if TYPE_CHECKING:
     from muniment.ledger import Ledger
@@ -51,6 +56,7 @@ def _facts(session: Session, ledger: Ledger) -> dict[str, object]:
         "ledger": ledger.id,
         "open_runs": [*(left := unfinished_runs(ledger))],
         "unfinished": left,
+        "marks": {one: marks_json(run_marks(ledger, one)) for one in left},
         "path": str(ledger.path),
         "pinned": sorted(home.pins(ledger.id)),
         "recovery": [str(path) for path in sorted(recovery.glob("*.pem"))],
@@ -79,7 +85,7 @@ def _show(session: Session, ledger: Ledger, facts: dict[str, object]) -> None:
             ("head", f"{size}, the last {age(last.time)}: {last.type}"),
             ("anchored", _anchored(ledger, str(facts["anchored"]))),
             ("verified", _verified(ledger)),
-            *_runs(cast("dict[str, str]", facts["unfinished"])),
+            *_runs(ledger, cast("dict[str, str]", facts["unfinished"])),
             ("isolation", str(facts["isolation"] or "no plugin runs code")),
         ]
     )
@@ -120,10 +126,17 @@ def _verified(ledger: Ledger) -> Cell:
     return text if last.ok else (f"{text}: NOT ok", "bold red")
 
 
-def _runs(runs: dict[str, str]) -> list[tuple[str, Cell]]:
+def _runs(ledger: Ledger, runs: dict[str, str]) -> list[tuple[str, Cell]]:
     if not runs:
         return [("unfinished", "no run")]
     return [
-        ("unfinished", [(f"{run}  ", ""), status_style(status)])
+        (
+            "unfinished",
+            [
+                (f"{run}  ", ""),
+                status_style(status),
+                (marked_words(run_marks(ledger, run)), "yellow"),
+            ],
+        )
         for run, status in runs.items()
     ]

@@ -54,6 +54,7 @@ from muniment_cli.views.event_view import (
     visible,
 )
 from muniment_cli.views.explaining.failure_words import forked_from
+from muniment_cli.views.explaining.reasons import marked_rows, run_marks
 from muniment_cli.views.explaining.unverified import why_unverified
 from muniment_cli.views.graphs.records import record_of, show_graph_tree, show_stages
 from muniment_cli.views.judgements import judgement_rows, recorded_judgement
@@ -262,6 +263,7 @@ def _facts(ledger: Ledger, record: RunSummary, *, full: bool) -> list[tuple[str,
         *([("NOT verified", (edited, "bold red"))] if edited else []),
         ("name", record.name),
         ("status", status_style(record.status)),
+        *marked_rows(run_marks(ledger, record.id)),
         ("started", record.started),
         ("took", _took(record) or "-"),
         (
@@ -272,8 +274,6 @@ def _facts(ledger: Ledger, record: RunSummary, *, full: bool) -> list[tuple[str,
         ("effects", _counted(record.effects) or "none"),
         ("tenant", f"{record.tenant}, actor {record.actor}"),
     ]
-    if record.marks:
-        pairs.append(("marked", (", ".join(record.marks), "bold yellow")))
     if record.parent:
         pairs.append(("called by", str(record.parent.get("run"))))
     pairs += forked_from(record.fork)
@@ -337,8 +337,7 @@ def show_scopes(session: Session, run: str, as_json: bool) -> int:
 
     Of a graph it shows the stages, and the runs that they called.
     """
-    from muniment.queries.run_summary import RunSummaries
-    from muniment_cli.views.timeline import show_tree, tree_json
+    from muniment_cli.views.timeline import run_title, show_tree, tree_json
     from muniment_plugins.workflow.records.record import walks_graph
     from muniment_plugins.workflow.records.run_tree import load_run_tree
 
@@ -348,14 +347,13 @@ def show_scopes(session: Session, run: str, as_json: bool) -> int:
             load_run_tree(ledger, chosen) if walks_graph(ledger, chosen) else None
         )
         if as_json:
-            told = tree_json(chosen, list(ledger.events(run=chosen)))
+            told = tree_json(ledger, chosen)
             show_json(told if of_graph is None else {**told, "tree": of_graph})
         elif of_graph is not None:
             show_graph_tree(of_graph)
         else:
             events = list(ledger.events(run=chosen))
-            record = ledger.project(RunSummaries, run=chosen)
-            show_tree(f"{chosen}  {record.name}  {record.status}", events)
+            show_tree(run_title(ledger, chosen), events)
     return 0
 
 

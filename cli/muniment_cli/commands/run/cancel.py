@@ -27,10 +27,18 @@ def command(session: Session, run: str, reason: str, as_json: bool) -> int:
     Its process may not write any more, and ends with its next event or effect. A
     canceled run cannot be resumed.
     """
+    from muniment_cli.views.explaining.reasons import (
+        marked_words,
+        marks_json,
+        run_marks,
+    )
+
     with session.open(write=True) as ledger:
         event = ledger.cancel(run, reason)
+        marks = run_marks(ledger, str(event.run))
     if as_json:
-        show_json({"run": event.run, "seq": event.seq, "reason": reason})
+        told = {"run": event.run, "seq": event.seq, "reason": reason}
+        show_json({**told, "marks": marks_json(marks)})
     else:
-        say(f"run {event.run}: canceled, event {event.seq}")
+        say(f"run {event.run}: canceled, event {event.seq}{marked_words(marks)}")
     return 0

@@ -153,13 +153,15 @@ def _warn(message: str) -> None:
 
 def _say(ledger: Ledger, done: Done) -> None:
     from muniment.queries.run_summary import RunSummaries
+    from muniment_cli.views.explaining.reasons import marked_words, run_marks
 
     record = ledger.project(RunSummaries, run=done.run_id)
     calls = [f"{number} {kind}" for kind, number in sorted(record.effects.items())]
     if record.failed_effects:
         calls.append(f"{record.failed_effects} failed")
     told = ", ".join(calls) or "no calls"
-    hint(f"run {done.run_id}: {done.status}, {told}")
+    marks = marked_words(run_marks(ledger, done.run_id))
+    hint(f"run {done.run_id}: {done.status}, {told}{marks}")
 
 
 def _code(done: Done, program: RecordedProgram) -> int:

@@ -5,12 +5,16 @@
     budget      policy, max_count: 3 of 3 effects are spent
     to do       have its policy amended by those who may, or start a new run
 
-Rule: what a code means stands in one table, which the reference prints; an explanation
-adds what the events of this run say.
+Rules:
+
+- What a code means stands in one table, which the reference prints; an explanation adds
+  what the events of this run say.
+- Whoever is told the status of a run is told its marks, each with its first reason.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, cast
 
 from muniment.formats.lifecycle import BEGINNINGS, LIFE, MARKED
@@ -20,9 +24,18 @@ if TYPE_CHECKING:
     from muniment.encoding.canonical import JsonValue
     from muniment.formats.statement import Event
     from muniment.ledger import Ledger
+    from muniment_cli.terminal.output import Cell
     from muniment_plugins.governance.failures.reading import RunFailure
 
-__all__ = ["classed", "marks_of", "reason_facts"]
+__all__ = [
+    "classed",
+    "marked_rows",
+    "marked_words",
+    "marks_json",
+    "marks_of",
+    "reason_facts",
+    "run_marks",
+]
 
 _WIDTH = 300
 
@@ -68,7 +81,7 @@ def _limit(told: dict[str, JsonValue]) -> str:
     return f"{whose}, {limit}: {short(told.get('detail'), _WIDTH)}"
 
 
-def marks_of(ledger: Ledger, events: list[Event]) -> list[tuple[str, str]]:
+def marks_of(ledger: Ledger, events: Iterable[Event]) -> list[tuple[str, str]]:
     """Return what a run was marked with, and why: each mark with its first reason."""
     found: dict[str, str] = {}
     for event in events:
@@ -76,3 +89,23 @@ def marks_of(ledger: Ledger, events: list[Event]) -> list[tuple[str, str]]:
             told = visible(ledger, event)
             found.setdefault(str(told.get("mark")), short(told.get("reason"), _WIDTH))
     return list(found.items())
+
+
+def run_marks(ledger: Ledger, run: str) -> list[tuple[str, str]]:
+    """Return the same of *run*, by its events."""
+    return marks_of(ledger, ledger.events(run=run, type=MARKED))
+
+
+def marks_json(marks: Iterable[tuple[str, str]]) -> list[JsonValue]:
+    """Return *marks* as every document with the status of a run has them."""
+    return [{"mark": mark, "reason": why} for mark, why in marks]
+
+
+def marked_rows(marks: Iterable[tuple[str, str]]) -> list[tuple[str, Cell]]:
+    """Return a row for each of *marks*, to stand below the status."""
+    return [("marked", (f"{mark}: {why}", "bold yellow")) for mark, why in marks]
+
+
+def marked_words(marks: Iterable[tuple[str, str]]) -> str:
+    """Return *marks* as words behind a status on its line; empty without any."""
+    return "".join(f", marked {mark}: {why}" for mark, why in marks)

@@ -16,6 +16,7 @@ from muniment_cli.terminal.advice import naming_ledger
 from muniment_cli.terminal.doubt_prompt import can_ask
 from muniment_cli.terminal.pasting import again_of, hindrance
 from muniment_cli.views.event_view import short, subject_of
+from muniment_cli.views.explaining.reasons import marks_json
 from muniment_cli.views.timeline import TimelineStep, steps_of
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ class Explanation:
             "because": self.because,
             "unverified": self.unverified or None,
             **reason,
-            "marks": [{"mark": mark, "reason": why} for mark, why in self.marks],
+            "marks": marks_json(self.marks),
             "facts": facts,
             "next": [{"command": one, "does": what} for one, what in self.next],
         }

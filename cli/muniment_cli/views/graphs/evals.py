@@ -7,6 +7,7 @@ Rules:
 
 - Of many cases only those that did not pass are shown, and how many did.
 - What was not compared is counted: requests of models, and what an older fixture lacks.
+- A case of a marked run names the mark, whatever else it says.
 - What a case says first is what failed, else why nobody can tell.
 """
 
@@ -113,6 +114,8 @@ def _what(case: Row) -> str:
     text = said[0] if said else ""
     if len(said) > 1:
         text += f" (and {len(said) - 1} more)"
+    words = {f"marked {one['mark']}" for one in case.get("marks", [])}
+    marks += sorted(one for one in words if one not in text)
     head = ", ".join(marks)
     return f"{head}: {text}" if head and text else head or text
 

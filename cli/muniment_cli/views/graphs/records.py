@@ -7,6 +7,7 @@
 Rules:
 
 - Work on the items of a map is counted in its row; the tree has a line for each.
+- A run that is marked says so behind its status.
 - Where somebody else answered instead of what would have been performed, the line says who.
 """
 
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from muniment_cli.terminal.output import Cell, console, one_line, say, styled, table
 from muniment_cli.views.event_view import short, status_style
+from muniment_cli.views.explaining.reasons import marked_words
 
 if TYPE_CHECKING:
     from rich.tree import Tree
@@ -151,7 +153,9 @@ def show_graph_tree(tree: dict[str, Any]) -> None:
 
 def _title(run: dict[str, Any]) -> str:
     name = run.get("workflow_name") or run.get("workflow_id") or ""
-    return one_line(f"{run['id']}  {name}  {run.get('status', '')}")
+    told = [(one["mark"], short(one["reason"], 300)) for one in run.get("marks", [])]
+    status = f"{run.get('status', '')}{marked_words(told)}"
+    return one_line(f"{run['id']}  {name}  {status}")
 
 
 def _grow(root: Tree, tree: dict[str, Any]) -> None:

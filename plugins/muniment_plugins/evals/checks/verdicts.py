@@ -7,6 +7,7 @@
 Rules:
 
 - Silence is never a pass: a case that compared nothing cannot tell.
+- Of a run that is marked *non_certifiable* nobody can tell: it never passes (`checks.marks`).
 - A fixture that was made of the very run holds of it whatever the run did. Such a case has
   ``pass``, and says ``self_derived``; its verdict is ``cannot_tell``, unless something else
   was compared as well.

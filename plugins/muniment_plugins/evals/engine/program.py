@@ -11,6 +11,7 @@ Rules:
 - A run whose events do not verify has no verdict: the eval fails, and says where.
 - Of a run that has no end nobody can tell, unless the case is about how it waits; what does
   not hold of it yet has not failed (`checks.rows`).
+- Of a run that is marked *non_certifiable* nobody can tell that it passes (`checks.marks`).
 - A judge that cannot be asked judges nothing: nobody can tell.
 """
 
@@ -36,6 +37,7 @@ from muniment_plugins.evals.checks.judging import (
     judgement_of,
     request_for,
 )
+from muniment_plugins.evals.checks.marks import held_marks
 from muniment_plugins.evals.checks.questions import asked_as_wanted
 from muniment_plugins.evals.checks.rows import Held, Rows, of_open_run
 from muniment_plugins.evals.checks.verdicts import (
@@ -113,7 +115,7 @@ class EvalProgram:
         trials: dict[str, str | None] = {}
         for one, view, other in self._read(run):
             case = self.suite.case(one)
-            rows = rows_of(case, view)
+            rows = held_marks(view, other) + rows_of(case, view)
             result: Row = {}
             if other is not None:
                 result["comparison"] = run_diff(other, view)
@@ -123,6 +125,9 @@ class EvalProgram:
             if view["status"] in UNFINISHED:
                 rows = [of_open_run(row) for row in rows]
             result = {**case_result(case, view, rows), **result}
+            marks = [*listed(view, "marks"), *listed(other or {}, "marks")]
+            if marks:
+                result["marks"] = marks
             if "against" in one:
                 result["against"] = True
             self._finish(run, result)

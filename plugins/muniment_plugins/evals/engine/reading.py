@@ -11,6 +11,7 @@ Rules:
 - A run of the ledger is verified before it is read, as a replay does: each event by its
   bytes, hash, signature and key, and the end by its root. One that does not verify has no
   view. So are the runs below it, which it called, and whose usage counts as its own.
+- What it is marked with is read with it, and so are the marks of the runs below it.
 - It is named with its last event, so that the verdict says what it is about; the record in
   a file has the digest that the suite has of it.
 """
@@ -29,6 +30,7 @@ from muniment.errors import UsageError
 from muniment.recorded.run_check import checked_events
 from muniment_plugins.evals.checks.assertions import assertion_probes
 from muniment_plugins.evals.checks.fixtures import text_probes
+from muniment_plugins.evals.checks.marks import marks_told
 from muniment_plugins.evals.checks.questions import question_probe
 from muniment_plugins.evals.documents.fixture import (
     fixture_of,
@@ -42,9 +44,11 @@ from muniment_plugins.evals.engine.runs_below import runs_below
 from muniment_plugins.evals.views.normaliser import Normaliser
 from muniment_plugins.evals.views.patterns import TookTooLong
 from muniment_plugins.evals.views.probes import answer_of, texts_of
-from muniment_plugins.evals.views.rows import Row, part
+from muniment_plugins.evals.views.rows import Row, listed, part
 from muniment_plugins.evals.views.sealed import has_erased, has_private, sealed
 from muniment_plugins.evals.views.view import Beside, view_of
+from muniment_plugins.workflow.records.contents import Contents
+from muniment_plugins.workflow.records.derived.marks import marks_of
 from muniment_plugins.workflow.records.record import run_record
 
 if TYPE_CHECKING:
@@ -85,6 +89,9 @@ def _view(reading: _Reading, suite: EvalSuite, read: Row) -> Row:
         record = sealed(suite.records[read["run_path"]])
         view = seen(record, normaliser, probed)
         view["source"] = {"file": read["run_path"]}
+        found = {record["id"]: listed(record, "marks")}
+        found |= {one["run_id"]: listed(one, "marks") for one in record["child_runs"]}
+        view |= _marked(found)
     else:
         ledger, key = reading.ledger, reading.key
         record, view = recorded_view(ledger, read["run"], normaliser, probed, key)
@@ -160,7 +167,16 @@ def recorded_view(
     beside = replace(views.beside(run, record, told), called=called)
     view = seen(record, normaliser, case, beside)
     view["source"] = source
+    contents = Contents(ledger)
+    every = {run: events, **below}
+    view |= _marked({one: marks_of(contents, said) for one, said in every.items()})
     return record, view
+
+
+def _marked(found: Mapping[str, list[Row]]) -> Row:
+    """Return what a view says of marks: of runs without any, nothing."""
+    marks = marks_told(found)
+    return {"marks": marks} if marks else {}
 
 
 def seen(

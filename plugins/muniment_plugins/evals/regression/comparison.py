@@ -13,7 +13,8 @@ Rules:
   repeats of one input are no inputs.
 - Beside that, each case of the suite is told by itself, its p-value adjusted for their
   number (`holm`).
-- A pair of which a side cannot be told says nothing. It is counted as undecided.
+- A pair of which a side cannot be told says nothing. It is counted as undecided; so is one of
+  a run that is marked *non_certifiable*, unless it got worse.
 - The verdict is ``better`` or ``worse`` only if the exact test shows it. Too few cases that
   differ show nothing, and the reason says how many would be needed; nothing shown is not
   "no difference".
@@ -25,6 +26,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from muniment.encoding.canonical import canonical, sha256_tag
+from muniment_plugins.evals.checks.marks import doubts
 from muniment_plugins.evals.checks.verdicts import CANNOT_TELL, FAILED, PASSED
 from muniment_plugins.evals.regression.paired_statistics import (
     ALPHA,
@@ -33,7 +35,7 @@ from muniment_plugins.evals.regression.paired_statistics import (
     rate_interval,
     sign_test,
 )
-from muniment_plugins.evals.views.rows import Row
+from muniment_plugins.evals.views.rows import Row, listed
 from muniment_plugins.evals.views.sealed import is_keyed
 from muniment_plugins.evals.views.usage import spent, stages_of, tokens_in, unread
 from muniment_plugins.harness.statistics.holm import holm
@@ -167,16 +169,23 @@ def _pair(key: tuple[str, str], older: list[Row], newer: list[Row]) -> Row:
         "change": "undecided",
         "numbers": {name: _both(older, newer, name) for name in _NUMBERS},
     }
+    marks = [mark for one in (*older, *newer) for mark in listed(one, "marks")]
+    if marks:
+        row["marks"] = marks
     verdicts = {one["verdict"] for one in (*older, *newer)}
+    why = [text for one in (*older, *newer) for text in one["undecided"]]
     if CANNOT_TELL in verdicts:
-        why = [text for one in (*older, *newer) for text in one["undecided"]]
         return {**row, "because": [*dict.fromkeys(why)][:_SHOWN]}
     rates = [_mean(one["verdict"] == PASSED for one in side) for side in (older, newer)]
+    change = {-1: "worse", 0: "unchanged", 1: "better"}[_sign(rates)]
+    doubtful = bool(doubts(row))
+    if doubtful and change != "worse":
+        return {**row, "because": [*dict.fromkeys(why)][:_SHOWN]}
     row["older"], row["newer"] = rates
-    words = {-1: "worse", 0: "unchanged", 1: "better"}
-    row["change"] = words[_sign(rates)]
-    failures = [text for one in newer for text in one["failures"]]
-    if row["change"] == "worse":
+    row["change"] = change
+    failures = why if doubtful else []
+    failures += [text for one in newer for text in one["failures"]]
+    if change == "worse":
         row["because"] = [*dict.fromkeys(failures)][:_SHOWN]
     return row
 

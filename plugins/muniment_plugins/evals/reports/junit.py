@@ -10,7 +10,8 @@ Rules:
 - Of two sets each case and input is a test, which failed if it got worse; with ``shown``
   the exact test alone decides. There is a failure if the verdict is failed, an error and no
   failure if nobody can tell, and else neither.
-- A case whose run nobody signed has the property ``unsigned``.
+- A case whose run nobody signed has the property ``unsigned``; one of a marked run, or of a
+  run compared with one, the property ``marked`` for each mark.
 - What XML cannot hold is shown as escapes.
 """
 
@@ -66,6 +67,7 @@ def _changes(found: Mapping[str, Any], fail_on: str) -> list[Mapping[str, Any]]:
         verdict = words.get(one["change"], PASSED)
         told = [*one.get("because", []), one["change"]]
         row = {"case": one["case"], "run_id": one["pair"], "verdict": verdict}
+        row["marks"] = one.get("marks", [])
         severity = one["severity"] if fail_on == "worse" else "told by the test"
         rows.append({**row, "severity": severity, "failures": told, "undecided": []})
     for one in found["unpaired"]:
@@ -106,13 +108,7 @@ def _kind(case: Mapping[str, Any]) -> str | None:
 def _case(suite: str, case: Mapping[str, Any], kind: str | None) -> list[str]:
     name = _quoted(f"{case['case']} [{case['run_id']}]")
     head = f"    <testcase classname={_quoted(suite)} name={name}"
-    marks: list[str] = []
-    if case.get("unsigned"):
-        marks = [
-            "      <properties>",
-            '        <property name="unsigned" value="true"/>',
-        ]
-        marks.append("      </properties>")
+    marks = _properties(case)
     if kind is None:
         return [f"{head}>", *marks, "    </testcase>"] if marks else [f"{head}/>"]
     said = [*case["failures"], *case["undecided"]] or ["nothing was compared"]
@@ -127,6 +123,18 @@ def _case(suite: str, case: Mapping[str, Any], kind: str | None) -> list[str]:
         f"      <{kind} message={_quoted(message)}{more}>{text}</{kind}>",
         "    </testcase>",
     ]
+
+
+def _properties(case: Mapping[str, Any]) -> list[str]:
+    """Return what is known of the run of *case* beside its verdict."""
+    rows = [("unsigned", "true")] if case.get("unsigned") else []
+    rows += [
+        ("marked", f"{one['mark']}: {one['reason']}") for one in case.get("marks", [])
+    ]
+    if not rows:
+        return []
+    told = [f'        <property name="{name}" value={_quoted(v)}/>' for name, v in rows]
+    return ["      <properties>", *told, "      </properties>"]
 
 
 def _quoted(text: str) -> str:

@@ -157,6 +157,7 @@ code_failed           capsule/raised capsule/refused capsule/result
                       capsule/non-finite capsule/prepare capsule/entrypoint
                       capsule/syntax harness/output harness/entrypoint
 experiment_incomplete harness/failed harness/replicates
+replay_non_certifiable evals/marked
 hypothesis_unjudged   harness/verifier harness/vacuous
 provider_failed       harness/llm harness/llm-refused provider/answer provider/failed flow/llm
 provider_refused      provider/no-key

@@ -15,9 +15,12 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from muniment.errors import ErasedError
+from muniment.formats.lifecycle import MARKED
 from muniment.formats.statement import BlobRef
 from muniment.queries.run_summary import RunSummaries, RunSummary
 from muniment.recorded.match_keys import match_key, nth_key
+from muniment_plugins.workflow.records.contents import Contents
+from muniment_plugins.workflow.records.derived.marks import marks_of
 from muniment_plugins.workflow.records.rows import Row, is_reference, part
 
 if TYPE_CHECKING:
@@ -27,7 +30,7 @@ __all__ = ["child_runs_of"]
 
 
 def child_runs_of(
-    ledger: Ledger, skeleton: Row, params: Mapping[str, Any]
+    ledger: Ledger, skeleton: Row, contents: Contents, params: Mapping[str, Any]
 ) -> list[Row]:
     """Return the runs that were called, in the order of their calls."""
     calls: list[Row] = [*skeleton["children"].values()]
@@ -44,7 +47,11 @@ def child_runs_of(
             known = {id(one) for one in (*named.values(), *keys.values())}
             left = [one for one in calls if id(one) not in known]
             call = _meant(skeleton, left, summary, params)
-        rows.append(_row(run, summary, call, params))
+        row = _row(run, summary, call, params)
+        if summary.marks:
+            marked = ledger.events(run=run, type=MARKED)
+            row["marks"] = marks_of(contents, marked)
+        rows.append(row)
     return sorted(rows, key=lambda one: one.pop("_seq"))
 
 

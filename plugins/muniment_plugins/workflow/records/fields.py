@@ -90,6 +90,7 @@ FIELDS: Mapping[str, tuple[RecordField, ...]] = MappingProxyType(
             finished_at time | when it ended; absent while it runs or waits
             reason content | why it waits, or was given up
             error run error | what it raised
+            marks [mark] | what it is marked with, by whoever may; absent if nothing
             parent_run_id text | the run that called it
             root_run_id text | the run above all
             stages* [stage] | the visits of nodes, in their order
@@ -112,6 +113,11 @@ FIELDS: Mapping[str, tuple[RecordField, ...]] = MappingProxyType(
         "run error": _fields("""
             type* text | the class of the error
             message* content | what it said
+            """),
+        "mark": _fields("""
+            mark* text | what the run is marked with: of one that is `non_certifiable` no verdict may be relied upon
+            reason* content | why, as the first event of the mark says
+            event* whole | that event
             """),
         "stage": _fields("""
             id* text | the scope of the visit, which is in a run once
@@ -247,6 +253,7 @@ FIELDS: Mapping[str, tuple[RecordField, ...]] = MappingProxyType(
             status* run status | how it is
             started_at* time | when it began
             finished_at time | when it ended
+            marks [mark] | what it is marked with; absent if nothing
             """),
         "artifact": _fields("""
             id* text | its id

@@ -8,8 +8,8 @@ Rules:
 - It is viewed, and nowhere kept: it says what the events say now. Contents that were
   erased are marked, and their commitments listed in ``erased``.
 - A run that is open, waits, failed or was given up has a record as well.
-- It holds what the engine can have stated, of nodes of the graph that the run pinned: what
-  else a run has, `muniment events` shows.
+- It holds what the engine can have stated, of nodes of the graph that the run pinned, and
+  what the run is marked with, whoever did: what else it has, `muniment events` shows.
 - Times are RFC 3339. What is not known is absent.
 """
 
@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, cast
 from muniment.encoding.canonical import JsonValue, canonical, sha256_tag
 from muniment.errors import UsageError, WrongError
 from muniment.events.visibility import INSTEAD, PRIVATE, VISIBILITY
+from muniment.formats.lifecycle import MARKED
 from muniment_plugins.workflow.artifacts.artifact import Artifact
 from muniment_plugins.workflow.artifacts.kinds import HANDOFF
 from muniment_plugins.workflow.ceilings.levels import SIDE_EFFECT_LEVELS
@@ -33,6 +34,7 @@ from muniment_plugins.workflow.records.branch_order import in_branch_order
 from muniment_plugins.workflow.records.checkpoints import checkpoints_of, queue_of
 from muniment_plugins.workflow.records.child_runs import child_runs_of
 from muniment_plugins.workflow.records.contents import Contents, is_erased
+from muniment_plugins.workflow.records.derived.marks import marks_of
 from muniment_plugins.workflow.records.derived.observability import observability_of
 from muniment_plugins.workflow.records.derived.raced import with_raced
 from muniment_plugins.workflow.records.held.fitting import misfit
@@ -84,11 +86,13 @@ def run_record(ledger: Ledger, run: str, *, private: bool = False) -> dict[str, 
     begun = part(skeleton, "workflow")
     record: Row = {
         **_identity(skeleton, contents, params),
+        "marks": marks_of(contents, ledger.events(run=skeleton["id"], type=MARKED))
+        or None,
         "stages": stage_views(skeleton, contents, graph, artifacts),
         "transitions": transition_views(skeleton, contents),
         "checkpoints": checkpoints_of(skeleton, entry),
         "queue": queue_of(skeleton, entry),
-        "child_runs": child_runs_of(ledger, skeleton, params),
+        "child_runs": child_runs_of(ledger, skeleton, contents, params),
         "artifacts": artifacts,
         "handoffs": [one.get("data") for one in artifacts if one["kind"] == HANDOFF],
         "usage": usage_view(skeleton.get("usage", {})),

@@ -5,8 +5,8 @@
 
 Rules:
 
-- A run that walks no graph is there by its identity alone, and so is one that the ledger
-  lacks.
+- A run that walks no graph is there by its identity and its marks alone, and one that the
+  ledger lacks by its id.
 - A run that is already above itself is named and not entered again.
 """
 
@@ -15,7 +15,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from muniment.errors import UsageError
+from muniment.formats.lifecycle import MARKED
 from muniment.queries.run_summary import RunSummaries
+from muniment_plugins.workflow.records.contents import Contents
+from muniment_plugins.workflow.records.derived.marks import marks_of
 from muniment_plugins.workflow.records.record import run_record, walks_graph
 
 if TYPE_CHECKING:
@@ -51,10 +54,12 @@ def _identity(ledger: Ledger, run: str) -> dict[str, Any]:
         known = ledger.project(RunSummaries, run=run)
     except UsageError:
         return {"id": run}
+    marks = marks_of(Contents(ledger), ledger.events(run=run, type=MARKED))
     return {
         "id": run,
         "workflow_name": known.name,
         "status": known.status,
         "started_at": known.started,
         **({} if known.ended is None else {"finished_at": known.ended}),
+        **({"marks": marks} if marks else {}),
     }

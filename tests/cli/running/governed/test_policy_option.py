@@ -91,5 +91,5 @@ def test_a_difference_says_what_the_runs_were_held_to(
     assert (said.code, paused in said.out) == (0, False)
     told = " ".join(said.out.split())
     assert "A was under no policy B was under the policy sha256:" in told
-    assert "and marked non_certifiable" in told
+    assert ", marked non_certifiable: " in told
     assert " was " not in shell("runs", "diff", one, one).out

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from muniment.documents.places import near
 from muniment.errors import RefusedError, UsageError
 from muniment.events.visibility import INSTEAD, hides
+from muniment.formats.lifecycle import MARKED
 from muniment.formats.statement import Event
 from muniment.queries.run_summary import RunSummaries
 from muniment_plugins.workflow.mailbox.pending import CONTINUES, GENERATION
@@ -28,6 +29,8 @@ from muniment_plugins.workflow.mailbox.views import (
     require_workflow,
     workflow_mail,
 )
+from muniment_plugins.workflow.records.contents import Contents
+from muniment_plugins.workflow.records.derived.marks import marks_of
 from muniment_plugins.workflow.records.record import where_it_goes_on
 
 if TYPE_CHECKING:
@@ -85,12 +88,14 @@ def workflow_status(ledger: Ledger, run: str) -> Row:
     """
     chosen = require_workflow(ledger, run)
     summary = ledger.project(RunSummaries, run=chosen)
-    labels = summary.labels
+    marked = ledger.events(run=chosen, type=MARKED)
+    marks, labels = marks_of(Contents(ledger), marked), summary.labels
     rows = workflow_mail(ledger, chosen)
     said: Row = {
         "run": chosen,
         "workflow": summary.name,
         "status": summary.status,
+        "marks": marks or None,
         "generation": int(labels.get(GENERATION, "1")),
         "continues": labels.get(CONTINUES),
         "continued_by": continued_by(ledger, chosen),
