@@ -42,6 +42,7 @@ from muniment.storage.sealing import Draft, build
 from muniment.storage.tail import Tail
 from muniment.trust.head_memory import Head
 from muniment.trust.home import TrustHome
+from muniment.trust.ledger_location import rememberable
 
 __all__ = ["Born", "Keys", "create_ledger"]
 
@@ -102,6 +103,7 @@ def create_ledger(  # noqa: PLR0913 - keyword-only, each with a default
 
     Raises:
         RefusedError: something is there, or the trust home remembers a ledger there.
+        UsageError: the trust home cannot remember a ledger there.
         StoreError: the file cannot be written there.
         WrongError: *continues* quotes no checkpoint of the ledger that it names.
 
@@ -139,6 +141,7 @@ def create_ledger(  # noqa: PLR0913 - keyword-only, each with a default
 
 
 def _refuse_known(path: Path, home: TrustHome) -> None:
+    rememberable(path)  # or it is refused before anything is made
     if os.path.lexists(path):  # false if the name is too long
         raise RefusedError(
             "there is a file already",

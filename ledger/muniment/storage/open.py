@@ -27,6 +27,7 @@ from muniment.storage.connections import Database
 from muniment.storage.erasure import erase_again
 from muniment.storage.lookup import ledger_id_of
 from muniment.trust.home import TrustHome
+from muniment.trust.ledger_location import rememberable
 from muniment.trust.signing_key import kept_key, signer_for
 
 __all__ = [
@@ -79,11 +80,14 @@ def open_store(
     Raises:
         RefusedError: an import for a replay asks, in a process without ledgers.
         StoreError: the file is missing, unreadable, or not a ledger.
+        UsageError: it is to be written to, and the trust home cannot remember its place.
         WrongError: the trust home knows another ledger here, or that one was here.
 
     """
     refuse_opening()
     path = create_path(url)
+    if not readonly:
+        rememberable(url)
     known = home.ledger_at(url)
     if known is not None:
         _refuse_gone(path, known)

@@ -53,7 +53,7 @@ from muniment.trust.json_files import (
     require_folders,
     texts,
 )
-from muniment.trust.ledger_location import leads_to, spellings
+from muniment.trust.ledger_location import leads_to, rememberable, spellings
 from muniment.trust.verification_memory import SeenLedger, read_seen
 
 __all__ = ["TrustHome", "Verified"]
@@ -127,7 +127,7 @@ class TrustHome:
         _digits(ledger_id)
         with self._changing() as home:
             known = self._locations()
-            for place in self.places(location):
+            for place in rememberable(location):
                 if known.setdefault(place, ledger_id) != ledger_id:
                     raise RefusedError(
                         f"another ledger is known here ({known[place]})",
@@ -180,7 +180,7 @@ class TrustHome:
         fresh = SeenLedger(ledger_id, size, root, _now())
         with self._changing() as home:
             seen = self.seen()
-            for place in self.places(location):
+            for place in rememberable(location):
                 known = seen.setdefault(place, fresh)
                 if known.ledger == ledger_id and known.size <= size:
                     seen[place] = fresh
@@ -328,7 +328,7 @@ class TrustHome:
 
     def keep_blobs(self, location: str | os.PathLike[str], folder: Path | None) -> None:
         """Remember the *folder* of the large contents of a ledger at *location*."""
-        place = self.places(location)[-1]
+        place = rememberable(location)[-1]
         with self._changing() as home:
             known = load_json(home / "blobs.json")
             kept = dict(known) if isinstance(known, dict) else {}

@@ -8,6 +8,8 @@ Rules:
 - A file has two spellings: the path as written, made absolute, and the path that it
   leads to, its name in the real place of its folder. A link that somebody puts anywhere
   on the way changes at most one of them; a link in place of the file is not followed.
+- The trust home keeps places as text: of one whose path has bytes that are not UTF-8,
+  nothing can be remembered, so no ledger is made or written to there. Reading one goes on.
 - Another database has one spelling, its URL without driver and password: another login
   does not make it another place.
 """
@@ -21,7 +23,7 @@ from pathlib import Path
 from muniment.errors import UsageError
 from muniment.files.folder import real_place
 
-__all__ = ["leads_to", "spellings"]
+__all__ = ["leads_to", "rememberable", "spellings"]
 
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
 _USER = re.compile(r"([^/@:]*)(?::.*)?@([^@]*)", re.DOTALL)
@@ -61,6 +63,29 @@ def spellings(url_or_path: str | os.PathLike[str]) -> tuple[str, ...]:
     if ".." in written.parts:  # after a link it leads elsewhere than it looks
         return (real,)
     return tuple(dict.fromkeys((os.path.normcase(written), real)))
+
+
+def rememberable(url_or_path: str | os.PathLike[str]) -> tuple[str, ...]:
+    """Return the spellings of a ledger's place, if they can be remembered.
+
+    Raises:
+        UsageError: the path has bytes that are not UTF-8.
+
+    """
+    found = spellings(url_or_path)
+    for place in found:
+        try:
+            place.encode()
+        except UnicodeEncodeError:
+            shown = os.fsencode(place).decode("utf-8", "backslashreplace")
+            raise UsageError(
+                "the path has bytes that are not UTF-8, and cannot be remembered",
+                rule="trust/location",
+                place=shown,
+                remedy="use a folder with a name in UTF-8; a ledger that is here can be "
+                "read, and moved there",
+            ) from None
+    return found
 
 
 def _file(text: str) -> str | None:

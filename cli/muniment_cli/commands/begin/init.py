@@ -11,6 +11,7 @@ import click
 
 from muniment.errors import RefusedError, UsageError
 from muniment.places import DEFAULT_PLACE, discover, sqlite_path
+from muniment.trust.ledger_location import rememberable
 from muniment_cli.shell.context import Session, pass_session
 from muniment_cli.shell.new_places import require_own_files, require_parent
 from muniment_cli.shell.options import ALGORITHMS, examples, json_option
@@ -126,6 +127,8 @@ def _contents_in(session: Session, place: Path, folder: Path | None) -> Generato
         yield
         return
     require_parent(folder)
+    for one in (place, folder):  # before anything is made
+        rememberable(one)
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:

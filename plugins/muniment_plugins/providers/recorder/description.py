@@ -47,7 +47,7 @@ def described(
     return {
         "command": redacted(command, SecretNames.of(chosen["keep"], chosen["redact"])),
         "exact_bodies": True,
-        "directory": Path.cwd().name,
+        "directory": os.fsencode(Path.cwd().name).decode("utf-8", "backslashreplace"),
         "program": program_of(command),
         "python": _python(command[0]),
         "variables": sorted(os.environ),
