@@ -130,6 +130,8 @@ def _contents_in(session: Session, place: Path, folder: Path | None) -> Generato
         yield
         return
     require_parent(folder)
+    for one in (place, folder):  # before anything is made
+        rememberable(one)
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
