@@ -139,7 +139,7 @@ def event_at(database: Database, seq: int) -> Event:
         known = -1 if seq > _LARGEST else seq
         row = driver.execute(_WHOLE, (known,)).fetchone()
         if row is not None:
-            return readable(row[:3], *row[3:])
+            return readable(row[:3], *row[3:], declared=database.declared)
     raise UsageError(
         f"there is no event {seq}; the last is {head_of(database).size - 1}",
         rule="event/unknown",
@@ -311,7 +311,9 @@ def _pages(
         with database.reading() as driver:
             limits = (max(start, 0), end, page)
             rows = driver.execute(statement, (*keys, *limits)).fetchall()
-        yield from ((row[0], readable(row[:3], *row[3:])) for row in rows)
+        known = database.declared
+        for row in rows:
+            yield row[0], readable(row[:3], *row[3:], declared=known)
         if len(rows) < page:
             return
         if order == "desc":
