@@ -104,7 +104,7 @@ async def completes_later(run: Run) -> str:
 
 def loops(run: Run) -> str:
     """Let a model call a tool, and answer."""
-    more: Any = {"tools": tools(), "policy": ALLOWED, "max_iterations": 3}
+    more: Any = {"tools": tools(), "approval_policy": ALLOWED}
     return str(agent_loop(run, "hm?", model=MODEL, **more))
 
 
@@ -180,7 +180,7 @@ MAPPED = chain(
 ASKERS: dict[str, tuple[Asker, tuple[str, ...]]] = {
     "complete": (program(completes), ("llm",)),
     "acomplete": (program(completes_later), ("llm",)),
-    "loop": (program(loops), ("llm", "agent.turn", "tool", "links")),
+    "loop": (program(loops), ("llm", "agent.turn", "tool")),
     "node of a model": (graph(chain(act=LLM, z=SAYS)), ("llm",)),
     "node of an agent": (
         graph(chain(act={**LLM, "mode": "agent"}, z=SAYS)),
@@ -193,7 +193,7 @@ ASKERS: dict[str, tuple[Asker, tuple[str, ...]]] = {
         graph(chain(act={"kind": "subagent", "graph": chain(x=SAYS)}, z=SAYS)),
         ("stage",),
     ),
-    "mail": (graph(chain(act={"handler": rests}, z=SAYS)), ("mail", "timer")),
+    "mail": (graph(chain(act={"handler": rests}, z=SAYS)), ("mail",)),
     "summary": (
         summing("llm"),
         ("llm", "session_claim"),
@@ -206,7 +206,7 @@ ASKERS: dict[str, tuple[Asker, tuple[str, ...]]] = {
     "judge": (judges, ("llm", "eval")),
     "model of an experiment": (
         experiment(llm=MODEL),
-        ("llm", "execution", "data"),
+        ("llm", "data"),
     ),
     "callable of an experiment": (
         experiment(llm=executor_functions.model),
