@@ -73,6 +73,7 @@ class LedgerPort(HookCalls):
         self._fault: MunimentError | None = None
         self._free: set[str] = set()
         """Names that are known not to be reserved."""
+        store.database.declared = self._declared
 
     # -- vocabulary ----------------------------------------------------------------
 
@@ -100,6 +101,14 @@ class LedgerPort(HookCalls):
         except MunimentError as error:
             self._fault = error
             raise
+
+    def _declared(self, name: str) -> EventType | None:
+        """Return the type *name* if a plugin declares it; one that fails declares none."""
+        try:
+            self._extend()
+        except MunimentError:
+            return None
+        return self._words.types.of_plugin(name)
 
     @property
     def kinds(self) -> Mapping[str, EffectKind]:

@@ -2,14 +2,18 @@
 
     seq 7  run.started {"name": 5}   →   Event(7, raw={"name": "", …}, fault="name …")
     seq 8  null                      →   Event(8, type="run.started", fault="no …")
+    seq 9  execution.measured {"level": "gvisor"}   →   fault="data.layers is missing"
 
 Rules:
 
 - Readers continue whatever a row holds: one odd event hides no other. Whether a row is
   right is the verifier's question; this judges nothing.
-- Data of a kernel type has the fields of its declaration, each with its type: a field
-  that has another becomes its default, or an empty value. References to blobs are
-  complete. In a field that nothing declares, what is no value stays as it was signed.
+- Data of a type that the kernel or an active plugin declares has the fields of its
+  declaration, each with its type: a field that has another becomes its default, or an
+  empty value. References to blobs are complete, and in fields that may be kept outside. In
+  a field that nothing declares, what is no value stays as it was signed.
+- Of other types, those that programs register too, nothing is known when they are read: a
+  program changes its own as it likes. What a plugin's upcaster reads, it reads alone.
 - `Event.fault` names the first odd thing; the signed bytes stay as they are in
   `Event.payload`. Whatever continues from a record, or hands it on as evidence, refuses an
   event with a fault: `as_signed`.
@@ -18,22 +22,33 @@ Rules:
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from functools import cache
-from typing import Any, Literal, get_args, get_origin
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args, get_origin
 
 from muniment.encoding.canonical import JsonValue
-from muniment.encoding.codec import decode
+from muniment.encoding.codec import decode, encode
 from muniment.encoding.registry import UNBUILT
-from muniment.errors import CannotTellError, MunimentError, WrongError
+from muniment.errors import CannotTellError, MunimentError, UsageError, WrongError
 from muniment.events.effect_kinds import KERNEL_KINDS
 from muniment.events.effect_types import effect_types
-from muniment.events.fields import UNSURE, Check, check_of, fields_of
+from muniment.events.fields import (
+    BLOB,
+    LARGE,
+    UNSURE,
+    VEILED,
+    Check,
+    Mark,
+    PlainData,
+    check_of,
+    fields_of,
+)
 from muniment.events.kernel_types import KERNEL_TYPES
+from muniment.events.types import EventType
 from muniment.formats.statement import BlobRef, Event, read_event, when
 
-__all__ = ["as_signed", "readable", "references"]
+__all__ = ["Declared", "as_signed", "readable", "references", "repaired", "undeclared"]
 
 _NEVER = "1970-01-01T00:00:00.000000Z"
 _TAG = re.compile(r"sha256:[0-9a-f]{64}")
@@ -41,15 +56,35 @@ _NAME = re.compile(r"[a-z][a-z0-9_-]*(\.[a-z][a-z0-9_-]*)+")
 
 _NO_VALUE = "is not a value"
 
-_Fields = Mapping[str, tuple[Check, Any]]
+Declared: TypeAlias = Callable[[str], EventType | None]
+"""Returns the event type of a name if a plugin declares it."""
 
 
-def readable(row: tuple[Any, Any, Any], *parts: Any) -> Event:
+class _Field(NamedTuple):
+    check: Check
+    empty: JsonValue
+    """What a reader gets in its place: the default, or an empty value."""
+    required: bool
+    outside: bool
+    """Whether it may be a reference to a blob."""
+
+
+_Fields = Mapping[str, _Field]
+
+
+def undeclared(_: str) -> None:
+    """Know no type of a plugin."""
+
+
+def readable(
+    row: tuple[Any, Any, Any], *parts: Any, declared: Declared = undeclared
+) -> Event:
     """Return the event of a row, repaired where necessary.
 
     Args:
         row: the columns seq, type and run.
         parts: the columns payload, signature, key and hash.
+        declared: what the active plugins declare.
 
     """
     try:
@@ -59,18 +94,23 @@ def readable(row: tuple[Any, Any, Any], *parts: Any) -> Event:
     fault = _fault_of_place(event, row)
     if fault:
         return _nothing(row, parts, fault)
-    fields: _Fields = _fields(event.type) if event.version == 1 else {}
+    return repaired(event, declared)
+
+
+def repaired(event: Event, declared: Declared) -> Event:
+    """Return *event* with the fields that its type declares; the same if it has them."""
+    fields = _fields_of(event, declared)
     found: dict[str, tuple[str, JsonValue]] = {}
     for name, value in event.raw.items():
-        check, empty = fields.get(name, _ANYTHING)
-        why = _odd(value, check)
+        one = fields.get(name, _ANYTHING)
+        why = _odd(value, one)
         if why:
-            kept = value if why == _NO_VALUE and name not in fields else empty
+            kept = value if why == _NO_VALUE and name not in fields else one.empty
             found[name] = why, kept
     for name in fields.keys() - event.raw.keys():
-        if fields[name][1] is not None:
-            found[name] = "is missing", fields[name][1]
-    lacking = {name for name in found if name in _required(event.type)}
+        if fields[name].empty is not None:
+            found[name] = "is missing", fields[name].empty
+    lacking = {name for name in found if name in fields and fields[name].required}
     faults = sorted(name for name in found if name in lacking or name in event.raw)
     if not faults:
         return event
@@ -147,8 +187,9 @@ def _fault_of_place(event: Event, row: tuple[Any, Any, Any]) -> str:
     return "" if type(event.raw) is dict else "its data is not an object"
 
 
-def _odd(value: JsonValue, check: Check) -> str:
+def _odd(value: JsonValue, field: _Field) -> str:
     """Say what is odd about the *value* of a field; nothing if it is as declared."""
+    check = field.check
     if type(value) is dict and "$blob" in value:
         whole = (
             isinstance(tag := value["$blob"], str)
@@ -158,6 +199,8 @@ def _odd(value: JsonValue, check: Check) -> str:
             and isinstance(value.get("media", ""), str)
             and value.keys() <= {"$blob", "media", "size"}
         )
+        if whole and not field.outside:
+            return "is a reference to a blob"
         return "" if whole else "is not a whole reference to a blob"
     try:
         read = UNSURE if type(value) in (dict, list) else check(value)
@@ -187,7 +230,7 @@ def _anything(value: object) -> object:
     return value
 
 
-_ANYTHING: tuple[Check, Any] = (_anything, None)
+_ANYTHING = _Field(_anything, None, required=False, outside=True)
 
 
 @cache
@@ -196,22 +239,46 @@ def _models() -> dict[str, Any]:
     return {one.name: one.model for one in (*KERNEL_TYPES, *effects)}
 
 
-@cache
-def _fields(kind: str) -> _Fields:
-    """Return the check of each field of the type, and its replacement."""
-    model = _models().get(kind)
+def _fields_of(event: Event, declared: Declared) -> _Fields:
+    """Return the fields that readers take from an event like *event*."""
+    model: Any = _models().get(event.type)
     if model is None:
-        return {}
-    return {
-        name: (check_of(annotation, name), getattr(model, name, _empty(annotation)))
-        for name, annotation in fields_of(model).items()
-    }
+        known = declared(event.type)
+        read = known is not None and event.version not in known.upcasters
+        model = known.model if known is not None and read else None
+    elif event.version != 1:
+        model = None
+    return {} if model is None else _fields(model)
 
 
 @cache
-def _required(kind: str) -> frozenset[str]:
-    model = _models().get(kind)
-    return frozenset(one for one in _fields(kind) if not hasattr(model, one))
+def _fields(model: Any) -> _Fields:
+    """Return the declared fields of *model*, by name."""
+    found: dict[str, _Field] = {}
+    if issubclass(model, PlainData):
+        for name, annotation in fields_of(model).items():
+            marks = getattr(annotation, "__metadata__", ())
+            default = encode(getattr(model, name, _empty(annotation)))
+            required = not hasattr(model, name)
+            found[name] = _field(annotation, marks, default, required=required)
+        return found
+    for name, info in model.model_fields.items():
+        told, empty = info.annotation, encode(_empty(info.annotation))
+        found[name] = _field(told, info.metadata, empty, required=info.is_required())
+    return found
+
+
+def _field(
+    annotation: Any, marks: Collection[object], empty: JsonValue, *, required: bool
+) -> _Field:
+    """Return the field; anything fits where only pydantic knows what does."""
+    try:
+        plain = all(isinstance(one, Mark) for one in marks)
+        check = check_of(annotation, "") if plain else _anything
+    except (UsageError, TypeError):
+        check = _anything
+    outside = not {BLOB, LARGE, VEILED}.isdisjoint(marks)
+    return _Field(check, empty, required, outside)
 
 
 _EMPTY: dict[Any, Callable[[], Any]] = {

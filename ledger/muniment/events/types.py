@@ -341,6 +341,10 @@ class EventTypes:
         """Tell whether a plugin declares the type *name*."""
         return self._by.get(name, "").startswith("plugin ")
 
+    def of_plugin(self, name: str) -> EventType | None:
+        """Return the type *name* if a plugin declares it: its readers rely on the fields."""
+        return self._types[name] if self.is_of_plugin(name) else None
+
     def find(self, name: str) -> EventType | None:
         """Return the type *name*, or None."""
         return self._types.get(name)

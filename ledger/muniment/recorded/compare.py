@@ -34,6 +34,9 @@ from muniment.encoding.canonical import (
     plainly,
     sha256_tag,
 )
+from muniment.encoding.codec import decode
+from muniment.encoding.native import reread
+from muniment.encoding.registry import ValueTypes
 from muniment.encoding.texts import hidden
 from muniment.events.types import Content, EventType, EventTypes, Prepared
 from muniment.formats.statement import BlobRef, Event
@@ -53,6 +56,7 @@ __all__ = [
     "is_compared",
     "is_of_plugin",
     "outcome_difference",
+    "twin_of",
 ]
 
 EFFECT_SCOPE = "@"
@@ -306,3 +310,16 @@ def _same(one: JsonValue, other: JsonValue) -> bool:
 def content_bytes(prepared: Prepared, name: str) -> bytes:
     """Return the canonical bytes of the content *name*; ``null`` if there is none."""
     return prepared.contents.get(name, Content(b"null")).data
+
+
+def twin_of(
+    prepared: Prepared, name: str, values: ValueTypes, given: object = None
+) -> object:
+    """Return the field *name* as the record gives it back: equal, shared with nobody.
+
+    *given* is the value that was written, if it is at hand.
+    """
+    content = prepared.contents.get(name)
+    if content is None or not content.plain:
+        return decode(parse(content_bytes(prepared, name)), values)
+    return reread(given, content.data)

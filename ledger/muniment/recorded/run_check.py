@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 from muniment.encoding.canonical import JsonValue
 from muniment.errors import WrongError
+from muniment.events.readable import as_signed, repaired
 from muniment.formats.decisions import ASKED, GIVEN
 from muniment.formats.statement import Event, read_event
 from muniment.storage.connections import Database
@@ -153,9 +154,13 @@ class RunCheck:
 def checked_events(ledger: LedgerReads, run: str) -> tuple[list[Event], Checked]:
     """Return the events of *run*, after verifying their rows, and how much was verified.
 
+    For whoever judges what they say: each has the fields that its type declares.
+
     Raises:
-        WrongError: a row does not verify.
+        WrongError: a row does not verify, or an event has not what its type declares.
 
     """
-    check = RunCheck(ledger.store.database, ledger.id, run)
-    return check.events(), check.checked()
+    database = ledger.store.database
+    check = RunCheck(database, ledger.id, run)
+    read = (repaired(one, database.declared) for one in check.events())
+    return [*map(as_signed, read)], check.checked()

@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING, NoReturn, cast
 
 from muniment.encoding.canonical import JsonValue, parse
 from muniment.encoding.codec import decode
-from muniment.encoding.native import reread
 from muniment.encoding.texts import hidden
 from muniment.errors import (
     AppendRefused,
@@ -37,11 +36,12 @@ from muniment.errors import (
 )
 from muniment.events.types import Prepared
 from muniment.formats.statement import Place
-from muniment.recorded.compare import content_bytes
+from muniment.recorded.compare import content_bytes, twin_of
 from muniment.recorded.divergence import Divergence
 from muniment.recorded.match_keys import effect_scope, match_key, nth_key
 from muniment.recorded.run import Recorded
 from muniment.runs.halts.leave import awaited
+from muniment.runs.lanes.stand_ins import Reads, standing_in
 from muniment.runs.recording import Recording
 from muniment.runs.seams import EffectState, GateAnswer
 from muniment.runs.waits.own import OwnRequest, taken
@@ -77,7 +77,7 @@ def begin(
     """
     recording.owner.require()
     kind = recording.port.kind(name)
-    request, own = taken(recording, kind, request)
+    request, own, reads = taken(recording, kind, request)
     kind.check_request(request)
     fields = {"request": request, "about": dict(kind.about_request(request)) or None}
     prepared = recording.port.validate(f"{name}.requested", fields)
@@ -91,7 +91,7 @@ def begin(
         call = Call(
             recording=recording,
             kind=kind,
-            request=_twin(prepared, "request", recording),
+            request=twin_of(prepared, "request", recording.port.values),
             asked=prepared,
             place=Place(recording.run_id, scope, ordinal),
             inside=effect_scope(scope, name, ordinal),
@@ -105,25 +105,13 @@ def begin(
             beside=beside,
             recorded=item,
             own=own,
+            reads=reads,
         )
         call.answered = mode.offers(call) if item is None else mode.answers(call, item)
         call.is_new = not (call.answered or call.cut_off)
         if call.is_new and mode.writes:
             call.ask(prepared)
     return call
-
-
-def _twin(
-    prepared: Prepared, name: str, recording: Recording, given: object = None
-) -> object:
-    """Return the field *name* as the record gives it back: equal, shared with nobody.
-
-    *given* is the value that was written, if it is at hand.
-    """
-    content = prepared.contents.get(name)
-    if content is None or not content.plain:
-        return decode(parse(content_bytes(prepared, name)), recording.port.values)
-    return reread(given, content.data)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -134,6 +122,7 @@ class Call(EffectState):
     """The run; without `field` the property of the base would be its default."""
     own: OwnRequest | None = None
     """What performs it, if its kind lets nobody else."""
+    reads: Reads | None = None
     struck: EffectFailed | None = None
     """The failure by which a plugin halts the run; written before anybody asks for it."""
 
@@ -260,12 +249,14 @@ class Call(EffectState):
         if (struck := self.recording.fatal.inside(self.inside)) is not None:
             raise self.fail(struck) from struck
         try:
+            value = standing_in(self, value)
             self.kind.check_response(value)
             said = {} if self.is_copied else self.kind.about_answer(value) or {}
             about = {**said, **self.about} or None
             fields: dict[str, object] = {"value": value, "about": about}
             prepared = self._outcome("completed", fields)
-            twin = _twin(prepared, "value", self.recording, value)  # before it changes
+            values = self.recording.port.values
+            twin = twin_of(prepared, "value", values, value)  # before it changes
             self.recording.mode.admit_outcome(
                 self.recording, prepared.type.name, fields
             )

@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
 from muniment.errors import MunimentError, StoreError
+from muniment.events.readable import Declared, undeclared
 from muniment.files.folder import NotAFile, real_place
 from muniment.files.sqlite import (
     MOVE_AWAY,
@@ -153,6 +154,8 @@ class Database:
     readonly: bool
     timeout: float = 60.0
     """Seconds that a statement waits for another writer."""
+    declared: Declared = undeclared
+    """The types of event that readers of the file know, beside the kernel's."""
     _idle: list[sqlite3.Connection] = field(default_factory=list[sqlite3.Connection])
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _generation: int = 0

@@ -136,10 +136,9 @@ def event_at(database: Database, seq: int) -> Event:
 
     """
     with database.reading() as driver:
-        known = -1 if seq > _LARGEST else seq
-        row = driver.execute(_WHOLE, (known,)).fetchone()
+        row = driver.execute(_WHOLE, (-1 if seq > _LARGEST else seq,)).fetchone()
         if row is not None:
-            return readable(row[:3], *row[3:])
+            return readable(row[:3], *row[3:], declared=database.declared)
     raise UsageError(
         f"there is no event {seq}; the last is {head_of(database).size - 1}",
         rule="event/unknown",
@@ -287,7 +286,7 @@ def time_from(database: Database, seq: int) -> str:
 
 
 def is_of_series(event: Event, key: str) -> bool:
-    """Tell whether *event* is in the series *key*; others may be about its digest."""
+    """Tell whether *event* is in the series *key*, not only about its digest."""
     return any(one.key == key for one in event.series)
 
 
@@ -308,10 +307,11 @@ def _pages(
     statement = _PAGE.format("".join(_CHOSEN[one] for one in chosen), order)
     keys = chosen.values()
     while True:
+        limits = (max(start, 0), end, page)
         with database.reading() as driver:
-            limits = (max(start, 0), end, page)
             rows = driver.execute(statement, (*keys, *limits)).fetchall()
-        yield from ((row[0], readable(row[:3], *row[3:])) for row in rows)
+        for row in rows:
+            yield row[0], readable(row[:3], *row[3:], declared=database.declared)
         if len(rows) < page:
             return
         if order == "desc":

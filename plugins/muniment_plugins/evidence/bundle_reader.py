@@ -16,7 +16,7 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -25,8 +25,9 @@ from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from muniment import EventFilters, verify_bundle
 from muniment.encoding.canonical import parse
-from muniment.errors import WrongError
-from muniment.events.readable import readable
+from muniment.errors import MunimentError, WrongError
+from muniment.events.readable import Declared, readable
+from muniment.events.vocabulary import Vocabulary
 from muniment.formats.checkpoint import Checkpoint, Note
 from muniment.formats.dsse import Envelope, decode_base64, entry_hash, spki_base64
 from muniment.formats.evidence import (
@@ -188,17 +189,21 @@ def open_bundle(path: Path, plugins: Plugins | None = None) -> Generator[BundleR
             place=found.place,
             remedy=found.remedy,
         )
+    active = plugins or Plugins(None)
     with opened(path) as members:
+        known = _declared_by(active)
         publics: dict[str, PublicKey] = {}
-        own = [*_events(members, EVENTS, publics)]
+        own = [*_events(members, EVENTS, publics, known)]
         beside = [name for name in (RELATED, SERIES) if name in members.sizes]
-        others = [one for name in beside for one in _events(members, name, publics)]
+        others = [
+            one for name in beside for one in _events(members, name, publics, known)
+        ]
         yield BundleReader(
             path,
             str(report.ledger),
             next(one.run for one in own if one.run is not None),
             report,
-            plugins or Plugins(None),
+            active,
             members,
             {one.seq: one for one in sorted([*own, *others], key=lambda one: one.seq)},
             members.read(CHECKPOINT, _SMALL),
@@ -207,8 +212,16 @@ def open_bundle(path: Path, plugins: Plugins | None = None) -> Generator[BundleR
         )
 
 
+def _declared_by(plugins: Plugins) -> Declared:
+    """Return what *plugins* declare of events; one that fails declares nothing."""
+    words = Vocabulary()
+    with suppress(MunimentError):
+        plugins.declare(words.register)
+    return words.types.of_plugin
+
+
 def _events(
-    members: Members, name: str, publics: dict[str, PublicKey]
+    members: Members, name: str, publics: dict[str, PublicKey], declared: Declared
 ) -> Iterator[Event]:
     """Yield the events of a file of a bundle that verified; keep the keys they name."""
     for line in members.lines(name, _LONGEST):
@@ -225,7 +238,7 @@ def _events(
         chain = predicate["muniment"]
         place = chain["seq"], chain["type"], chain.get("run")
         parts = envelope.payload, envelope.signature, signer.raw, leaf
-        yield readable(place, *parts)
+        yield readable(place, *parts, declared=declared)
 
 
 def _shown(members: Members) -> frozenset[str]:

@@ -24,6 +24,7 @@ from typing import Any, cast
 
 from muniment.errors import CannotTellError, UsageError
 from muniment.runs.lanes.listening import LISTENER, Listener, Receiver
+from muniment.runs.lanes.stand_ins import Asked, completion
 from muniment.runs.run import Run
 from muniment_plugins.providers import llm_bridge, scripted, servers
 from muniment_plugins.providers.prompt import Answer, Prompt, split
@@ -85,7 +86,7 @@ def complete(
         finally:
             LISTENER.reset(token)
 
-    return _answer(run.effect("llm", request, perform), heard)
+    return _answer(run.effect("llm", Asked(request, completion), perform), heard)
 
 
 async def acomplete(
@@ -111,7 +112,8 @@ async def acomplete(
         LISTENER.set(heard)
         return await asyncio.to_thread(_hooked, run, told)
 
-    return _answer(await run.aeffect("llm", request, perform), heard)
+    told = await run.aeffect("llm", Asked(request, completion), perform)
+    return _answer(told, heard)
 
 
 def _hooked(run: Run, request: Mapping[str, object]) -> object:

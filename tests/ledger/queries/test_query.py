@@ -259,9 +259,9 @@ def test_a_limit_is_what_is_read(
     run = next(one.run for one in events if one.run)
     read: list[Any] = []
 
-    def counted(*row: Any) -> Event:
+    def counted(*row: Any, **known: Any) -> Event:
         read.append(row)
-        return readable(*row)
+        return readable(*row, **known)
 
     monkeypatch.setattr(lookup, "readable", counted)
     (found,) = ledger.events(run=run, limit=1, order=order)

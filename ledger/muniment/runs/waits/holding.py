@@ -22,7 +22,7 @@ def holds(recording: Recording, scope: str, name: str, request: object) -> bool:
     if not recording.mode.is_held:
         return False
     kind = recording.port.kind(name)
-    request, _ = taken(recording, kind, request)
+    request, *_ = taken(recording, kind, request)
     fields = {"request": request, "about": dict(kind.about_request(request)) or None}
     prepared = recording.port.validate(f"{name}.requested", fields)
     key = match_key(name, content_bytes(prepared, "request"))

@@ -20,9 +20,11 @@ from typing import TYPE_CHECKING, NoReturn, Protocol, cast
 from muniment.errors import UsageError
 from muniment.format_versions import WAITS
 from muniment.lazy import loaded
+from muniment.runs.lanes.stand_ins import Asked
 
 if TYPE_CHECKING:
     from muniment.events.effect_kinds import EffectKind
+    from muniment.runs.lanes.stand_ins import Reads
     from muniment.runs.recording import Recording
 
 __all__ = ["OwnRequest", "own", "refuse_opening", "taken"]
@@ -72,20 +74,25 @@ def _own_request(kind: EffectKind, request: object) -> OwnRequest | None:
 
 def taken(
     recording: Recording, kind: EffectKind, request: object
-) -> tuple[object, OwnRequest | None]:
+) -> tuple[object, OwnRequest | None, Reads | None]:
     """Return what the record has of *request*, and what performs it, if that is its own.
+
+    Beside them, how an answer is read that a plugin gives in its place, if somebody says.
 
     Raises:
         UsageError: the kind performs its effects itself, and this is none of them.
 
     """
     if kind.own is None:
-        return request, None
+        if isinstance(request, Asked):
+            return request.request, None, request.reads
+        return request, None, None
     foreign = kind.name != "child" and not hasattr(request, "request")
     if foreign and recording.mode.replays and recording.port.event_format < WAITS:
-        return request, None  # a program may have performed it then
+        return request, None, None  # a program may have performed it then
     performer = _own_request(kind, request)
-    return (request if performer is None else performer.request()), performer
+    kept = request if performer is None else performer.request()
+    return kept, performer, None
 
 
 def refuse_opening(kind: EffectKind) -> None:

@@ -2,10 +2,13 @@
 
     p.json: execution_budget.effect_limits.lmm: nothing declares the effect kind 'lmm'
     p.json: execution_budget.fallback: there is no module nosuch
+    p.json: execution_budget.fallback: skip stands for no check effect: it has exit_status, …
 
 Rules:
 
 - It is one mistake of the document, with file and key path, like those of its shape.
+- Where a limit names a kind, a fallback that is declared with its answer has to be one of
+  that kind. An object is judged at the effect: its request says which members it has.
 - Functions are looked for as soon as the document is read: their modules are imported.
 - Kinds are those of the kernel and of the active plugins; a program may register more on
   the ledger that it opens. So a run is asked about the kinds of its ledger, as it starts.
@@ -13,15 +16,17 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from muniment.documents.places import At, near
 from muniment.encoding.canonical import JsonValue
+from muniment.events.effect_kinds import EffectKind
 from muniment.events.vocabulary import Vocabulary
 from muniment.programs.finder import FunctionFinder
 from muniment.programs.references import Named
+from muniment_plugins.governance.budgets.fallbacks import spelt
 from muniment_plugins.governance.documents.budgets import (
     EntropyBudget,
     ExecutionBudget,
@@ -45,8 +50,8 @@ _SAID = 8
 _BUILT_IN = ("skip", "cached", "echo")
 
 
-def kinds_of(plugins: Plugins) -> frozenset[str]:
-    """Return the names of the effect kinds of the kernel and of *plugins*.
+def kinds_of(plugins: Plugins) -> Mapping[str, EffectKind]:
+    """Return the effect kinds of the kernel and of *plugins*, by name.
 
     Raises:
         CannotTellError: a plugin fails.
@@ -54,11 +59,11 @@ def kinds_of(plugins: Plugins) -> frozenset[str]:
     """
     words = Vocabulary()
     plugins.declare(words.register)
-    return frozenset(words.kinds)
+    return words.kinds
 
 
 def require_named(
-    policy: GovernancePolicy, flow: FlowManifest | None, kinds: Iterable[str]
+    policy: GovernancePolicy, flow: FlowManifest | None, kinds: Mapping[str, EffectKind]
 ) -> None:
     """Refuse documents whose budgets name what does not exist.
 
@@ -72,9 +77,9 @@ def require_named(
 
 
 def require_kinds(
-    policy: GovernancePolicy, flow: FlowManifest | None, kinds: Iterable[str]
+    policy: GovernancePolicy, flow: FlowManifest | None, kinds: Mapping[str, EffectKind]
 ) -> None:
-    """Refuse limits of effect kinds that are none of *kinds*.
+    """Refuse limits of effect kinds that are none of *kinds*, or have another fallback.
 
     Raises:
         UsageError: there is one.
@@ -83,6 +88,8 @@ def require_kinds(
     known = sorted(kinds)
     for budget, at in _execution_budgets(policy, flow):
         _require_kinds(budget, at.key("effect_limits"), frozenset(known), known)
+        if budget.exhaustion_action == "degrade":
+            _require_fitting(budget, at.key("fallback"), kinds)
 
 
 def _require_kinds(
@@ -96,6 +103,33 @@ def _require_kinds(
                 near(name, listed, most=_SAID)
                 or "name one of the kernel, or of a plugin that may load",
             )
+
+
+def _require_fitting(
+    budget: ExecutionBudget, at: At, kinds: Mapping[str, EffectKind]
+) -> None:
+    """Refuse a fallback whose answer is none of a kind that the budget limits."""
+    for name in budget.effect_limits:
+        wrong = _misfit(kinds[name], budget.fallback)
+        if wrong is not None:
+            raise at.wrong(
+                f"{spelt(budget.fallback)} stands for no {name} effect: {wrong}",
+                "fallback",
+                "give an answer of that form, or let the budget halt",
+            )
+
+
+def _misfit(kind: EffectKind, fallback: JsonValue) -> str | None:
+    """Return what is wrong with a declared answer, as far as it is known by itself."""
+    value = fallback["answer"] if isinstance(fallback, dict) else None
+    if isinstance(value, dict) or not (
+        isinstance(fallback, dict) or fallback == "skip"
+    ):
+        return None
+    try:
+        return kind.fault_of({}, value)
+    except LookupError:
+        return None  # its request says
 
 
 def require_functions(policy: GovernancePolicy, flow: FlowManifest | None) -> None:

@@ -12,11 +12,12 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypedDict
 
 from muniment.encoding.canonical import JsonValue
+from muniment.events.effect_kinds import EffectKind
 from muniment_plugins.governance.documents.asked import (
     refuse_unasked_gates,
     refuse_unasked_policy,
@@ -89,11 +90,10 @@ def _refuse_any(
 
 
 def _require_named(
-    tree: FlowTree, policy: GovernancePolicy, kinds: Iterable[str]
+    tree: FlowTree, policy: GovernancePolicy, kinds: Mapping[str, EffectKind]
 ) -> None:
-    known = tuple(kinds)
     for one in tree.walk():
-        require_named(policy, one, known)
+        require_named(policy, one, kinds)
 
 
 def ready_flow(

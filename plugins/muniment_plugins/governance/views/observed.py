@@ -21,7 +21,7 @@ from muniment import Event
 from muniment.encoding.canonical import JsonValue
 from muniment.errors import ErasedError
 from muniment.formats.statement import BlobRef, when
-from muniment.runs.resume import verified_events
+from muniment.recorded.run_check import checked_events
 from muniment_plugins.governance.authority import own_facts
 from muniment_plugins.governance.budgets.table import counted_by_flows
 from muniment_plugins.governance.verification.subjects import VerificationSubject
@@ -96,7 +96,7 @@ def seen_of(ledger: Ledger, run: str) -> dict[str, JsonValue]:
     """Return the rows of *run* and of the runs that it called, and what is known of them.
 
     Raises:
-        WrongError: a record does not verify.
+        WrongError: a record does not verify, or an event has not what its type has.
         ErasedError: something that is judged was erased.
 
     """
@@ -106,7 +106,7 @@ def seen_of(ledger: Ledger, run: str) -> dict[str, JsonValue]:
     under_way: UnderWay | None = None
     while waiting:
         one, parent = waiting.pop(0)
-        events = verified_events(ledger, one)
+        events, _ = checked_events(ledger, one)
         under_way = under_way or UnderWay.of(events)
         rows += [
             {**_row(ledger, event, under_way.until(event)), "run": one}

@@ -26,11 +26,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import ClassVar, Self, cast
 
 from muniment.encoding.canonical import JsonValue
 from muniment.encoding.codec import decode
 from muniment.errors import EffectFailed
+from muniment.runs.lanes.stand_ins import Asked, Misfit
 from muniment_plugins.harness.case import Case
 from muniment_plugins.harness.functions.hosts import Host
 from muniment_plugins.harness.refusals import (
@@ -175,7 +177,8 @@ def run_code(
         return _perform(case.host, common, data)
 
     try:
-        answer = around.effect("execution", request, perform=perform)
+        asking = Asked(request, partial(_outcomes, len(inputs)))
+        answer = around.effect("execution", asking, perform=perform)
     except EffectFailed as failure:
         if failure.error_type != CodeStopped.__name__:
             raise
@@ -184,6 +187,36 @@ def run_code(
     except CodeStopped as stopped:
         raise BoundedExecutionError.of(stopped.data) from stopped
     return [_outputs(one) for one in cast("list[Mapping[str, object]]", answer)]
+
+
+def _outcomes(count: int, value: object) -> object:
+    """Return *value*, which stands for what so many executions came to.
+
+    Raises:
+        Misfit: it is not that.
+
+    """
+    rows = cast("list[object]", value if isinstance(value, list) else [])
+    if len(rows) == count and all(map(_is_outcome, rows)):
+        return value
+    raise Misfit(
+        f"it is a list of {count}, each with status ok, metrics and their order; or with "
+        "another status, and the error with rule and message"
+    )
+
+
+def _is_outcome(row: object) -> bool:
+    said = cast("Mapping[str, object]", row if isinstance(row, Mapping) else {})
+    names = ("metrics", "order") if said.get("status") == "ok" else ("error",)
+    metrics, order = said.get(names[0]), said.get(names[-1])
+    if not isinstance(metrics, Mapping):
+        return False
+    if names == ("error",):
+        return all(isinstance(metrics.get(one), str) for one in _OF_ERROR)
+    return isinstance(order, list) and {*map(str, order)} <= {*metrics}
+
+
+_OF_ERROR = ("rule", "message")
 
 
 def _recorded(case: Case, given: object) -> object:

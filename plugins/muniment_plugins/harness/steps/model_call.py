@@ -24,6 +24,7 @@ from typing import cast
 from muniment.encoding.canonical import sha256_tag
 from muniment.errors import CannotTellError
 from muniment.programs.references import Function, Named, Remembered, named, refer
+from muniment.runs.lanes.stand_ins import Asked, Misfit, Reads, completion
 from muniment_plugins.harness.case import Case
 from muniment_plugins.harness.data_packages import refuse_foreign
 from muniment_plugins.harness.functions.hosts import settled
@@ -133,12 +134,28 @@ def ask(
     """
     if isinstance(asked, Provider):
         request = {**describe_model(asked), "messages": list(question.messages)}
-        answer = around.effect("llm", request, perform=_payable(case, _complete))
+        asking = Asked(request, completion)
+        answer = around.effect("llm", asking, perform=_payable(case, _complete))
         return _unrefused(cast("Mapping[str, object]", answer), request["model"])
     request = {"llm": describe_model(asked), **question.recorded}
     perform = _payable(case, _calling(asked, case, question))
-    answer = around.effect("llm", request, perform=perform)
+    answer = around.effect("llm", Asked(request, _read_by(question)), perform=perform)
     return cast("Mapping[str, object]", answer)["answer"]
+
+
+def _read_by(question: Question) -> Reads:
+    """Return how an answer is read that stands for a callable's to *question*."""
+
+    def read(value: object) -> object:
+        said = cast("Mapping[str, object]", value if isinstance(value, Mapping) else {})
+        try:
+            answer = question.shape(said.get("answer", "" if value is None else value))
+        except HarnessRefused as refused:
+            raise Misfit(refused.message) from refused
+        beside = said if "answer" in said else {}
+        return {"calls": [], **beside, "answer": answer}
+
+    return read
 
 
 def _unrefused(answer: Mapping[str, object], asked: object) -> object:

@@ -32,6 +32,7 @@ from typing import cast
 
 from muniment.encoding.canonical import JsonValue
 from muniment.errors import EffectFailed, MunimentError, UsageError
+from muniment.runs.lanes.stand_ins import Asked, completion
 from muniment.runs.run import Run
 from muniment_plugins.workflow.agents.loop.answers import (
     AgentAnswer,
@@ -221,11 +222,12 @@ class AgentLoop:
 
     async def _answer(self, lane: Run, turn: int) -> AgentAnswer:
         request = self.talk.request(self.model, self.desk.offered, self.options.asked)
+        asking = Asked(request, completion)
         call = ModelCall.of(lane, self.name)
 
         async def once() -> object:
             try:
-                return await self.host.effect(lane, "llm", request, call.perform)
+                return await self.host.effect(lane, "llm", asking, call.perform)
             except EffectFailed as error:
                 if error.error_type == _UNRECORDED:
                     self.counts.spend(None, None)  # it was given, and paid for
