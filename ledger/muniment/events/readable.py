@@ -244,8 +244,8 @@ def _fields_of(event: Event, declared: Declared) -> _Fields:
     model: Any = _models().get(event.type)
     if model is None:
         known = declared(event.type)
-        read = known is not None and event.version not in known.upcasters
-        model = known.model if known is not None and read else None
+        is_read = known is not None and event.version == known.version
+        model = known.model if known is not None and is_read else None
     elif event.version != 1:
         model = None
     return {} if model is None else _fields(model)

@@ -7,16 +7,19 @@ malformed, and hand nothing of its run on. No command takes it for a fault of mu
 
 from __future__ import annotations
 
+import datetime as dt
+import decimal
 import json
+import uuid
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import pytest
 from pydantic import Field, ValidationError
 
 from misshapen import TYPES, sound, unsaid, variants
-from muniment import LARGE, Event, EventData, EventType, Run, hookimpl
+from muniment import LARGE, TEXT, Event, EventData, EventType, PlainData, Run, hookimpl
 from muniment.encoding.codec import decode
 from muniment.errors import WrongError
 from muniment.events.readable import as_signed
@@ -264,6 +267,73 @@ def test_types_that_any_plugin_declares(
         (event,) = ledger.events(type="school.graded")
         assert event.fault == (fault if reader == "with the plugin" else "")
         assert event.fault or event.raw == data
+
+
+class Within(EventData):
+    """A part of another."""
+
+    number: float
+
+
+HONEST: dict[str, tuple[Any, Any]] = {
+    "time": (dt.datetime, dt.datetime(2026, 1, 2, tzinfo=dt.UTC)),
+    "day": (dt.date, dt.date(2026, 1, 2)),
+    "span": (dt.timedelta, dt.timedelta(seconds=3)),
+    "id": (uuid.UUID, uuid.UUID(int=5)),
+    "exact": (decimal.Decimal, decimal.Decimal("1.50")),
+    "bytes": (bytes, b"\x00\xff"),
+    "literal": (Literal["a", 2], 2),
+    "a whole float": (float, 3),
+    "a large integer": (int, 2**70),
+    "union": (int | str | None, None),
+    "pair": (tuple[int, str], (1, "a")),
+    "set": (frozenset[str], frozenset({"a"})),
+    "object": (object, {"any": [1, None]}),
+    "at least": (Annotated[int, Field(ge=1)], 1),
+    "pattern": (Annotated[str, Field(pattern="a+")], "aa"),
+    "large": (Annotated[str, LARGE], "x" * 9_000),
+    "text": (Annotated[str, TEXT], "x"),
+}
+
+
+PLAIN = ("a whole float", "a large integer", "object", "large", "text")
+
+
+@pytest.mark.parametrize(
+    ("base", "how"),
+    [*((EventData, one) for one in HONEST), *((PlainData, one) for one in PLAIN)],
+)
+def test_what_a_model_takes_is_not_malformed(
+    base: type, how: str, tmp_path: Path
+) -> None:
+    """Whatever may be stated by a model can be read by it: nothing honest is refused."""
+    annotation, value = HONEST[how]
+    space = {"__annotations__": {"it": annotation}, "__module__": __name__}
+    held = EventType("school.held", type("Held", (base,), space))
+    hooks = type("Hooks", (), {"event_types": hookimpl(lambda: [held])})
+    known = Plugins([], {"school": hooks})
+    with Ledger.create(tmp_path / "l.db", plugins=known) as ledger:
+        ledger.append("school.held", {"it": value})
+        (event,) = ledger.events(type="school.held")
+        assert event.fault == ""
+
+
+@pytest.mark.parametrize("version", [1, 3])
+def test_another_version_is_read_as_it_is(version: int, tmp_path: Path) -> None:
+    """Of a newer version, and of an older one, nothing is known but that."""
+    other, own = (
+        type("Hooks", (), {"event_types": hookimpl(lambda one=one: [one])})
+        for one in (
+            EventType("school.graded", Within, version=version),
+            EventType("school.graded", Graded, version=2),
+        )
+    )
+    made = Plugins([], {"school": other})
+    with Ledger.create(tmp_path / "l.db", plugins=made) as ledger:
+        ledger.append("school.graded", {"number": 0.5})
+    with Ledger.open(tmp_path / "l.db", plugins=Plugins([], {"school": own})) as ledger:
+        (event,) = ledger.events(type="school.graded")
+        assert (event.fault, event.raw) == ("", {"number": 0.5})
 
 
 def test_a_plugin_that_cannot_load_declares_nothing(tmp_path: Path) -> None:
