@@ -41,10 +41,10 @@ from muniment.recorded.divergence import Divergence
 from muniment.recorded.match_keys import effect_scope, match_key, nth_key
 from muniment.recorded.run import Recorded
 from muniment.runs.halts.leave import awaited
-from muniment.runs.lanes.stand_ins import Reads, standing_in
 from muniment.runs.recording import Recording
 from muniment.runs.seams import EffectState, GateAnswer
 from muniment.runs.waits.own import OwnRequest, taken
+from muniment.runs.waits.stand_ins import Reads, standing_in
 
 if TYPE_CHECKING:
     from muniment.runs.waits.called_run import CalledRun
@@ -249,7 +249,7 @@ class Call(EffectState):
         if (struck := self.recording.fatal.inside(self.inside)) is not None:
             raise self.fail(struck) from struck
         try:
-            value = standing_in(self, value)
+            value = standing_in(self, self.reads, value)
             self.kind.check_response(value)
             said = {} if self.is_copied else self.kind.about_answer(value) or {}
             about = {**said, **self.about} or None

@@ -14,8 +14,8 @@ from muniment.encoding.registry import ValueTypes
 from muniment.errors import RefusedError, UsageError
 from muniment.plugins import Plugins
 from muniment.programs.import_guard import refuse_importing
-from muniment.runs.lanes.stand_ins import Asked
 from muniment.runs.run import current_run
+from muniment.runs.waits.stand_ins import AnswerableRequest
 
 __all__ = ["ByHand", "Surroundings", "here"]
 
@@ -68,7 +68,9 @@ class ByHand:
         """
         refuse_importing()
         del kind
-        return perform(request.request if isinstance(request, Asked) else request)
+        return perform(
+            request.request if isinstance(request, AnswerableRequest) else request
+        )
 
     def hook(self, name: str, /, **arguments: object) -> object:
         """Ask the installed plugins."""

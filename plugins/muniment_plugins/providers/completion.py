@@ -24,8 +24,8 @@ from typing import Any, cast
 
 from muniment.errors import CannotTellError, UsageError
 from muniment.runs.lanes.listening import LISTENER, Listener, Receiver
-from muniment.runs.lanes.stand_ins import Asked, completion
 from muniment.runs.run import Run
+from muniment.runs.waits.stand_ins import AnswerableRequest, completion
 from muniment_plugins.providers import llm_bridge, scripted, servers
 from muniment_plugins.providers.prompt import Answer, Prompt, split
 from muniment_plugins.providers.secrets.redaction import Redaction
@@ -86,7 +86,9 @@ def complete(
         finally:
             LISTENER.reset(token)
 
-    return _answer(run.effect("llm", Asked(request, completion), perform), heard)
+    return _answer(
+        run.effect("llm", AnswerableRequest(request, completion), perform), heard
+    )
 
 
 async def acomplete(
@@ -112,7 +114,7 @@ async def acomplete(
         LISTENER.set(heard)
         return await asyncio.to_thread(_hooked, run, told)
 
-    told = await run.aeffect("llm", Asked(request, completion), perform)
+    told = await run.aeffect("llm", AnswerableRequest(request, completion), perform)
     return _answer(told, heard)
 
 

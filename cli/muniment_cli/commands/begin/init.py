@@ -92,9 +92,6 @@ def command(  # noqa: PLR0913, PLR0917 - click passes them by name
     if continues is not None:
         past = predecessor(continues, reason or "", session.home)
     place = _place(session, directory)
-    for one in (place, blobs):  # or it is refused before anything is made
-        if one is not None:
-            rememberable(one)
     require_own_files()
     require_parent(_made(place, directory))
     sample = None if example is None else Sample.called(example, directory, place)

@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING, NoReturn, Protocol, cast
 from muniment.errors import UsageError
 from muniment.format_versions import WAITS
 from muniment.lazy import loaded
-from muniment.runs.lanes.stand_ins import Asked
+from muniment.runs.waits.stand_ins import AnswerableRequest
 
 if TYPE_CHECKING:
     from muniment.events.effect_kinds import EffectKind
-    from muniment.runs.lanes.stand_ins import Reads
     from muniment.runs.recording import Recording
+    from muniment.runs.waits.stand_ins import Reads
 
 __all__ = ["OwnRequest", "own", "refuse_opening", "taken"]
 
@@ -84,7 +84,7 @@ def taken(
 
     """
     if kind.own is None:
-        if isinstance(request, Asked):
+        if isinstance(request, AnswerableRequest):
             return request.request, None, request.reads
         return request, None, None
     foreign = kind.name != "child" and not hasattr(request, "request")

@@ -26,8 +26,8 @@ from muniment.errors import EffectFailed, WrongError
 from muniment.formats.lifecycle import UNFINISHED
 from muniment.programs.awaiting import settled
 from muniment.programs.stable_names import stable_name
-from muniment.runs.lanes.stand_ins import Asked, completion
 from muniment.runs.run import Run
+from muniment.runs.waits.stand_ins import AnswerableRequest, completion
 from muniment_plugins.evals.checks.assertions import asserted, within_thresholds
 from muniment_plugins.evals.checks.differences import as_rows, run_diff
 from muniment_plugins.evals.checks.fixtures import held_against
@@ -310,7 +310,7 @@ def _doubt(run: Run, judge: Mapping[str, Any]) -> str | None:
 
 def _ask(run: Run, judge: Mapping[str, Any], task: str, work: str) -> Judgement:
     """Return the judgement of the model, as an effect."""
-    request = Asked(request_for(judge, task, work), completion)
+    request = AnswerableRequest(request_for(judge, task, work), completion)
     return judgement_of(run.effect("llm", request, _hooked))
 
 

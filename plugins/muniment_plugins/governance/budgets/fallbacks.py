@@ -35,7 +35,6 @@ __all__ = [
     "NO_EFFECT",
     "NoCachedAnswer",
     "answer_of",
-    "spelt",
 ]
 
 Function = Callable[..., object]
@@ -49,11 +48,6 @@ _EARLIER = 10_000
 
 class NoCachedAnswer(Exception):
     """The ledger holds no answer to an equal request."""
-
-
-def spelt(fallback: JsonValue) -> str:
-    """Return what people call *fallback*."""
-    return fallback if isinstance(fallback, str) else "answer"
 
 
 def answer_of(  # noqa: PLR0913 - what is asked, by whom, and out of what it is answered

@@ -29,7 +29,6 @@ from muniment_plugins.governance.budgets.fallbacks import (
     NO_EFFECT,
     NoCachedAnswer,
     answer_of,
-    spelt,
 )
 from muniment_plugins.governance.budgets.limits import (
     OVERSPENT,
@@ -40,6 +39,7 @@ from muniment_plugins.governance.budgets.limits import (
 )
 from muniment_plugins.governance.budgets.siblings import Siblings, ungoverned
 from muniment_plugins.governance.budgets.spending import seconds_of, was_performed
+from muniment_plugins.governance.documents.budgets import spelt
 from muniment_plugins.governance.documents.manifest import FlowManifest
 from muniment_plugins.governance.documents.policy import GovernancePolicy
 from muniment_plugins.governance.flows.raised import EFFECTS, answer_about

@@ -60,6 +60,7 @@ __all__ = [
     "intents",
     "replay_envelope",
     "require_order",
+    "spelt",
 ]
 
 Object = Mapping[str, JsonValue]
@@ -350,3 +351,8 @@ def replay_envelope(value: JsonValue) -> ReplayEnvelope:
             "Mapping[str, float]", said.get("metric_tolerances") or {}
         ),
     )
+
+
+def spelt(fallback: JsonValue) -> str:
+    """Return what people call *fallback*."""
+    return fallback if isinstance(fallback, str) else "answer"

@@ -26,10 +26,10 @@ from muniment.events.effect_kinds import EffectKind
 from muniment.events.vocabulary import Vocabulary
 from muniment.programs.finder import FunctionFinder
 from muniment.programs.references import Named
-from muniment_plugins.governance.budgets.fallbacks import spelt
 from muniment_plugins.governance.documents.budgets import (
     EntropyBudget,
     ExecutionBudget,
+    spelt,
 )
 from muniment_plugins.governance.documents.manifest import FlowManifest
 from muniment_plugins.governance.documents.policy import GovernancePolicy

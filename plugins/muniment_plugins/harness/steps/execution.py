@@ -32,7 +32,7 @@ from typing import ClassVar, Self, cast
 from muniment.encoding.canonical import JsonValue
 from muniment.encoding.codec import decode
 from muniment.errors import EffectFailed
-from muniment.runs.lanes.stand_ins import Asked, Misfit
+from muniment.runs.waits.stand_ins import AnswerableRequest, Misfit
 from muniment_plugins.harness.case import Case
 from muniment_plugins.harness.functions.hosts import Host
 from muniment_plugins.harness.refusals import (
@@ -177,7 +177,7 @@ def run_code(
         return _perform(case.host, common, data)
 
     try:
-        asking = Asked(request, partial(_outcomes, len(inputs)))
+        asking = AnswerableRequest(request, partial(_outcomes, len(inputs)))
         answer = around.effect("execution", asking, perform=perform)
     except EffectFailed as failure:
         if failure.error_type != CodeStopped.__name__:

@@ -24,7 +24,7 @@ from typing import cast
 from muniment.encoding.canonical import sha256_tag
 from muniment.errors import CannotTellError
 from muniment.programs.references import Function, Named, Remembered, named, refer
-from muniment.runs.lanes.stand_ins import Asked, Misfit, Reads, completion
+from muniment.runs.waits.stand_ins import AnswerableRequest, Misfit, Reads, completion
 from muniment_plugins.harness.case import Case
 from muniment_plugins.harness.data_packages import refuse_foreign
 from muniment_plugins.harness.functions.hosts import settled
@@ -134,12 +134,14 @@ def ask(
     """
     if isinstance(asked, Provider):
         request = {**describe_model(asked), "messages": list(question.messages)}
-        asking = Asked(request, completion)
+        asking = AnswerableRequest(request, completion)
         answer = around.effect("llm", asking, perform=_payable(case, _complete))
         return _unrefused(cast("Mapping[str, object]", answer), request["model"])
     request = {"llm": describe_model(asked), **question.recorded}
     perform = _payable(case, _calling(asked, case, question))
-    answer = around.effect("llm", Asked(request, _read_by(question)), perform=perform)
+    answer = around.effect(
+        "llm", AnswerableRequest(request, _read_by(question)), perform=perform
+    )
     return cast("Mapping[str, object]", answer)["answer"]
 
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, cast
 
-from muniment.runs.lanes.stand_ins import Asked, completion
+from muniment.runs.waits.stand_ins import AnswerableRequest, completion
 from muniment_plugins.workflow.agents.loop.endings import ENDINGS
 from muniment_plugins.workflow.agents.loop.host import ModelCall
 from muniment_plugins.workflow.documents.shapes import LOOP
@@ -140,7 +140,9 @@ async def asked_model(
         **{name: policy[name] for name in _SETTINGS if name in policy},
     }
     call = ModelCall.of(here.lane, node.name)
-    answer = await here.effect("llm", Asked(request, completion), call.perform)
+    answer = await here.effect(
+        "llm", AnswerableRequest(request, completion), call.perform
+    )
     call.heard(answer)
     said = cast("Mapping[str, object]", answer)
     text = said.get("text")

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, cast
 
 from muniment.errors import UsageError
 from muniment.programs.awaiting import settled
-from muniment.runs.lanes.stand_ins import Asked, completion
+from muniment.runs.waits.stand_ins import AnswerableRequest, completion
 from muniment_plugins.workflow.documents.compaction_shape import CALLBACKS
 from muniment_plugins.workflow.runtime.half_answers import cut_short
 from muniment_plugins.workflow.runtime.providers import asked_provider
@@ -73,7 +73,9 @@ async def asked_text(
     if what == "llm":
         messages = cast("list[Mapping[str, Any]]", given)
         request = {"model": policy.summarize_model, "prompt": _prompt(policy, messages)}
-        answer = await effect("llm", Asked(request, completion), asked_provider)
+        answer = await effect(
+            "llm", AnswerableRequest(request, completion), asked_provider
+        )
         if cut_short(answer) is not None:
             return None
         return _text(cast("Mapping[str, object]", answer).get("text"), "the model")

@@ -21,8 +21,8 @@ from typing import cast
 from muniment.errors import CannotTellError
 from muniment.programs.awaiting import settled
 from muniment.programs.stable_names import stable_name
-from muniment.runs.lanes.stand_ins import Asked, completion
 from muniment.runs.run import Run, current_run
+from muniment.runs.waits.stand_ins import AnswerableRequest, completion
 from muniment_plugins.governance.flows.failed import FlowFailed
 from muniment_plugins.governance.flows.steps.task import FlowTask
 
@@ -42,7 +42,7 @@ def echo(run: Run, task: FlowTask) -> object:
 @stable_name("muniment:llm/1")
 def llm(run: Run, task: FlowTask) -> object:
     """Return the text of a model's answer to the step's prompt and inputs."""
-    answer = run.effect("llm", Asked(question(task), _read), _complete)
+    answer = run.effect("llm", AnswerableRequest(question(task), _read), _complete)
     if not isinstance(answer, Mapping):
         return answer  # of a fallback: nothing, or a value of its own
     told = cast("Mapping[str, object]", answer)

@@ -32,8 +32,8 @@ from typing import cast
 
 from muniment.encoding.canonical import JsonValue
 from muniment.errors import EffectFailed, MunimentError, UsageError
-from muniment.runs.lanes.stand_ins import Asked, completion
 from muniment.runs.run import Run
+from muniment.runs.waits.stand_ins import AnswerableRequest, completion
 from muniment_plugins.workflow.agents.loop.answers import (
     AgentAnswer,
     Unfit,
@@ -222,7 +222,7 @@ class AgentLoop:
 
     async def _answer(self, lane: Run, turn: int) -> AgentAnswer:
         request = self.talk.request(self.model, self.desk.offered, self.options.asked)
-        asking = Asked(request, completion)
+        asking = AnswerableRequest(request, completion)
         call = ModelCall.of(lane, self.name)
 
         async def once() -> object:

@@ -1,6 +1,6 @@
 """What a plugin answers in a performer's place has a form that its asker can read.
 
-    lane.effect("llm", Asked({"model": …}, completion), perform)
+    lane.effect("llm", AnswerableRequest({"model": …}, completion), perform)
 
     "(to be written)"   →   {"text": "(to be written)", "tool_calls": [], "finish_reason": "stop"}
     null                →   {"text": "", "tool_calls": [], "finish_reason": "stop"}
@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 from muniment.errors import RefusedError
 
 if TYPE_CHECKING:
-    from muniment.runs.effect_call import Call
+    from muniment.runs.seams import EffectState
 
-__all__ = ["Asked", "Misfit", "Reads", "completion", "standing_in"]
+__all__ = ["AnswerableRequest", "Misfit", "Reads", "completion", "standing_in"]
 
 Reads: TypeAlias = Callable[[object], object]
 """Returns what is read of an answer; raises `Misfit`."""
@@ -37,7 +37,7 @@ class Misfit(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AnswerableRequest:
     """A request, and how an answer is read that no performer gave."""
 
     request: object
@@ -81,8 +81,8 @@ def _is_call(row: object) -> bool:
     return isinstance(said.get("name"), str) and isinstance(said.get("id", ""), str)
 
 
-def standing_in(call: Call, value: object) -> object:
-    """Return *value*, the answer to *call*, as it is read if a plugin gave it.
+def standing_in(call: EffectState, reads: Reads | None, value: object) -> object:
+    """Return *value*, the answer to *call*, as *reads* reads it if a plugin gave it.
 
     Raises:
         RefusedError: it cannot be read.
@@ -94,7 +94,7 @@ def standing_in(call: Call, value: object) -> object:
     why = call.kind.fault_of(call.request, value)
     if why is None:
         try:
-            return value if call.reads is None else call.reads(value)
+            return value if reads is None else reads(value)
         except Misfit as misfit:
             why = str(misfit)
     scope = f" in {call.place.scope}" if call.place.scope else ""
