@@ -335,7 +335,7 @@ def test_an_old_record_is_taken_as_it_is(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What an earlier version recorded of a fallback is replayed to the same end."""
-    monkeypatch.setattr(effect_call, "standing_in", lambda _, value: value)
+    monkeypatch.setattr(effect_call, "standing_in", lambda *given: given[-1])
     with Ledger.create(place / "ledger.db", home=place / "home") as ledger:
         with governed(ledger, policy(place, "llm", NOTHING)):
             run = ASKERS["complete"][0](ledger)
