@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from muniment.errors import RefusedError
 
@@ -65,14 +65,13 @@ def completion(value: object) -> object:
     )
 
 
-_TEXTS = dict.fromkeys(
-    ("finish_reason", "model", "id", "provider", "refusal"), str | None
-)
-_MEMBERS = {
-    **_TEXTS,
-    "tool_calls": list | tuple | None,
-    "usage": Mapping | None,
-    "cost": Mapping | None,
+_NOTHING = type(None)
+_TEXTS = ("finish_reason", "model", "id", "provider", "refusal")
+_MEMBERS: Mapping[str, tuple[type[Any], ...]] = {
+    **dict.fromkeys(_TEXTS, (str, _NOTHING)),
+    "tool_calls": (list, tuple, _NOTHING),
+    "usage": (Mapping, _NOTHING),
+    "cost": (Mapping, _NOTHING),
 }
 
 
@@ -88,7 +87,8 @@ def standing_in(call: EffectState, reads: Reads | None, value: object) -> object
         RefusedError: it cannot be read.
 
     """
-    by = {} if call.given is None else call.given.by
+    given = call.given
+    by: Mapping[str, object] = {} if given is None else given.by
     if by.get("who") != "plugin":
         return value
     why = call.kind.fault_of(call.request, value)

@@ -169,8 +169,8 @@ def told_by(text: bytes) -> dict[str, Any]:
 
 def containers(value: Any) -> list[Any]:
     """Return the arrays and objects in an array or an object."""
-    inside: Any = value.values() if isinstance(value, dict) else value
-    return [one for one in inside if isinstance(one, dict | list)]
+    told = cast("dict[str, Any]", value).values() if isinstance(value, dict) else value
+    return [one for one in told if isinstance(one, dict | list)]
 
 
 def each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

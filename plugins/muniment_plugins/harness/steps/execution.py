@@ -196,7 +196,7 @@ def _outcomes(count: int, value: object) -> object:
         Misfit: it is not that.
 
     """
-    rows = cast("list[object]", value if isinstance(value, list) else [])
+    rows = _list(value)
     if len(rows) == count and all(map(_is_outcome, rows)):
         return value
     raise Misfit(
@@ -206,14 +206,22 @@ def _outcomes(count: int, value: object) -> object:
 
 
 def _is_outcome(row: object) -> bool:
-    said = cast("Mapping[str, object]", row if isinstance(row, Mapping) else {})
-    names = ("metrics", "order") if said.get("status") == "ok" else ("error",)
-    metrics, order = said.get(names[0]), said.get(names[-1])
-    if not isinstance(metrics, Mapping):
+    said = _object(row)
+    if said.get("status") != "ok":
+        error = _object(said.get("error"))
+        return all(isinstance(error.get(one), str) for one in _OF_ERROR)
+    metrics, order = said.get("metrics"), said.get("order")
+    if not isinstance(metrics, Mapping) or not isinstance(order, list):
         return False
-    if names == ("error",):
-        return all(isinstance(metrics.get(one), str) for one in _OF_ERROR)
-    return isinstance(order, list) and {*map(str, order)} <= {*metrics}
+    return {*map(str, _list(said["order"]))} <= {*_object(said["metrics"])}
+
+
+def _list(value: object) -> list[object]:
+    return cast("list[object]", value if isinstance(value, list) else [])
+
+
+def _object(value: object) -> Mapping[str, object]:
+    return cast("Mapping[str, object]", value if isinstance(value, Mapping) else {})
 
 
 _OF_ERROR = ("rule", "message")

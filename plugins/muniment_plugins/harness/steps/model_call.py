@@ -149,15 +149,18 @@ def _read_by(question: Question) -> Reads:
     """Return how an answer is read that stands for a callable's to *question*."""
 
     def read(value: object) -> object:
-        said = cast("Mapping[str, object]", value if isinstance(value, Mapping) else {})
+        said = _object(value)
         try:
             answer = question.shape(said.get("answer", "" if value is None else value))
         except HarnessRefused as refused:
             raise Misfit(refused.message) from refused
-        beside = said if "answer" in said else {}
-        return {"calls": [], **beside, "answer": answer}
+        return {"calls": [], **(said if "answer" in said else {}), "answer": answer}
 
     return read
+
+
+def _object(value: object) -> Mapping[str, object]:
+    return cast("Mapping[str, object]", value if isinstance(value, Mapping) else {})
 
 
 def _unrefused(answer: Mapping[str, object], asked: object) -> object:

@@ -57,7 +57,9 @@ def llm(run: Run, task: FlowTask) -> object:
 
 
 def _read(value: object) -> object:
-    return completion(value) if isinstance(value, Mapping) else value
+    return (
+        value if not isinstance(value, Mapping) else completion(cast("object", value))
+    )
 
 
 BOX = {"echo": echo, "llm": llm}
