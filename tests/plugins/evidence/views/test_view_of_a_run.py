@@ -115,6 +115,7 @@ def _others(value: object) -> Iterator[object]:
 HOW: Mapping[str, dict[str, Any]] = {"whole": {}, "redacted": {"disclose": []}}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", HOW)
 def test_each_member_is_compared(
     ledger: Ledger, three: Verifiers, tmp_path: Path, how: str
