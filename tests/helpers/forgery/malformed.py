@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from forge import RUN, Forge
+from misshapen import sound
 from muniment.events.effect_kinds import KERNEL_KINDS
 from muniment.events.effect_types import effect_types
 from muniment.events.kernel_types import KERNEL_TYPES
@@ -51,39 +52,21 @@ _OTHERS: tuple[Any, ...] = (
 )
 
 
-def _sound(one: EventType) -> dict[str, Any]:
-    """Return data that has every field, of about the right kind."""
-    found: dict[str, Any] = {}
-    for name, info in one.full_model.model_fields.items():
-        text = str(info.annotation)
-        if "list" in text:
-            found[name] = []
-        elif "dict" in text or "object" in text:
-            found[name] = {}
-        elif "int" in text:
-            found[name] = 1
-        elif "bool" in text:
-            found[name] = True
-        else:
-            found[name] = "x"
-    return found
-
-
 def variants(one: EventType) -> Iterator[dict[str, Any]]:
     """Yield data with members dropped, retyped and added."""
-    sound = _sound(one)
+    whole = sound(one)
     yield {}
-    yield sound | {"unknown": [1, {"a": None}]}
-    for name in sound:
+    yield whole | {"unknown": [1, {"a": None}]}
+    for name in whole:
         for other in _OTHERS:
-            made = copy.deepcopy(sound)
+            made = copy.deepcopy(whole)
             if other is _GONE:
                 del made[name]
             else:
                 made[name] = other
             yield made
     for other in _OTHERS[1:]:
-        yield dict.fromkeys(sound, other)
+        yield dict.fromkeys(whole, other)
 
 
 def ledger_with(one: EventType) -> Forge:

@@ -85,7 +85,7 @@ def _show(session: Session, ledger: Ledger, facts: dict[str, object]) -> None:
             ("head", f"{size}, the last {age(last.time)}: {last.type}"),
             ("anchored", _anchored(ledger, str(facts["anchored"]))),
             ("verified", _verified(ledger)),
-            *_runs(ledger, cast("dict[str, str]", facts["unfinished"])),
+            *_runs(facts),
             ("isolation", str(facts["isolation"] or "no plugin runs code")),
         ]
     )
@@ -126,17 +126,16 @@ def _verified(ledger: Ledger) -> Cell:
     return text if last.ok else (f"{text}: NOT ok", "bold red")
 
 
-def _runs(ledger: Ledger, runs: dict[str, str]) -> list[tuple[str, Cell]]:
+def _runs(facts: dict[str, object]) -> list[tuple[str, Cell]]:
+    runs = cast("dict[str, str]", facts["unfinished"])
     if not runs:
         return [("unfinished", "no run")]
+    marks = cast("dict[str, list[dict[str, str]]]", facts["marks"])
+    told = {
+        run: marked_words((one["mark"], one["reason"]) for one in said)
+        for run, said in marks.items()
+    }
     return [
-        (
-            "unfinished",
-            [
-                (f"{run}  ", ""),
-                status_style(status),
-                (marked_words(run_marks(ledger, run)), "yellow"),
-            ],
-        )
+        ("unfinished", [(f"{run}  ", ""), status_style(status), (told[run], "yellow")])
         for run, status in runs.items()
     ]

@@ -26,7 +26,14 @@ from muniment.errors import RefusedError
 if TYPE_CHECKING:
     from muniment.runs.seams import EffectState
 
-__all__ = ["AnswerableRequest", "Misfit", "Reads", "completion", "standing_in"]
+__all__ = [
+    "AnswerableRequest",
+    "Misfit",
+    "Reads",
+    "completion",
+    "members",
+    "standing_in",
+]
 
 Reads: TypeAlias = Callable[[object], object]
 """Returns what is read of an answer; raises `Misfit`."""
@@ -75,8 +82,13 @@ _MEMBERS: Mapping[str, tuple[type[Any], ...]] = {
 }
 
 
+def members(value: object) -> Mapping[str, object]:
+    """Return the members of a part of an answer; none if it is no object."""
+    return cast("Mapping[str, object]", value if isinstance(value, Mapping) else {})
+
+
 def _is_call(row: object) -> bool:
-    said = cast("Mapping[str, object]", row if isinstance(row, Mapping) else {})
+    said = members(row)
     return isinstance(said.get("name"), str) and isinstance(said.get("id", ""), str)
 
 

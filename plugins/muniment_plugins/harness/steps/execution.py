@@ -32,7 +32,7 @@ from typing import ClassVar, Self, cast
 from muniment.encoding.canonical import JsonValue
 from muniment.encoding.codec import decode
 from muniment.errors import EffectFailed
-from muniment.runs.waits.stand_ins import AnswerableRequest, Misfit
+from muniment.runs.waits.stand_ins import AnswerableRequest, Misfit, members
 from muniment_plugins.harness.case import Case
 from muniment_plugins.harness.functions.hosts import Host
 from muniment_plugins.harness.refusals import (
@@ -206,22 +206,18 @@ def _outcomes(count: int, value: object) -> object:
 
 
 def _is_outcome(row: object) -> bool:
-    said = _object(row)
+    said = members(row)
     if said.get("status") != "ok":
-        error = _object(said.get("error"))
+        error = members(said.get("error"))
         return all(isinstance(error.get(one), str) for one in _OF_ERROR)
     metrics, order = said.get("metrics"), said.get("order")
     if not isinstance(metrics, Mapping) or not isinstance(order, list):
         return False
-    return {*map(str, _list(said["order"]))} <= {*_object(said["metrics"])}
+    return {*map(str, _list(said["order"]))} <= {*members(said["metrics"])}
 
 
 def _list(value: object) -> list[object]:
     return cast("list[object]", value if isinstance(value, list) else [])
-
-
-def _object(value: object) -> Mapping[str, object]:
-    return cast("Mapping[str, object]", value if isinstance(value, Mapping) else {})
 
 
 _OF_ERROR = ("rule", "message")

@@ -24,7 +24,13 @@ from typing import cast
 from muniment.encoding.canonical import sha256_tag
 from muniment.errors import CannotTellError
 from muniment.programs.references import Function, Named, Remembered, named, refer
-from muniment.runs.waits.stand_ins import AnswerableRequest, Misfit, Reads, completion
+from muniment.runs.waits.stand_ins import (
+    AnswerableRequest,
+    Misfit,
+    Reads,
+    completion,
+    members,
+)
 from muniment_plugins.harness.case import Case
 from muniment_plugins.harness.data_packages import refuse_foreign
 from muniment_plugins.harness.functions.hosts import settled
@@ -149,7 +155,7 @@ def _read_by(question: Question) -> Reads:
     """Return how an answer is read that stands for a callable's to *question*."""
 
     def read(value: object) -> object:
-        said = _object(value)
+        said = members(value)
         try:
             answer = question.shape(said.get("answer", "" if value is None else value))
         except HarnessRefused as refused:
@@ -157,10 +163,6 @@ def _read_by(question: Question) -> Reads:
         return {"calls": [], **(said if "answer" in said else {}), "answer": answer}
 
     return read
-
-
-def _object(value: object) -> Mapping[str, object]:
-    return cast("Mapping[str, object]", value if isinstance(value, Mapping) else {})
 
 
 def _unrefused(answer: Mapping[str, object], asked: object) -> object:
